@@ -1,0 +1,422 @@
+"""LLVM text for terms: every operation of the language over packed words, as values of a function under construction.
+
+Operands are a Python int (a known 64-bit value), a Python bool (a known truth value), or the name of an LLVM value. What
+is known is folded, and an instruction that dominates is used again. The interpreter evaluates `and`, `or` and the arms of
+`ite` only where needed; here all of them are computed, so that nothing that is computed may trap: a divisor is made
+non-zero, a shift stays below 64, an index into memory is clamped, `get` of None gives element 0. Whether the
+interpreter would have found no value is a separate truth value, `fault(term)`, which the checking form of a kernel tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ModelError
+from .expr import Expr, children, show
+from .layout import Layout
+from .model import Model, Variable
+
+Number = int | str
+Truth = bool | str
+Bindings = Mapping[str, Number]
+
+_Key = tuple[Any, ...]  # what is known of a term, the term, and what its parameters are bound to
+
+_MASK = (1 << 64) - 1
+
+
+def signed(x: int) -> int:
+    """The 64-bit two's complement value."""
+    x &= _MASK
+    return x - (1 << 64) if x >> 63 else x
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an element lies: a word of known number, or a number computed; then a computed and a known shift."""
+
+    word: int | None
+    at: Number
+    dynamic: Number
+    shift: int
+    width: int
+
+
+class Emitter:
+    """One function under construction. `sources` names the pointers that `ref` and `after` read."""
+
+    def __init__(self, model: Model, layout: Layout, sources: dict[str, str], checked: bool) -> None:
+        self.layout = layout
+        self.constants = {name: k for k, name in enumerate(model.constants)}
+        self.sources = sources
+        self.checked = checked
+        self.lines: list[str] = []
+        self.block = "entry"
+        self._count = 0
+        self._values: dict[str, str] = {}  # instruction to its name
+        self._numbers: dict[_Key, Number] = {}
+        self._truths: dict[_Key, Truth] = {}
+        self._scopes: list[list[str | _Key]] = [[]]
+        self._depends: dict[Expr, frozenset[str]] = {}
+
+    # -- instructions ---------------------------------------------------------------------------------------------
+
+    def fresh(self, stem: str = "v") -> str:
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def value(self, text: str) -> str:
+        """An instruction without side effects, or the equal one that dominates this place."""
+        found = self._values.get(text)
+        if found is None:
+            found = self._values[text] = f"%{self.fresh()}"
+            self.line(f"{found} = {text}")
+            self._scopes[-1].append(text)
+        return found
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is computed inside does not dominate what follows."""
+        self._scopes.append([])
+        yield
+        for key in self._scopes.pop():
+            if isinstance(key, str):
+                del self._values[key]
+            elif key[0] == "number":
+                del self._numbers[key]
+            else:
+                del self._truths[key]
+
+    def add(self, x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return signed(x + y)
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self.value(f"add i64 {x}, {y}")
+
+    def sub(self, x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return signed(x - y)
+        return x if y == 0 else self.value(f"sub i64 {x}, {y}")
+
+    def mul(self, x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return signed(x * y)
+        if x == 0 or y == 0:
+            return 0
+        if x == 1 or y == 1:
+            return y if x == 1 else x
+        return self.value(f"mul i64 {x}, {y}")
+
+    def and_(self, x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return signed(x & y)
+        if x == 0 or y == 0:
+            return 0
+        if x == -1 or y == -1:
+            return y if x == -1 else x
+        return self.value(f"and i64 {x}, {y}")
+
+    def or_(self, x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return signed(x | y)
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self.value(f"or i64 {x}, {y}")
+
+    def not_(self, x: Number) -> Number:
+        return signed(~x) if isinstance(x, int) else self.value(f"xor i64 {x}, -1")
+
+    def shl(self, x: Number, by: Number) -> Number:
+        """`by` must be below 64."""
+        if isinstance(x, int) and isinstance(by, int):
+            return signed(x << by)
+        return x if by == 0 else self.value(f"shl i64 {x}, {by}")
+
+    def lshr(self, x: Number, by: Number) -> Number:
+        """`by` must be below 64."""
+        if isinstance(x, int) and isinstance(by, int):
+            return signed((x & _MASK) >> by)
+        return x if by == 0 else self.value(f"lshr i64 {x}, {by}")
+
+    def least(self, x: Number, most: int) -> Number:
+        """The smaller one, without sign: so a negative number becomes `most`."""
+        if isinstance(x, int):
+            return min(x & _MASK, most)
+        return self.value(f"call i64 @llvm.umin.i64(i64 {x}, i64 {most})")
+
+    def choose(self, test: Truth, x: Number, y: Number) -> Number:
+        if isinstance(test, bool):
+            return x if test else y
+        return x if x == y else self.value(f"select i1 {test}, i64 {x}, i64 {y}")
+
+    def compare(self, relation: str, x: Number, y: Number) -> Truth:
+        """`relation` is eq, ne, slt, sle, ult or ugt."""
+        if isinstance(x, int) and isinstance(y, int):
+            a, b = (x & _MASK, y & _MASK) if relation[0] == "u" else (x, y)
+            return {"eq": a == b, "ne": a != b, "slt": a < b, "sle": a <= b, "ult": a < b, "ugt": a > b}[relation]
+        return self.value(f"icmp {relation} i64 {x}, {y}")
+
+    def both(self, x: Truth, y: Truth) -> Truth:
+        if isinstance(x, bool):
+            return y if x else False
+        if isinstance(y, bool):
+            return x if y else False
+        return x if x == y else self.value(f"and i1 {x}, {y}")
+
+    def either(self, x: Truth, y: Truth) -> Truth:
+        if isinstance(x, bool):
+            return True if x else y
+        if isinstance(y, bool):
+            return True if y else x
+        return x if x == y else self.value(f"or i1 {x}, {y}")
+
+    def negate(self, x: Truth) -> Truth:
+        return not x if isinstance(x, bool) else self.value(f"xor i1 {x}, true")
+
+    def choose_truth(self, test: Truth, x: Truth, y: Truth) -> Truth:
+        if isinstance(test, bool):
+            return x if test else y
+        if isinstance(x, bool) or isinstance(y, bool):
+            return self.either(self.both(test, x), self.both(self.negate(test), y))
+        return self.value(f"select i1 {test}, i1 {x}, i1 {y}")
+
+    def widen(self, x: Truth) -> Number:
+        return int(x) if isinstance(x, bool) else self.value(f"zext i1 {x} to i64")
+
+    def narrow(self, x: Number) -> Truth:
+        """The lowest bit."""
+        return bool(x & 1) if isinstance(x, int) else self.value(f"trunc i64 {x} to i1")
+
+    # -- terms ----------------------------------------------------------------------------------------------------
+
+    def depends(self, term: Expr) -> frozenset[str]:
+        """The parameters that a term reads."""
+        found = self._depends.get(term)
+        if found is None:
+            found = frozenset((term.args[0],)) if term.op == "par" else frozenset().union(*map(self.depends, children(term)))
+            self._depends[term] = found
+        return found
+
+    def _key(self, kind: str, term: Expr, bound: Bindings) -> _Key:
+        names = self.depends(term)
+        return (kind, term, *((name, bound[name]) for name in sorted(names))) if names else (kind, term)
+
+    def number(self, term: Expr, bound: Bindings) -> Number:
+        """The code of a term."""
+        if term.type.sort == "bool":
+            return self.widen(self.truth(term, bound))
+        if term.op == "const":
+            return int(term.args[0])
+        if term.op == "par":
+            return bound[term.args[0]]
+        key = self._key("number", term, bound)
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = self._number(term, bound)
+            self._scopes[-1].append(key)
+        return known
+
+    def _number(self, term: Expr, bound: Bindings) -> Number:
+        op, a = term.op, term.args
+        if op in ("ref", "after"):
+            return self.add(self.read(term, bound), term.type.lo)
+        if op == "given":
+            return self._given(term)
+        if op == "ite":
+            test = self.truth(a[0], bound)
+            if isinstance(test, bool):
+                return self.number(a[1] if test else a[2], bound)
+            return self.choose(test, self.number(a[1], bound), self.number(a[2], bound))
+        x = self.number(a[0], bound)
+        if op == "get":
+            return self.sub(x, self.widen(self.compare("ne", x, 0)))
+        if op == "some":
+            return self.add(x, 1)
+        if op == "single":
+            return self.shl(1, self.and_(x, 63))
+        if op == "wrap32":
+            return signed(x << 32) >> 32 if isinstance(x, int) else self.value(f"ashr i64 {self.shl(x, 32)}, 32")
+        y = self.number(a[1], bound)
+        if op == "add":
+            return self.add(x, y)
+        if op == "sub":
+            return self.sub(x, y)
+        if op == "mul":
+            return self.mul(x, y)
+        if op == "rem":
+            return self._rem(x, y, a[0].type.lo >= 0 and a[1].type.lo >= 0)
+        if op == "bitand":
+            return self.and_(x, y)
+        if op == "bitor":
+            return self.or_(x, y)
+        if op == "bitandnot":
+            return self.and_(x, self.not_(y))
+        raise ModelError(f"'{show(term)}' has no kernel form", "only terms over the state, parameters and constants can be compiled")
+
+    def _given(self, term: Expr) -> str:
+        pointer = self.value(f"getelementptr inbounds i64, ptr %consts, i64 {self.constants[term.args[0]]}")
+        return self.value(f"load i64, ptr {pointer}, align 8, !invariant.load !0")
+
+    def _rem(self, x: Number, y: Number, natural: bool) -> Number:
+        if isinstance(y, int):
+            if y in (-1, 0, 1):
+                return 0
+        else:
+            tiny = self.compare("ult", self.add(y, 1), 2)
+            y = self.choose(tiny, 1, y)
+        return self.value(f"{'urem' if natural else 'srem'} i64 {x}, {y}")
+
+    def truth(self, term: Expr, bound: Bindings) -> Truth:
+        """A term of sort bool."""
+        if term.op == "const":
+            return bool(term.args[0])
+        key = self._key("truth", term, bound)
+        known = self._truths.get(key)
+        if known is None:
+            known = self._truths[key] = self._truth(term, bound)
+            self._scopes[-1].append(key)
+        return known
+
+    def _truth(self, term: Expr, bound: Bindings) -> Truth:
+        op, a = term.op, term.args
+        if op in ("ref", "after"):
+            return self.narrow(self.read(term, bound))
+        if op == "par":
+            return self.narrow(bound[a[0]])
+        if op == "given":
+            return self.narrow(self._given(term))
+        if op in ("and", "or"):
+            x = self.truth(a[0], bound)
+            if isinstance(x, bool):
+                return self.truth(a[1], bound) if x == (op == "and") else x
+            return (self.both if op == "and" else self.either)(x, self.truth(a[1], bound))
+        if op == "not":
+            return self.negate(self.truth(a[0], bound))
+        if op == "ite":
+            test = self.truth(a[0], bound)
+            if isinstance(test, bool):
+                return self.truth(a[1] if test else a[2], bound)
+            return self.choose_truth(test, self.truth(a[1], bound), self.truth(a[2], bound))
+        x = self.number(a[0], bound)
+        y = self.number(a[1], bound)
+        if op == "has":
+            y = self.least(y, 63) if a[1].type.hi > 63 else self.and_(y, 63)
+            return self.narrow(self.lshr(x, y))
+        return self.compare({"lt": "slt", "le": "sle", "eq": "eq"}[op], x, y)
+
+    # -- elements of variables --------------------------------------------------------------------------------------
+
+    def place(self, ref: Expr, bound: Bindings, write: bool = False) -> Place:
+        """Where an element lies. A write of the unchecked form is kept inside the array, so that states stay well-formed."""
+        variable: Variable = ref.args[0]
+        field = self.layout.fields[variable]
+        numbers: list[Number] = []
+        for index, axis in zip(ref.args[1:], variable.over, strict=True):
+            k = self.number(index, bound)
+            if isinstance(k, int):
+                k = min(max(k, 0), axis.hi)
+            elif write and not self.checked and index.op != "par":
+                k = self.least(k, axis.hi)
+            numbers.append(k)
+        lane: Number = 0
+        inner: Number = 0
+        for axis, k in zip(variable.over[: field.outer], numbers, strict=False):
+            lane = self.add(self.mul(lane, axis.size), k)
+        for axis, k in zip(variable.over[field.outer :], numbers[field.outer :], strict=True):
+            inner = self.add(self.mul(inner, axis.size), k)
+        word: int | None = field.word
+        at: Number = field.word
+        shift = field.base + field.offset
+        if field.words > 1:
+            if isinstance(lane, int):
+                word, at, lane = field.word + lane // field.lanes, 0, lane % field.lanes
+            else:
+                lane = self.least(lane, field.words * field.lanes - 1)
+                quotient = self.value(f"udiv i64 {lane}, {field.lanes}")
+                lane = self.sub(lane, self.mul(quotient, field.lanes))
+                word, at = None, self.add(quotient, field.word)
+        moving: Number = 0
+        for k, stride in ((lane, field.lane), (inner, field.width)):
+            if isinstance(k, int):
+                shift += k * stride
+            else:
+                moving = self.add(moving, self.mul(k, stride))
+        return Place(word, at, moving if isinstance(moving, int) else self.and_(moving, 63), shift, field.width)
+
+    def read(self, ref: Expr, bound: Bindings) -> Number:
+        """The stored field of an element, `code - lo`."""
+        place = self.place(ref, bound)
+        if place.width == 0:
+            return 0
+        whole = self.word(ref.op, place.at if place.word is None else place.word)
+        lane = self.lshr(whole, place.dynamic)
+        return self.and_(self.lshr(lane, place.shift), (1 << place.width) - 1)
+
+    def word(self, source: str, at: Number) -> str:
+        """One word of the state before (`ref`) or after (`after`); a state does not change while a kernel runs."""
+        pointer = self.value(f"getelementptr inbounds i64, ptr {self.sources[source]}, i64 {at}")
+        return self.value(f"load i64, ptr {pointer}, align 8")
+
+    # -- where the interpreter finds no value -------------------------------------------------------------------------
+
+    def fault(self, term: Expr, bound: Bindings) -> Truth:
+        """Whether the evaluation of a term raises EvaluationError in the interpreter."""
+        if term.op in ("const", "par", "given"):
+            return False
+        key = self._key("fault", term, bound)
+        known = self._truths.get(key)
+        if known is None:
+            known = self._truths[key] = self._fault(term, bound)
+            self._scopes[-1].append(key)
+        return known
+
+    def _fault(self, term: Expr, bound: Bindings) -> Truth:
+        op, a = term.op, term.args
+        if op in ("and", "or"):
+            later = self.fault(a[1], bound)
+            if later is not False:
+                first = self.truth(a[0], bound)
+                later = self.both(first if op == "and" else self.negate(first), later)
+            return self.either(self.fault(a[0], bound), later)
+        if op == "ite":
+            x, y = self.fault(a[1], bound), self.fault(a[2], bound)
+            arms: Truth = False if x is False and y is False else self.choose_truth(self.truth(a[0], bound), x, y)
+            return self.either(self.fault(a[0], bound), arms)
+        found: Truth = False
+        for argument in children(term):
+            found = self.either(found, self.fault(argument, bound))
+        if op in ("ref", "after"):
+            for index, axis in zip(a[1:], a[0].over, strict=True):
+                if index.type.lo < axis.lo or index.type.hi > axis.hi:
+                    found = self.either(found, self.outside(self.number(index, bound), axis.lo, axis.hi))
+        elif op == "get":
+            found = self.either(found, self.compare("eq", self.number(a[0], bound), 0))
+        elif op == "rem" and a[1].type.lo <= 0 <= a[1].type.hi:
+            found = self.either(found, self.compare("eq", self.number(a[1], bound), 0))
+        return found
+
+    def outside(self, x: Number, lo: int, hi: int) -> Truth:
+        return self.compare("ugt", self.sub(x, lo), hi - lo)
+
+
+@contextmanager
+def deep_terms() -> Iterator[None]:
+    """Room for the recursion over long chains of `and` and `+`, which quantifiers unfold into."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

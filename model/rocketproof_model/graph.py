@@ -1,0 +1,85 @@
+"""The explored graph as arrays: states in a fixed order, edges with the action instance that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import loops
+from .interpreter import State
+from .kernel import Kernel
+from .model import Action
+from .result import Move
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_PIECE = 1 << 16  # states between two looks at Ctrl-C
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """States level by level, inside a level by their words; number 0 is the initial one.
+
+    `states` is (n, W) packed words. Edge e leads from state `source[e]` to `target[e]` by instance `instance[e]`; edges are
+    ordered by source, then by instance, so the edges of state i are `first[i]` up to `first[i + 1]`. Level k begins at
+    state `level[k]`.
+    """
+
+    kernel: Kernel
+    states: NDArray[np.int64]
+    level: NDArray[np.int64]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    instance: NDArray[np.int32]
+    first: NDArray[np.int64]
+
+    def state(self, number: int) -> State:
+        """The codes of one state, one a slot."""
+        return self.kernel.layout.unpack(self.states[number])
+
+    def codes(self) -> NDArray[np.int64]:
+        """The codes of all states, (n, slots)."""
+        return self.kernel.layout.unpack_many(self.states)
+
+    def move(self, edge: int) -> Move:
+        """The action instance of one edge."""
+        return self.kernel.move(int(self.instance[edge]))
+
+    def actions(self) -> NDArray[np.int64]:
+        """The position of each edge's action in `model.actions`."""
+        return self.kernel.action_of(self.instance)
+
+    def of(self, action: Action) -> NDArray[np.bool_]:
+        """Which edges are instances of an action."""
+        found: NDArray[np.bool_] = self.actions() == self.kernel.model.actions.index(action)
+        return found
+
+
+def explored_graph(kernel: Kernel, consts: NDArray[np.int64], levels: list[NDArray[np.int64]], transitions: int) -> Graph:
+    """Number the states of all levels and ask for their successors again."""
+    width, most = kernel.layout.words, max(kernel.most, 1)
+    ordered = [_sorted(level.reshape(-1, width)) for level in levels]
+    states = np.ascontiguousarray(np.concatenate(ordered))
+    flat, total = states.ravel(), len(states)
+    slots = np.zeros(1 << max(4, (2 * total).bit_length()), dtype=np.int64)
+    mask = len(slots) - 1
+    loops.number(flat, total, width, slots, mask)
+    source, target, instance = (np.empty(transitions, dtype=np.int32) for _ in range(3))
+    out, tags = np.empty(most * width, dtype=np.int64), np.empty(most, dtype=np.int64)
+    counts, cover = np.zeros(max(len(kernel.model.actions), 1), dtype=np.int64), np.zeros(kernel.cover_words, dtype=np.int64)
+    at = 0
+    for begin in range(0, total, _PIECE):
+        end = min(begin + _PIECE, total)
+        at = loops.edges(
+            kernel.succ, width, consts, flat, begin, end, slots, mask, out, tags, counts, cover, at, source, target, instance
+        )
+    level = np.cumsum([0] + [len(rows) for rows in ordered])
+    first = np.searchsorted(source, np.arange(total + 1))
+    return Graph(kernel, states, level.astype(np.int64), source, target, instance, first.astype(np.int64))
+
+
+def _sorted(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return rows[np.lexsort(rows.T[::-1])]

@@ -1,0 +1,177 @@
+"""The reference meaning: what an expression, an action and a model mean, in plain Python, slowly and with every check.
+
+A state is a tuple of codes, one a slot; `Variable.slot` says where an element lies. All other engines are tested
+against this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import EvaluationError
+from .expr import Expr, fold32, java_rem, show
+from .model import Action, Guard, Instance, Variable
+
+State = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """What an expression can see: the state before, the action's arguments, the constants, and the state after."""
+
+    state: Sequence[int]
+    args: Mapping[str, int]
+    constants: Mapping[str, int]
+    after: Sequence[int] | None = None
+    free: Mapping[str, int] | None = None
+
+
+def _rem(x: int, y: int) -> int:
+    if y == 0:
+        raise EvaluationError("remainder by zero")
+    return java_rem(x, y)
+
+
+_BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "rem": _rem,
+    "bitand": lambda x, y: x & y,
+    "bitor": lambda x, y: x | y,
+    "bitandnot": lambda x, y: x & ~y,
+    "lt": lambda x, y: int(x < y),
+    "le": lambda x, y: int(x <= y),
+    "eq": lambda x, y: int(x == y),
+    "has": lambda x, y: x >> y & 1,
+}
+
+
+def evaluate(e: Expr, scope: Scope) -> int:
+    """The code of a term. Raises EvaluationError where it has no value."""
+    op, a = e.op, e.args
+    if op == "const":
+        return int(a[0])
+    if op == "ref":
+        return scope.state[slot_of(e, scope)]
+    if op == "after":
+        if scope.after is None:
+            raise EvaluationError(f"{show(e)} asked outside a step")
+        return scope.after[slot_of(e, scope)]
+    if op == "par":
+        return scope.args[a[0]]
+    if op == "given":
+        return scope.constants[a[0]]
+    if op == "free":
+        return (scope.free or {})[a[0]]
+    if op == "and":
+        return evaluate(a[0], scope) and evaluate(a[1], scope)
+    if op == "or":
+        return evaluate(a[0], scope) or evaluate(a[1], scope)
+    if op == "ite":
+        return evaluate(a[1] if evaluate(a[0], scope) else a[2], scope)
+    x = evaluate(a[0], scope)
+    if op == "not":
+        return 1 - x
+    if op == "single":
+        return 1 << x
+    if op == "some":
+        return x + 1
+    if op == "wrap32":
+        return fold32(x)
+    if op == "get":
+        if x == 0:
+            raise EvaluationError(f"{show(a[0])} is None where its element is asked")
+        return x - 1
+    return _BINARY[op](x, evaluate(a[1], scope))
+
+
+def slot_of(ref: Expr, scope: Scope) -> int:
+    """The slot that a reference means; raises EvaluationError if an index is out of range."""
+    if ref.slot >= 0:
+        return ref.slot
+    variable: Variable = ref.args[0]
+    at = tuple(evaluate(i, scope) for i in ref.args[1:])
+    for k, axis in zip(at, variable.over, strict=True):
+        if not axis.lo <= k <= axis.hi:
+            raise EvaluationError(f"{show(ref)}: index {k} is outside {axis}")
+    slot = variable.slot(at)
+    if all(i.op == "const" for i in ref.args[1:]):
+        ref.slot = slot
+    return slot
+
+
+def initial(instance: Instance) -> State:
+    """The initial state."""
+    scope = Scope((), {}, instance.constants)
+    state = []
+    for variable in instance.model.variables:
+        for value in variable.init:
+            state.append(_fit(variable, evaluate(value, scope), "its initial value"))
+    return tuple(state)
+
+
+def _fit(variable: Variable, code: int, what: str) -> int:
+    if not variable.type.lo <= code <= variable.type.hi:
+        raise EvaluationError(f"{variable.name} becomes {code} by {what}, outside {variable.type}")
+    return code
+
+
+def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Guard | None:
+    """The first guard that refuses this action instance, or None if it is enabled."""
+    scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    for guard in action.guards:
+        if not evaluate(guard.condition, scope):
+            return guard
+    return None
+
+
+def effect(instance: Instance, state: State, action: Action, args: Sequence[int]) -> State:
+    """The state after an enabled action. Raises EvaluationError if a value leaves its type."""
+    scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+    after = list(state)
+    for update in action.updates:
+        code = evaluate(update.value, scope)
+        variable = update.target.args[0]
+        if not variable.type.lo <= code <= variable.type.hi:
+            _fit(variable, code, action.label(args))
+        after[slot_of(update.target, scope)] = code
+    return tuple(after)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One transition: the action instance and the state it leads to."""
+
+    action: Action
+    args: tuple[int, ...]
+    state: State
+
+    @property
+    def label(self) -> str:
+        return self.action.label(self.args)
+
+
+def successors(instance: Instance, state: State) -> Iterator[Step]:
+    """All enabled action instances with their effects, in the order of the model."""
+    for action in instance.model.actions:
+        for args in action.instances:
+            if refusing(instance, state, action, args) is None:
+                yield Step(action, args, effect(instance, state, action, args))
+
+
+def holds(instance: Instance, formula: Expr, state: State, after: State | None = None) -> bool:
+    """Whether a formula holds in a state, or over a step if `after` is given."""
+    return bool(evaluate(formula, Scope(state, {}, instance.constants, after)))
+
+
+def readable(instance: Instance, state: State) -> dict[str, Any]:
+    """The state as a person reads it: variable (with `[i,j]` for elements) to decoded value."""
+    result = {}
+    for variable in instance.model.variables:
+        for at in variable.elements():
+            name = variable.name + (f"[{','.join(map(str, at))}]" if at else "")
+            result[name] = variable.type.decode(state[variable.slot(at)])
+    return result

@@ -1,0 +1,273 @@
+"""Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness?
+
+A violation is a lasso: from the initial state to one of the formula, on through states without the goal, and round a
+cycle of such states that no fairness assumption forbids. Fairness is that of each action *instance* (an action with its
+arguments): weakly fair, it cannot be enabled without end and never happen; strongly fair, it cannot be enabled again and
+again and never happen. A step that changes nothing counts as happening. Staying in a state for ever is a lasso too
+unless a fair instance is enabled there, as in TLA+.
+
+What an answer depends on is part of it: a violation says which fairness would have forbidden the lasso and whether that
+would make the property hold; a property that holds says which fair actions it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from .errors import EvaluationError, LimitReached
+from .expr import Expr
+from .interpreter import State, holds, refusing
+from .kernel import BITS, compile_masks, mask_words
+from .lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
+from .model import Action, Instance, Property
+from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
+from .search import Exploration, explore
+from .walks import ask_all
+
+_LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
+_WORD = {WEAK: "weak", STRONG: "strong"}
+# More states than this make no graph here; what the graph and its analysis take, in bytes a state and an edge.
+_MOST, _STATE_BYTES, _EDGE_BYTES = 20_000_000, 120, 12
+# Longer loops are not searched for bounds: each state asks each fair instance in the interpreter.
+_LOOP_FOR_BOUNDS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The action instances of a model by number, in the model's order, and the level of fairness of each."""
+
+    actions: tuple[Action, ...]
+    moves: tuple[Move, ...]
+    owner: Nodes
+    fair: Levels
+
+    @staticmethod
+    def of(instance: Instance) -> Labels:
+        actions = tuple(instance.model.actions)
+        moves = tuple(Move(a.name, args) for a in actions for args in a.instances)
+        owner = np.repeat(np.arange(len(actions), dtype=np.int32), [a.count for a in actions])
+        levels = np.array([_LEVEL[a.fair] for a in actions], np.int8)
+        return Labels(actions, moves, owner, levels[owner])
+
+    def label(self, number: int) -> str:
+        return str(self.actions[self.owner[number]].label(self.moves[number].args))
+
+    def leveled(self, action: int, level: int) -> Levels:
+        """The levels with one action's set to `level`."""
+        return np.where(self.owner == action, np.int8(level), self.fair)
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """A state graph with its labels; `state` gives the state of a node."""
+
+    instance: Instance
+    graph: Edges
+    labels: Labels
+    state: Callable[[int], State]
+
+
+def check(
+    instance: Instance,
+    properties: Iterable[Property] | None = None,
+    *,
+    limits: Limits = Limits(),
+    report: Report | None = None,
+    workers: int = 1,
+    checked: bool = True,
+    exploration: Exploration | None = None,
+) -> list[Outcome]:
+    """Decide the `leads_to` properties among the given ones (by default the model's); other kinds are left out.
+
+    It needs the whole state graph: `exploration` is one that `explore` has finished for this instance, else it explores
+    itself. `depth` of a violation is the length of its prefix, before the cycle. In `details`: `pending`, the number of
+    states with an obligation; `vacuous`, whether no state has the formula; if it holds, `needs_fairness`, the actions whose
+    fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
+    to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
+    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown. Raises EvaluationError where the
+    interpreter would.
+    """
+    claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind == "leads_to"]
+    if not claims:
+        return []
+    watch = Watch(limits)
+    found = exploration or explore(instance, [], workers=workers, limits=limits, report=report, checked=checked)
+    outcomes: list[Outcome] = []
+    reason = found.reason
+    if found.finished:
+        try:
+            space, truths = _space(found, [f for p in claims for f in (p.formula, cast(Expr, p.goal))], limits, checked)
+            common = found.seconds if exploration is not None else watch.seconds
+            for k, claim in enumerate(claims):
+                outcome = decide(space, claim, truths[2 * k], truths[2 * k + 1], watch)
+                outcomes.append(replace(outcome, seconds=common + outcome.seconds, transitions=found.transitions))
+                if report is not None:
+                    report(Progress("explicit", found.depth, found.states, 0, watch.seconds))
+        except LimitReached as limit:
+            reason = limit.reason
+        except MemoryError:
+            reason = MEMORY
+        except KeyboardInterrupt:
+            reason = INTERRUPTED
+    rest = claims[len(outcomes) :]
+    size: dict[str, Any] = {"states": found.states, "transitions": found.transitions, "depth": found.depth}
+    return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
+
+
+def _space(found: Exploration, formulas: Sequence[Expr], limits: Limits, checked: bool) -> tuple[Space, list[Bools]]:
+    """The graph of a finished exploration, and for each formula the states where it holds."""
+    instance, words = found.instance, found.kernel.layout.words
+    needed = found.states * (_STATE_BYTES + 16 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
+    if limits.memory is not None and needed > limits.memory:
+        raise LimitReached(MEMORY)
+    graph = found.graph(most=_MOST)
+    masks = np.zeros((found.states, mask_words(formulas)), np.int64)
+    address = compile_masks("check", found.kernel.layout, formulas, checked=checked)
+    fault = int(ask_all(address, found.kernel.consts(instance), graph.states, masks))
+    if fault >= 0:
+        for formula in formulas:
+            holds(instance, formula, graph.state(fault))
+        raise EvaluationError(f"a term without a value in state {graph.state(fault)}, which the interpreter does not confirm")
+    truths = [masks[:, k // BITS] >> (k % BITS) & 1 == 1 for k in range(len(formulas))]
+    return Space(instance, Edges(graph.first, graph.target, graph.instance), Labels.of(instance), graph.state), truths
+
+
+def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Watch) -> Outcome:
+    """Decide one `leads_to`, given where its formula and its goal hold. Raises LimitReached when the time is over."""
+    graph, labels, start = space.graph, space.labels, watch.seconds
+    paths = waiting(graph, formula, goal)
+    alive = np.zeros(graph.size, np.bool_)
+    alive[paths.order] = True
+    parts = components(graph, alive)
+    _spend(watch)
+    found = fair_nodes(graph, labels.fair, parts)
+    lasso = shortest(graph, labels.fair, paths, found)
+    details: dict[str, Any] = {"pending": len(paths.order), "vacuous": not formula.any()}
+    witness, depth = None, None
+    if lasso is None:
+        details["needs_fairness"], details["enough_fairness"] = _needs(graph, labels, parts, watch)
+    else:
+        remedies = _remedies(graph, labels, parts, lasso, watch)
+        details["strengthen"] = {r.action.name: _WORD[r.cure] for r in remedies if r.cure}
+        details["bounds"] = _bounds(space, lasso)
+        moves = tuple(labels.moves[k] for k in lasso.labels)
+        states = tuple(space.state(node) for node in lasso.nodes)
+        witness = Witness(space.instance, claim, moves, states, lasso.loop, _note(space, lasso, remedies, details["bounds"]))
+        depth = lasso.loop
+    return Outcome(
+        claim, "explicit", "holds" if witness is None else "violated", "exhausted" if witness is None else "", witness,
+        graph.size, len(graph.targets), depth, watch.seconds - start, details,
+    )  # fmt: skip
+
+
+def _spend(watch: Watch) -> None:
+    if watch.expired:
+        raise LimitReached(TIME)
+
+
+def _holds(graph: Edges, fair: Levels, parts: Components) -> bool:
+    return not (fair_nodes(graph, fair, parts, all_of_them=False) >= 0).any()
+
+
+def _needs(graph: Edges, labels: Labels, parts: Components, watch: Watch) -> tuple[list[str], list[str]]:
+    """The fair actions without which it would not hold, and a smallest set (none can be left out) that is enough."""
+    fair = [k for k, action in enumerate(labels.actions) if action.fair is not None]
+    needed = []
+    for k in fair:
+        _spend(watch)
+        if not _holds(graph, labels.leveled(k, UNFAIR), parts):
+            needed.append(k)
+
+    def only(actions: Iterable[int]) -> Levels:
+        return np.where(np.isin(labels.owner, list(actions)), labels.fair, np.int8(UNFAIR))
+
+    enough = list(needed)
+    if not _holds(graph, only(enough), parts):
+        enough = list(fair)
+        for k in fair:
+            _spend(watch)
+            if k not in needed and _holds(graph, only(j for j in enough if j != k), parts):
+                enough.remove(k)
+    names = [action.name for action in labels.actions]
+    return [names[k] for k in needed], [names[k] for k in enough]
+
+
+@dataclass(frozen=True)
+class _Remedy:
+    """An action that a lasso neglects: one of its instances, the fairness that would forbid the lasso, and the one (if
+    any) under which the property holds, all else unchanged."""
+
+    action: Action
+    example: str
+    level: int
+    cure: int
+
+
+def _remedies(graph: Edges, labels: Labels, parts: Components, lasso: Lasso, watch: Watch) -> list[_Remedy]:
+    loop = set(lasso.nodes[lasso.loop :])
+    taken = set(lasso.labels[lasso.loop :])
+    times = np.zeros(len(labels.moves), np.int64)
+    for node in loop:
+        times[graph.enabled(node)] += 1
+    result = []
+    for k, action in enumerate(labels.actions):
+        have = _LEVEL[action.fair]
+        levels = {
+            int(i): WEAK if times[i] == len(loop) else STRONG
+            for i in np.flatnonzero((labels.owner == k) & (times > 0))
+            if int(i) not in taken
+        }
+        example = min(levels, key=lambda i: (levels[i], i), default=None)
+        if example is None or levels[example] <= have:
+            continue
+        cure = UNFAIR
+        for level in range(levels[example], STRONG + 1):
+            _spend(watch)
+            if _holds(graph, labels.leveled(k, level), parts):
+                cure = level
+                break
+        result.append(_Remedy(action, labels.label(example), levels[example], cure))
+    return result
+
+
+def _bounds(space: Space, lasso: Lasso) -> list[tuple[str, str]]:
+    """Fair actions that a bound of the scope, and no rule, stops somewhere in the loop: (action, bound)."""
+    loop = sorted(set(lasso.nodes[lasso.loop :]))
+    if len(loop) > _LOOP_FOR_BOUNDS:
+        return []
+    taken = set(lasso.labels[lasso.loop :])
+    found: dict[tuple[str, str], None] = {}
+    states = [space.state(node) for node in loop]
+    for number in map(int, np.flatnonzero(space.labels.fair)):
+        if number in taken:
+            continue
+        action, args = space.labels.actions[space.labels.owner[number]], space.labels.moves[number].args
+        for state in states:
+            guard = refusing(space.instance, state, action, args)
+            if guard is not None and guard.bound:
+                found[action.name, guard.name] = None
+    return list(found)
+
+
+def _note(space: Space, lasso: Lasso, remedies: Sequence[_Remedy], bounds: Sequence[tuple[str, str]]) -> str:
+    cures = [r for r in remedies if r.cure]
+    parts = []
+    if lasso.loop == len(lasso.labels) and not len(space.graph.enabled(lasso.nodes[-1])):
+        parts.append("it ends in a state where nothing is enabled")
+    for remedy in cures or remedies[:2]:
+        if remedy.level == WEAK:
+            parts.append(f"no fairness on {remedy.action.name}: {remedy.example} stays enabled and never happens")
+        else:
+            parts.append(f"{remedy.example} is enabled again and again but not strongly fair")
+    if not parts:
+        parts.append("no fairness rules it out: what is enabled in the loop also happens in it")
+    if cures:
+        parts.append("the property would hold under " + " or ".join(f"{_WORD[r.cure]} fairness of {r.action.name}" for r in cures))
+    elif remedies:
+        parts.append("no single action's fairness would make the property hold")
+    parts += [f"the scope's bound {guard!r} stops {action}" for action, guard in bounds]
+    return "; ".join(parts)

@@ -1,0 +1,452 @@
+"""A model: typed variables, constants, actions as data, and properties; refused at once where it is wrongly built.
+
+A model is finite once it is built: sizes of indices are fixed. What varies between runs without building anew are its
+*constants* (a profile's switches, a mutant's number): `model.given(auto_create=False)` is an `Instance` that every
+engine takes. An action is a name, typed parameters, named guards in order (each with a sentence) and updates that all
+read the state before. A *bound* is a guard that keeps a scope finite and is no rule of the described system.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from .errors import ModelError, caller
+from .expr import Expr, Row, Whole, coerce, const, ite, walk
+from .types import Bool, Index, Record, Type, index, indexed
+
+Fairness = Literal["weak", "strong"]
+_NOTHING: Any = object()
+Kind = Literal["always", "reachable", "step", "deadlock_free", "leads_to", "lemma"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Variable(Whole):
+    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state."""
+
+    name: str
+    type: Type
+    over: tuple[Index, ...]
+    init: tuple[Expr, ...]
+    first: int
+    place: str
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        # Engines compare variables; a modeller who compares an array with a value would get False for ever.
+        if isinstance(other, Variable):
+            return self is other
+        raise ModelError(f"{self.name} compared with '{other}' as a whole", f"compare its elements: {self.name}[i]")
+
+    @property
+    def size(self) -> int:
+        return math.prod(i.size for i in self.over)
+
+    def elements(self) -> Iterable[tuple[int, ...]]:
+        return itertools.product(*(i.codes() for i in self.over))
+
+    def slot(self, at: tuple[int, ...]) -> int:
+        """Slot of one element; the caller has checked the range."""
+        offset = 0
+        for i, k in zip(self.over, at, strict=True):
+            offset = offset * i.size + k
+        return self.first + offset
+
+    def __getitem__(self, at: Any) -> Expr:
+        at = at if isinstance(at, tuple) else (at,)
+        if len(at) != len(self.over):
+            raise ModelError(f"{self.name} indexed by {len(at)} values", f"it is declared over {len(self.over)} indices")
+        return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
+
+
+def _element(name: str, at: Any, of: Index) -> Expr:
+    if isinstance(at, Expr) and at.type.sort == "int" and not isinstance(at.type, Index):
+        if at.type.hi < of.lo or at.type.lo > of.hi:
+            raise ModelError(f"{name}[{at}] is never in range", f"the index {of} has other elements")
+        return at
+    return coerce(at, of)
+
+
+class Table(Whole):
+    """An array of records; `table[i]` is a Row."""
+
+    def __init__(self, name: str, columns: dict[str, Variable]) -> None:
+        self.name = name
+        self.columns = columns
+
+    __hash__ = object.__hash__
+    __eq__ = Whole.__lt__
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
+
+    def __getitem__(self, at: Any) -> Row:
+        return Row({name: column[at] for name, column in self.columns.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    name: str
+    condition: Expr
+    sentence: str
+    bound: bool
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    target: Expr
+    value: Expr
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract."""
+
+    name: str
+    sentence: str
+    parameters: dict[str, Type]
+    guards: tuple[Guard, ...]
+    updates: tuple[Update, ...]
+    fair: Fairness | None
+    weight: float
+    rules: tuple[str, ...]
+    place: str
+
+    @property
+    def instances(self) -> Iterable[tuple[int, ...]]:
+        return itertools.product(*(t.codes() for t in self.parameters.values()))
+
+    @property
+    def count(self) -> int:
+        return math.prod(t.size for t in self.parameters.values())
+
+    def guard(self, name: str) -> Guard:
+        for guard in self.guards:
+            if guard.name == name:
+                return guard
+        raise ModelError(f"action {self.name} has no guard {name!r}", f"its guards are {', '.join(g.name for g in self.guards)}")
+
+    def label(self, args: Iterable[int]) -> str:
+        """`send(p=1, b=0)`, as printed and as typed on the command line."""
+        pairs = zip(self.parameters.items(), args, strict=True)
+        return f"{self.name}({', '.join(f'{n}={t.decode(a)}' for (n, t), a in pairs)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Property:
+    """A claim about a model.
+
+    `always` and `reachable` have a state formula; `step` relates a state and its successor (`after(x)`); `deadlock_free`
+    says that each state has a successor unless `formula` holds there (a permitted end); `leads_to` says
+    that whenever `formula` holds, `goal` holds then or later under the actions' fairness; `lemma` holds for all values of
+    its `free` terms, whatever the state.
+    """
+
+    id: str
+    sentence: str
+    kind: Kind
+    formula: Expr
+    goal: Expr | None = None
+    place: str = ""
+
+
+class Body:
+    """What an action's function fills in: guards, bounds and assignments, in order."""
+
+    def __init__(self, action: str) -> None:
+        self._action = action
+        self.guards: list[Guard] = []
+        self.updates: list[Update] = []
+
+    def guard(self, name: str, condition: Any, sentence: str = "") -> None:
+        """A condition of the described system; `sentence` says what is the case when it holds."""
+        self._add(name, condition, sentence, False)
+
+    def bound(self, name: str, condition: Any, sentence: str = "") -> None:
+        """A condition that only keeps the scope finite."""
+        self._add(name, condition, sentence, True)
+
+    def _add(self, name: str, condition: Any, sentence: str, bound: bool) -> None:
+        where = f"guard {name!r} of action {self._action}"
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise ModelError(f"{where} has no sentence", "say in words what is the case when it holds")
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{where} has no name", "give it a short name in quotes, first")
+        if any(g.name == name for g in self.guards):
+            raise ModelError(f"{where} is declared twice", "give each guard of an action its own name")
+        self.guards.append(Guard(name, coerce(condition, Bool), sentence, bound, caller()))
+
+    def set(self, target: Expr | Row, value: Any, when: Any = True) -> None:
+        """Assign the value, computed in the state before, to a variable, an element or a row; `when` makes it conditional."""
+        if isinstance(target, Row):
+            target.match(value)
+            for name, column in target.fields.items():
+                self.set(column, value.fields[name], when)
+            return
+        if not isinstance(target, Expr) or target.op != "ref":
+            raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
+        type_ = target.args[0].type
+        new = ite(when, coerce(value, type_), target)
+        if new.type.sort == "int" and (new.type.hi < type_.lo or new.type.lo > type_.hi):
+            raise ModelError(f"{target} := {new} in {self._action} is never a value of {type_}", f"assign one of {type_.describe()}")
+        if new.op == "const":
+            type_.encode(type_.decode(new.args[0]) if type_.sort != "int" else new.args[0])
+        for update in self.updates:
+            if update.target.args[0] is target.args[0] and not _distinct(update.target, target):
+                raise ModelError(
+                    f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
+                )
+        self.updates.append(Update(target, new, caller()))
+
+
+def _distinct(one: Expr, other: Expr) -> bool:
+    """Whether two elements of an array are certainly different ones."""
+    pairs = zip(one.args[1:], other.args[1:], strict=True)
+    return any(a.op == b.op == "const" and a.args[0] != b.args[0] for a, b in pairs)
+
+
+@dataclass(eq=False)
+class Model:
+    """A model under construction and, once its functions have run, complete: nothing needs to be closed."""
+
+    name: str
+    variables: list[Variable] = field(default_factory=list)
+    constants: dict[str, tuple[Type, int]] = field(default_factory=dict)
+    actions: list[Action] = field(default_factory=list)
+    properties: list[Property] = field(default_factory=list)
+    slots: int = 0
+
+    def index(self, name: str, size: int) -> Index:
+        return index(name, size)
+
+    def constant(self, name: str, type_: Type, default: Any) -> Expr:
+        """A value fixed for a run, such as a profile's switch."""
+        if name in self.constants:
+            raise ModelError(f"constant {name} is declared twice", "give each constant its own name")
+        if not isinstance(type_, Type):
+            raise ModelError(f"constant {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe or SetOf")
+        self.constants[name] = (type_, type_.encode(default))
+        return Expr("given", (name,), type_)
+
+    def var(self, name: str, type_: Type | Record, *, over: Index | tuple[Index, ...] = (), init: Any = _NOTHING) -> Any:
+        """Declare a variable and return the term (or the array to index).
+
+        `init` is a value, a term over constants, or a function of the element's indices that gives one; for a Record a
+        row, or such a function.
+        """
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
+        if init is _NOTHING:
+            raise ModelError(f"variable {name} has no initial value", "give init=: a value, or a function of the element's indices")
+        axes = over if isinstance(over, tuple) else (over,)
+        for axis in axes:
+            indexed(axis, f"over= of variable {name}")
+        if isinstance(type_, Record):
+            columns = {}
+            for column, kind in type_.fields.items():
+                columns[column] = self._declare(f"{name}.{column}", kind, axes, _column(init, column))
+            table = Table(name, columns)
+            return table if axes else table[()]
+        if not isinstance(type_, Type):
+            raise ModelError(f"variable {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe, SetOf or a Record")
+        variable = self._declare(name, type_, axes, init)
+        return variable if axes else variable[()]
+
+    def _declare(self, name: str, type_: Type, axes: tuple[Index, ...], init: Any) -> Variable:
+        if any(v.name == name for v in self.variables):
+            raise ModelError(f"variable {name} is declared twice", "give each variable its own name")
+        values = []
+        for at in itertools.product(*(i.codes() for i in axes)):
+            value = coerce(_initial(init, at, name), type_)
+            if any(e.op in ("ref", "after", "par", "free") for e in walk(value)):
+                raise ModelError(f"initial value '{value}' of {name} reads the state", "use constants of the model only")
+            self._known(value, f"initial value of {name}", caller(), {}, ("given",))
+            if value.op == "const" and not type_.lo <= value.args[0] <= type_.hi:
+                raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
+            values.append(value)
+        variable = Variable(name, type_, axes, tuple(values), self.slots, caller())
+        self.variables.append(variable)
+        self.slots += variable.size
+        return variable
+
+    def action(
+        self, /, *positional: Any, fair: Fairness | None = None, weight: float = 1.0, rules: str = "", name: str = "", **parameters: Type
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorate a function `f(a, **parameters)` whose docstring is the action's sentence and whose body fills `a`.
+
+        `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
+        """
+
+        if positional:
+            raise ModelError("action without parentheses", "write @m.action() above the function, or with parameters @m.action(b=Broker)")
+        if fair not in (None, "weak", "strong"):
+            raise ModelError(f"fair={fair!r}", "an action is fair=None, fair='weak' or fair='strong'")
+        if not weight >= 0 or not isinstance(rules, str):
+            raise ModelError(f"weight={weight!r}, rules={rules!r}", "a weight is at least 0, rules are one string of ids separated by blanks")
+
+        def declare(function: Callable[..., None]) -> Callable[..., None]:
+            called = name or function.__name__
+            sentence = " ".join((function.__doc__ or "").split())
+            if not sentence:
+                raise ModelError(f"action {called} has no sentence", "write a docstring that says what happens")
+            if any(other.name == called for other in self.actions):
+                raise ModelError(f"action {called} is declared twice", "give each action its own name")
+            for key, type_ in parameters.items():
+                if not isinstance(type_, Type):
+                    raise ModelError(f"parameter {key} of {called} is {type_}", "give it a finite type")
+            body = Body(called)
+            arguments = {key: Expr("par", (key,), type_) for key, type_ in parameters.items()}
+            try:
+                inspect.signature(function).bind(body, **arguments)
+            except TypeError as problem:
+                expected = f"def {called}({', '.join(['a', *parameters])})"
+                raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
+            function(body, **arguments)
+            action = Action(
+                called, sentence, parameters, tuple(body.guards), tuple(body.updates), fair, weight, tuple(rules.split()), caller()
+            )
+            self._check(action)
+            self.actions.append(action)
+            return function
+
+        return declare
+
+    def _check(self, action: Action) -> None:
+        where = f"action {action.name}"
+        for guard in action.guards:
+            self._known(guard.condition, where, guard.place, action.parameters, ("ref", "par", "given"))
+        for update in action.updates:
+            self._known(update.target, where, update.place, action.parameters, ("ref", "par", "given"))
+            self._known(update.value, where, update.place, action.parameters, ("ref", "par", "given"))
+
+    def _known(self, term: Expr, where: str, place: str, parameters: Mapping[str, Type], allowed: tuple[str, ...]) -> None:
+        """Refuse leaves that do not belong to this model or may not stand here."""
+        for e in walk(term):
+            if e.op in ("ref", "after") and e.args[0] not in self.variables:
+                raise ModelError(f"{where} reads unknown variable {e.args[0].name}", "declare it with var() of the same model", place)
+            if e.op == "given" and self.constants.get(e.args[0], (None,))[0] != e.type:
+                raise ModelError(f"{where} reads unknown constant {e.args[0]}", "declare it with constant() of the same model", place)
+            if e.op == "par" and parameters.get(e.args[0]) != e.type:
+                raise ModelError(f"{where} reads unknown parameter {e.args[0]}", "add it to the action's parameters", place)
+            if e.op in ("ref", "after", "par", "given", "free") and e.op not in allowed:
+                raise ModelError(f"{where} may not use {e.op} term '{e}'", f"only {', '.join(allowed)} terms stand here", place)
+
+    def _claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None) -> Property:
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise ModelError(f"property {id_} has no sentence", "say in words what it claims")
+        if any(p.id == id_ for p in self.properties):
+            raise ModelError(f"property {id_} is declared twice", "give each property its own id")
+        made = self.claim(id_, sentence, kind, formula, goal)
+        self.properties.append(made)
+        return made
+
+    def claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None) -> Property:
+        """A checked property of this model that is not added to it."""
+        made = Property(id_, sentence, kind, coerce(formula, Bool), None if goal is None else coerce(goal, Bool), caller())
+        allowed = {"step": ("ref", "after", "given"), "lemma": ("ref", "after", "par", "given", "free")}.get(kind, ("ref", "given"))
+        for term in (made.formula, made.goal):
+            if term is not None and kind != "lemma":
+                self._known(term, f"property {id_}", made.place, {}, allowed)
+        return made
+
+    def always(self, id_: str, formula: Any, sentence: str = "") -> Property:
+        """The formula holds in every reachable state."""
+        return self._claim(id_, sentence, "always", formula)
+
+    def reachable(self, id_: str, formula: Any, sentence: str = "") -> Property:
+        """The formula holds in some reachable state: something good must be possible."""
+        return self._claim(id_, sentence, "reachable", formula)
+
+    def step(self, id_: str, formula: Any, sentence: str = "") -> Property:
+        """The formula relates every reachable state to each of its successors; `after(x)` is x there."""
+        return self._claim(id_, sentence, "step", formula)
+
+    def deadlock_free(self, id_: str, sentence: str = "", *, unless: Any = False) -> Property:
+        """Every reachable state has a successor, unless the formula `unless` marks it as a proper end."""
+        return self._claim(id_, sentence, "deadlock_free", unless)
+
+    def leads_to(self, id_: str, formula: Any, goal: Any, sentence: str = "") -> Property:
+        """Whenever the formula holds, the goal holds then or later, on every fair path."""
+        return self._claim(id_, sentence, "leads_to", formula, goal)
+
+    def eventually(self, id_: str, goal: Any, sentence: str = "") -> Property:
+        """The goal is reached on every fair path from the initial state, and again from every later state."""
+        return self._claim(id_, sentence, "leads_to", const(1, Bool), goal)
+
+    def named(self, name: str) -> Action:
+        for action in self.actions:
+            if action.name == name:
+                return action
+        raise ModelError(f"no action {name!r} in model {self.name}", f"its actions are {', '.join(a.name for a in self.actions)}")
+
+    def property(self, id_: str) -> Property:
+        for claim in self.properties:
+            if claim.id == id_:
+                return claim
+        raise ModelError(f"no property {id_!r} in model {self.name}", f"its properties are {', '.join(p.id for p in self.properties)}")
+
+    def variable(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise ModelError(f"no variable {name!r} in model {self.name}", f"its variables are {', '.join(v.name for v in self.variables)}")
+
+    def given(self, **values: Any) -> Instance:
+        """This model with its constants fixed; those not named keep their defaults."""
+        codes = {name: default for name, (_, default) in self.constants.items()}
+        for name, value in values.items():
+            if name not in self.constants:
+                raise ModelError(f"no constant {name!r} in model {self.name}", f"its constants are {', '.join(self.constants) or 'none'}")
+            codes[name] = self.constants[name][0].encode(value)
+        return Instance(self, codes)
+
+    def with_actions(self, actions: Iterable[Action], **constants: tuple[Type, int]) -> Model:
+        """The same variables and properties under other actions, with further constants."""
+        return replace(self, actions=list(actions), constants={**self.constants, **constants})
+
+
+def _column(init: Any, name: str) -> Any:
+    if isinstance(init, Row):
+        if name not in init.fields:
+            raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
+        return init.fields[name]
+    if callable(init):
+        return lambda *at: _column(init(*at), name)
+    raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
+
+
+def _initial(init: Any, at: tuple[int, ...], name: str) -> Any:
+    if not callable(init) or isinstance(init, Expr):
+        return init
+    try:
+        inspect.signature(init).bind(*at)
+    except TypeError as problem:
+        raise ModelError(f"initial value of {name}: {problem}", f"its function gets {len(at)} indices") from None
+    return init(*at)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A model and the codes of its constants: what every engine takes."""
+
+    model: Model
+    constants: dict[str, int]
+
+    def readable(self) -> dict[str, Any]:
+        """The constants as a person reads them."""
+        return {name: self.model.constants[name][0].decode(code) for name, code in self.constants.items()}

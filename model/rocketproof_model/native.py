@@ -1,0 +1,132 @@
+"""Machine code from LLVM text, compiled for this processor and kept on disk under the hash of its content.
+
+The cache holds object files. Their names cover everything that they depend on: the text, the versions of llvmlite and
+LLVM, the processor and its features, and the options. A file that does not load is built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+OPTIMISE = 2
+_MAGIC = b"rocketproof object 1\n"
+_loaded: dict[str, Library] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Loaded functions by name. `seconds` is the CPU time that compiling or loading took, `cached` whether the disk had it."""
+
+    addresses: dict[str, int]
+    seconds: float
+    cached: bool
+    keep: Any
+
+
+def cache_directory() -> Path:
+    """ROCKETPROOF_CACHE, or the platform's place for such files."""
+    given = os.environ.get("ROCKETPROOF_CACHE")
+    if given:
+        return Path(given)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "rocketproof"
+
+
+@cache
+def _target() -> tuple[Any, str]:
+    """The target machine of this host and the words that name it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=OPTIMISE, reloc="pic", codemodel="jitdefault", jit=True
+    )
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return machine, f"{llvmlite.__version__} {version} {platform.machine()} {machine.triple} {cpu} {features} O{OPTIMISE}"
+
+
+def compile_text(text: str, names: tuple[str, ...]) -> Library:
+    """Compile a module (or take it from the cache) and return the addresses of the named functions."""
+    start = time.process_time()
+    machine, words = _target()
+    key = hashlib.sha256(f"{words}\n{text}".encode()).hexdigest()
+    library = _loaded.get(key)
+    if library is None:
+        path = cache_directory() / f"{key}.o"
+        image = _read(path)
+        found = _link(image, key, names, machine) if image is not None else None
+        if found is None:
+            image = _build(text, machine)
+            _write(path, image)
+            found = _link(image, key, names, machine)
+            assert found is not None, "LLVM refuses an object that it has just made"
+            library = Library(found[0], time.process_time() - start, False, found[1])
+        else:
+            library = Library(found[0], time.process_time() - start, True, found[1])
+        _loaded[key] = library
+    return library
+
+
+def _build(text: str, machine: Any) -> bytes:
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=OPTIMISE))
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+@cache
+def _linker() -> Any:
+    """One linker for the process; libraries stay loaded as long as it lives."""
+    return llvm.create_lljit_compiler(_target()[0])
+
+
+def _link(image: bytes, key: str, names: tuple[str, ...], machine: Any) -> tuple[dict[str, int], Any] | None:
+    builder = llvm.JITLibraryBuilder().add_object_img(image)
+    for name in names:
+        builder.export_symbol(name)
+    try:
+        tracker = builder.link(_linker(), key)
+    except RuntimeError:
+        return None
+    return {name: tracker[name] for name in names}, tracker
+
+
+def _read(path: Path) -> bytes | None:
+    """The object in a cache file, or None if there is none or its checksum is wrong."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    head, image = data[: len(_MAGIC) + 32], data[len(_MAGIC) + 32 :]
+    return image if head == _MAGIC + hashlib.sha256(image).digest() else None
+
+
+def _write(path: Path, image: bytes) -> None:
+    """Best effort: without a writable cache the next process compiles again."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new")
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+        os.replace(name, path)
+    except OSError:
+        return

@@ -1,0 +1,162 @@
+"""One step of a model as a z3 formula, built once over a state before and after and renamed for each depth.
+
+A step is a number in `choice`, the position of an action instance in the model's order, so that a witness' moves are
+read off. An action instance that is enabled may still *fault*: a guard or an effect has no value, or a value leaves its
+variable's type. Such a step is no step, and `fault` says which states have one, so that engines report it.
+
+A variable that reaches beyond 2**32 stands for a counter without bound (a queue offset, a Java long). Growing past its upper end
+is no fault: the step does not exist. What is proven then is about runs that stay below that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import interpreter
+from .model import Action, Instance, Update
+from .result import Move
+from .terms import (
+    Translation,
+    Value,
+    conjunction,
+    constant,
+    disjunction,
+    element_name,
+    formula,
+    implication,
+    negation,
+    number,
+    same,
+    within,
+    z3,
+)
+from .types import Type
+
+WIDE = 2**32
+_ABOVE = 2**63
+
+
+class Relation:
+    """The steps of an instance. Formulas speak of `before`, `choice` and `after`; `at` renames them to a depth."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.slots = [(element_name(v, at), v.type) for v in instance.model.variables for at in v.elements()]
+        self.before = [constant(f"{name} before", type_) for name, type_ in self.slots]
+        self.after = [constant(f"{name} after", type_) for name, type_ in self.slots]
+        self.moves = [Move(a.name, args) for a in instance.model.actions for args in a.instances]
+        self._choice_bits = max(1, (len(self.moves) - 1).bit_length())
+        self.choice = z3.BitVec("choice", self._choice_bits)
+        self.translate = Translation(self.before, self.after, constants=instance.constants)
+        self.enabled: list[Value] = []
+        faults: list[Value] = []
+        allowed: list[Value] = []
+        self._writes: list[dict[tuple[type, int], tuple[Value, list[Value]]]] = [{} for _ in self.slots]
+        for action in instance.model.actions:
+            for args in action.instances:
+                enabled, fault, fits = self._move(action, args, len(self.enabled))
+                self.enabled.append(enabled)
+                faults.append(fault)
+                allowed.append(conjunction(enabled, negation(fault), fits))
+        self.fault: Value = disjunction(*faults)
+        self.stuck: Value = conjunction(negation(disjunction(*self.enabled)), negation(self.fault))
+        self.step: Value = conjunction(*self._effects(allowed))
+
+    @property
+    def facts(self) -> Value:
+        """Consequences of the terms translated so far that help the solver; they hold in every state."""
+        return conjunction(*self.translate.facts)
+
+    def _fires(self, number_: int) -> Value:
+        return self.choice == z3.BitVecVal(number_, self._choice_bits)
+
+    def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value, Value]:
+        """Whether the instance is enabled, whether it faults, whether its wide counters stay below their ends."""
+        translate = self.translate.under(dict(zip(action.parameters, args, strict=True)))
+        enabled: Value = True
+        asked: Value = True
+        for guard in action.guards:
+            meaning = translate(guard.condition)
+            asked = conjunction(asked, implication(enabled, meaning.defined))
+            enabled = conjunction(enabled, meaning.value)
+            if enabled is False:
+                return False, negation(asked), True
+        faultless: Value = asked
+        fits: Value = True
+        for update in action.updates:
+            sound, below = self._update(translate, update, number_)
+            faultless = conjunction(faultless, implication(enabled, sound))
+            fits = conjunction(fits, below)
+        return conjunction(asked, enabled), negation(faultless), fits
+
+    def _update(self, translate: Translation, update: Update, number_: int) -> tuple[Value, Value]:
+        variable = update.target.args[0]
+        new = translate(update.value)
+        at = [translate(i) for i in update.target.args[1:]]
+        inside = [within(i.value, axis) for i, axis in zip(at, variable.over, strict=True)]
+        fires = self._fires(number_)
+        key = (type(new.value), new.value if isinstance(new.value, int) else new.value.get_id())
+        for element in variable.elements():
+            here = conjunction(fires, *(same(i.value, k) for i, k in zip(at, element, strict=True)))
+            if here is not False:
+                self._writes[variable.slot(element)].setdefault(key, (new.value, []))[1].append(here)
+        kind: Type = variable.type
+        if kind.hi > WIDE:
+            low, high = within(new.value, Type(kind.lo, _ABOVE)), within(new.value, Type(-_ABOVE, kind.hi))
+        else:
+            low, high = within(new.value, kind), True
+        return conjunction(new.defined, *(i.defined for i in at), *inside, low), high
+
+    def _effects(self, allowed: list[Value]) -> list[Value]:
+        # One if-chain an element, equal values together: 1.3 to 4 times faster in z3 than an implication for each write.
+        terms = [implication(self._fires(i), ok) for i, ok in enumerate(allowed)]
+        terms.append(disjunction(*(self._fires(i) for i in range(len(allowed)))))
+        for slot, (_, type_) in enumerate(self.slots):
+            result: Value = self.before[slot]
+            for value, when in self._writes[slot].values():
+                result = z3.If(formula(disjunction(*when)), number(value, type_), result)
+            terms.append(self.after[slot] == result)
+        return terms
+
+    def at(self, term: Value, depth: int) -> Value:
+        """The formula with the state of this depth as the one before and the next depth's as the one after."""
+        if isinstance(term, bool):
+            return z3.BoolVal(term)
+        pairs = list(zip(self.before, self.state(depth), strict=True))
+        pairs += zip(self.after, self.state(depth + 1), strict=True)
+        return z3.substitute(term, *pairs, (self.choice, self.chosen(depth)))
+
+    def state(self, depth: int) -> list[Value]:
+        """The z3 constants of the state at a depth."""
+        return [constant(f"{name} @{depth}", type_) for name, type_ in self.slots]
+
+    def chosen(self, depth: int) -> Value:
+        return z3.BitVec(f"choice @{depth}", self._choice_bits)
+
+    def equals(self, depth: int, codes: interpreter.State) -> Value:
+        """That the state at this depth has these codes."""
+        pairs = zip(self.state(depth), codes, self.slots, strict=True)
+        return conjunction(*(x == number(code, type_) for x, code, (_, type_) in pairs))
+
+    def typed(self, depth: int) -> Value:
+        """That every element of the state at this depth is a value of its type."""
+        return conjunction(*(within(x, type_) for x, (_, type_) in zip(self.state(depth), self.slots, strict=True)))
+
+    def differ(self, one: int, other: int) -> Value:
+        """That the states at two depths are not the same."""
+        return disjunction(*(x != y for x, y in zip(self.state(one), self.state(other), strict=True)))
+
+    def read(self, model: Value, depth: int) -> interpreter.State:
+        """The codes of the state at a depth in a z3 model."""
+        return tuple(code_of(model, x) for x in self.state(depth))
+
+    def move(self, model: Value, depth: int) -> Move:
+        """The step taken from a depth in a z3 model."""
+        number_ = int(model.eval(self.chosen(depth), model_completion=True).as_long())
+        return self.moves[number_]
+
+
+def code_of(model: Value, term: Value) -> int:
+    """The code of a constant in a z3 model; one that does not matter is given a value."""
+    value = model.eval(term, model_completion=True)
+    return int(z3.is_true(value)) if z3.is_bool(value) else int(value.as_signed_long())

@@ -1,0 +1,139 @@
+"""What an engine answers: objects that carry their evidence. Printing is done elsewhere.
+
+A verdict is `holds`, `violated`, `unknown` (with a reason) or `not inductive` (a counterexample to induction, which is
+no bug: its state may be unreachable). For `reachable`, `holds` comes with a witness that shows it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .interpreter import State
+from .model import Instance, Property
+
+Verdict = Literal["holds", "violated", "unknown", "not inductive"]
+Engine = Literal["explicit", "symbolic", "simulate", "stateful"]
+
+# Reasons of `unknown`, the words of `--json`.
+BOUND, TIME, MEMORY, STATES, INTERRUPTED, GAVE_UP = "bound reached", "time", "memory", "states", "interrupted", "engine gave up"
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a witness: the action's name and its argument codes."""
+
+    action: str
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A path: `states` has one more element than `moves`; `loop` is the index of the state that the last one returns to.
+
+    A lasso that ends in a state without a fair step has `loop` equal to the last index: it stays there.
+    `note` says in words what matters, such as the fairness assumption that a lasso respects.
+    """
+
+    instance: Instance
+    property: Property
+    moves: tuple[Move, ...]
+    states: tuple[State, ...]
+    loop: int | None = None
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+    def labels(self) -> list[str]:
+        return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a run exercised. `guards` maps (action, guard) to (was seen true, was seen false); guards are asked in order."""
+
+    taken: dict[str, int]
+    guards: dict[tuple[str, str], tuple[bool, bool]]
+
+    def never(self) -> list[tuple[str, str]]:
+        """Actions that never happened, each with the name of the guard that stopped it ("" if none was even reached)."""
+        return [(action, self.stopper(action)) for action, times in self.taken.items() if times == 0]
+
+    def stopper(self, action: str) -> str:
+        for (name, guard), (seen_true, _) in self.guards.items():
+            if name == action and not seen_true:
+                return guard
+        return ""
+
+    def one_sided(self) -> list[tuple[str, str, bool]]:
+        """Guards that were asked but gave one answer only: (action, guard, that answer)."""
+        return [(a, g, t) for (a, g), (t, f) in self.guards.items() if t != f]
+
+    def merge(self, other: Coverage) -> Coverage:
+        taken = {a: self.taken.get(a, 0) + other.taken.get(a, 0) for a in self.taken | other.taken}
+        keys = self.guards | other.guards
+        none = (False, False)
+        both = {k: (self.guards.get(k, none), other.guards.get(k, none)) for k in keys}
+        return Coverage(taken, {k: (x[0] or y[0], x[1] or y[1]) for k, (x, y) in both.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One property decided (or not) by one engine."""
+
+    property: Property
+    engine: Engine
+    verdict: Verdict
+    reason: str = ""
+    witness: Witness | None = None
+    states: int | None = None
+    transitions: int | None = None
+    depth: int | None = None
+    seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one run: wall seconds, bytes of the engine's arrays, distinct states. None is no bound."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    states: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is, passed to a callback about twice a second."""
+
+    engine: Engine
+    depth: int
+    states: int
+    frontier: int
+    seconds: float
+
+
+Report = Callable[[Progress], None]
+
+
+class Watch:
+    """Seconds since it was made, and whether a limit of time has passed."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.start = time.monotonic()
+        self.limits = limits
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
+
+    @property
+    def expired(self) -> bool:
+        return self.limits.seconds is not None and self.seconds > self.limits.seconds
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)

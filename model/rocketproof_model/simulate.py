@@ -1,0 +1,294 @@
+"""Random simulation: many walks from the initial state, and how often something was seen, with confidence intervals.
+
+At each state an enabled action instance is chosen in proportion to its action's weight; weight 0 means only if nothing
+else is enabled. A walk ends after a number of steps, in a state without successor, or where `until` holds. Walks run on
+the kernels, each with a generator of its own (see `chance`), so that a single one can be repeated here in the
+interpreter: that is how a witness is made, and why it needs no memory while walking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernel
+from .chance import Generator, base, choose, interval
+from .errors import EvaluationError, ModelError
+from .expr import Expr
+from .interpreter import State, holds, initial, successors
+from .model import Instance, Property
+from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
+from .walks import DEADLOCK, UNTIL, walk_runs
+
+KINDS = ("always", "reachable", "step", "deadlock_free")
+_BATCH_SECONDS = 0.3
+Long = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What was counted for one claim: for `reachable` its formula, for the others their violation.
+
+    `count` is the number of runs in which it was seen in some state (or step), `last` in the last state (None for
+    `step`); the intervals are those of the probabilities per run. `run` is the first run that showed it.
+    """
+
+    property: Property
+    count: int
+    last: int | None
+    interval: tuple[float, float]
+    last_interval: tuple[float, float] | None
+    run: int | None
+    witness: Witness | None
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """The walks done. `reason` is empty if all of them were, else what stopped them; `transitions` counts their steps."""
+
+    instance: Instance
+    seed: int
+    steps: int
+    runs: int
+    confidence: float
+    tallies: tuple[Tally, ...]
+    transitions: int
+    longest: int
+    deadlocks: int
+    stopped: int
+    coverage: Coverage
+    reason: str
+    seconds: float
+
+    def tally(self, id_: str) -> Tally:
+        for tally in self.tallies:
+            if tally.property.id == id_:
+                return tally
+        raise ModelError(f"nothing called {id_!r} was counted", f"there is {', '.join(t.property.id for t in self.tallies) or 'nothing'}")
+
+
+def walk(instance: Instance, *, seed: int, run: int, steps: int, until: Expr | None = None) -> Iterator[tuple[Move | None, State]]:
+    """One run in the interpreter: the initial state without a move, then each move and the state after it."""
+    generator, state = Generator.of(seed, run), initial(instance)
+    yield None, state
+    for _ in range(steps):
+        if until is not None and holds(instance, until, state):
+            return
+        enabled = list(successors(instance, state))
+        if not enabled:
+            return
+        step = enabled[choose([s.action.weight for s in enabled], generator.uniform())]
+        state = step.state
+        yield Move(step.action.name, step.args), state
+
+
+def check(
+    instance: Instance,
+    properties: Iterable[Property] | None = None,
+    *,
+    runs: int = 10_000,
+    steps: int = 100,
+    seed: int = 0,
+    limits: Limits = Limits(),
+    report: Report | None = None,
+    confidence: float = 0.99,
+) -> list[Outcome]:
+    """Look for violations of `always`, `step` and `deadlock_free` and for states of `reachable` by random walks.
+
+    What was not seen stays unknown. `details` has the number of runs, in how many it was seen, the interval of the
+    probability of a run that shows it, the seed and the first such run. Without `properties` it takes all of these kinds.
+    """
+    chosen = [p for p in instance.model.properties if p.kind in KINDS] if properties is None else list(properties)
+    found = estimate(instance, chosen, runs=runs, steps=steps, seed=seed, limits=limits, report=report, confidence=confidence)
+    return [_outcome(found, tally) for tally in found.tallies]
+
+
+def _outcome(found: Simulation, tally: Tally) -> Outcome:
+    good = tally.property.kind == "reachable"
+    details = {"runs": found.runs, "count": tally.count, "interval": tally.interval, "seed": found.seed, "run": tally.run}
+    return Outcome(
+        tally.property,
+        "simulate",
+        "unknown" if tally.witness is None else "holds" if good else "violated",
+        (found.reason or BOUND) if tally.witness is None else "",
+        tally.witness,
+        transitions=found.transitions,
+        depth=found.longest,
+        seconds=found.seconds,
+        details=details,
+    )
+
+
+def estimate(
+    instance: Instance,
+    claims: Sequence[Property] | Mapping[str, Expr],
+    *,
+    runs: int,
+    steps: int,
+    seed: int,
+    until: Expr | None = None,
+    confidence: float = 0.99,
+    limits: Limits = Limits(),
+    report: Report | None = None,
+) -> Simulation:
+    """Walk `runs` times for at most `steps` steps and count each claim: properties, or formulas by name.
+
+    The same seed gives the same result, unless a limit of time or an interrupt ends it early: then `runs` of the result
+    says how many walks count. Raises ModelError for a claim that walks cannot judge and EvaluationError where the
+    interpreter would.
+    """
+    watch = Watch(limits)
+    if runs < 1 or steps < 0 or not 0.0 < confidence < 1.0:
+        raise ModelError(f"{runs} runs of {steps} steps at confidence {confidence}", "at least one run, and a confidence between 0 and 1")
+    chosen = list(claims if not isinstance(claims, Mapping) else _named(claims))
+    for claim in chosen:
+        if claim.kind not in KINDS:
+            raise ModelError(
+                f"property {claim.id} is of kind {claim.kind}, which random walks cannot judge", f"they judge {', '.join(KINDS)}"
+            )
+    walks = _Walks(instance, chosen, until, seed, steps)
+    reason = walks.go(runs, watch, report)
+    return walks.result(reason, confidence, watch)
+
+
+def _named(formulas: Mapping[str, Expr]) -> list[Property]:
+    return [Property(name, name, "reachable", formula) for name, formula in formulas.items()]
+
+
+def sought(claim: Property) -> Expr:
+    """What a walk looks for: the formula of `reachable`, the violation of the others."""
+    return claim.formula if claim.kind == "reachable" else ~claim.formula
+
+
+@dataclass(eq=False)
+class _Walks:
+    """The arrays of a simulation; row k of `seen`, `last`, `length` and `ended` belongs to run k."""
+
+    instance: Instance
+    claims: list[Property]
+    until: Expr | None
+    seed: int
+    steps: int
+    done: int = 0
+    seen: list[Long] = field(default_factory=list)
+    last: list[Long] = field(default_factory=list)
+    length: list[Long] = field(default_factory=list)
+    ended: list[Long] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        model = self.instance.model
+        self.states = [c for c in self.claims if c.kind != "step"]
+        self.moves = [c for c in self.claims if c.kind == "step"]
+        formulas = [sought(c) for c in self.states] + ([self.until] if self.until is not None else [])
+        self.kernel = kernel.build(model)
+        self.check = kernel.compile_masks("check", self.kernel.layout, formulas)
+        relations = [sought(c) for c in self.moves]
+        self.step = kernel.compile_masks("steps", self.kernel.layout, relations)
+        self.width = kernel.mask_words(formulas)
+        self.both = self.width + kernel.mask_words(relations)
+        self.stop = len(formulas) - 1 if self.until is not None else -1
+        words, most = self.kernel.layout.words, max(1, self.kernel.most)
+        self.weights = np.repeat([float(a.weight) for a in model.actions], [a.count for a in model.actions]).astype(np.float64)
+        self.owner = np.repeat(np.arange(len(model.actions)), [a.count for a in model.actions]).astype(np.int64)
+        self.consts = self.kernel.consts(self.instance)
+        self.start = self.kernel.layout.pack(initial(self.instance))
+        self.out, self.tags = np.zeros(most * words, np.int64), np.zeros(most, np.int64)
+        self.taken, self.counts = np.zeros((2, max(1, len(model.actions))), np.int64)
+        self.cover = np.zeros(self.kernel.cover_words, np.int64)
+        self.here, self.masks = np.zeros(2 * words, np.int64), np.zeros(self.both, np.int64)
+
+    def go(self, runs: int, watch: Watch, report: Report | None) -> str:
+        """Walk in batches of about a third of a second; the reason why not all runs were done, or ""."""
+        batch = 16
+        try:
+            while self.done < runs:
+                if watch.expired:
+                    return TIME
+                before = watch.seconds
+                self.some(min(batch, runs - self.done))
+                spent = watch.seconds - before
+                batch = max(1, min(2 * batch, int(batch * _BATCH_SECONDS / max(spent, 1e-6))))
+                if report is not None:
+                    walked = int(sum(part.sum() for part in self.length))
+                    report(Progress("simulate", self.steps, walked, runs - self.done, watch.seconds))
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        return ""
+
+    def some(self, runs: int) -> None:
+        seen, last = np.zeros((runs, self.both), np.int64), np.zeros((runs, self.both), np.int64)
+        length, ended = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+        seed = np.uint64(base(self.seed))
+        fault = walk_runs(
+            (self.kernel.succ, self.check, self.step), (self.done, self.steps, self.width, self.stop), seed, self.weights, self.owner,
+            self.consts, self.start, self.out, self.tags, self.counts, self.taken, self.cover, self.here, self.masks,
+            seen, last, length, ended,
+        )  # fmt: skip
+        if fault >= 0:
+            self.raise_fault(self.done + int(fault))
+        self.done += runs
+        for rows, more in ((self.seen, seen), (self.last, last), (self.length, length), (self.ended, ended)):
+            rows.append(more)
+
+    def raise_fault(self, run: int) -> None:
+        """Walk the run again in the interpreter, which says where a term has no value."""
+        before: State | None = None
+        for _, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
+            for claim in self.states:
+                holds(self.instance, claim.formula, state)
+            if before is not None:
+                for claim in self.moves:
+                    holds(self.instance, claim.formula, before, state)
+            before = state
+        raise EvaluationError(f"run {run} of seed {self.seed} meets a term without a value, which the interpreter does not confirm")
+
+    def result(self, reason: str, confidence: float, watch: Watch) -> Simulation:
+        empty = np.zeros((0, self.both), np.int64)
+        seen, last = np.concatenate([empty, *self.seen]), np.concatenate([empty, *self.last])
+        length, ended = (np.concatenate([np.zeros(0, np.int64), *part]) for part in (self.length, self.ended))
+        tallies = []
+        for claim in self.claims:
+            bit = self.moves.index(claim) if claim.kind == "step" else self.states.index(claim)
+            word = bit // kernel.BITS + (self.width if claim.kind == "step" else 0)
+            shift = bit % kernel.BITS
+            at_end = last[:, word] >> shift & 1 == 1
+            if claim.kind == "deadlock_free":
+                shown = at_end = at_end & (ended == DEADLOCK)
+            else:
+                shown = seen[:, word] >> shift & 1 == 1
+            tallies.append(self.tally(claim, shown, None if claim.kind == "step" else at_end, confidence))
+        return Simulation(
+            self.instance, self.seed, self.steps, self.done, confidence, tuple(tallies), int(length.sum()), int(length.max(initial=0)),
+            int((ended == DEADLOCK).sum()), int((ended == UNTIL).sum()), self.kernel.coverage(self.taken, self.cover), reason,
+            watch.seconds,
+        )  # fmt: skip
+
+    def tally(self, claim: Property, shown: NDArray[np.bool_], at_end: NDArray[np.bool_] | None, confidence: float) -> Tally:
+        count = int(shown.sum())
+        run = int(np.argmax(shown)) if count else None
+        last = None if at_end is None else int(at_end.sum())
+        return Tally(
+            claim, count, last, interval(count, self.done, confidence), None if last is None else interval(last, self.done, confidence),
+            run, None if run is None else self.witness(claim, run),
+        )  # fmt: skip
+
+    def witness(self, claim: Property, run: int) -> Witness:
+        """The run up to the place where the claim's formula (or its violation) shows itself."""
+        moves: list[Move] = []
+        states: list[State] = []
+        for move, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
+            if move is not None:
+                moves.append(move)
+            states.append(state)
+            if claim.kind == "step":
+                shown = move is not None and not holds(self.instance, claim.formula, states[-2], state)
+            elif claim.kind == "deadlock_free":
+                shown = not holds(self.instance, claim.formula, state) and next(successors(self.instance, state), None) is None
+            else:
+                shown = holds(self.instance, sought(claim), state)
+            if shown:
+                return Witness(self.instance, claim, tuple(moves), tuple(states), note=f"run {run} of seed {self.seed}")
+        raise AssertionError(f"kernel and interpreter disagree on run {run} of seed {self.seed}")

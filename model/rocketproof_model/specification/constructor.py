@@ -1,0 +1,19 @@
+"""TCM-03: the topics that a broker's table holds before its file is read."""
+
+from __future__ import annotations
+
+from rocketproof_profiles import SCHEDULE, TEMPLATE
+
+
+def system_topics(cluster: str, broker: str, *, auto_create: bool) -> dict[str, tuple[int, int]]:
+    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03)."""
+    topics = {
+        "SELF_TEST_TOPIC": (1, 6),
+        "BenchmarkTest": (1024, 6),
+        cluster: (16, 7),
+        broker: (1, 7),
+        "OFFSET_MOVED_EVENT": (1, 6),
+        SCHEDULE: (18, 6),
+        f"{cluster}_REPLY_TOPIC": (1, 6),
+    }
+    return {**topics, TEMPLATE: (8, 7)} if auto_create else topics

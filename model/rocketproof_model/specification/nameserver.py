@@ -1,0 +1,92 @@
+"""The name server: registrations arrive or are lost, versions are compared, dead brokers leave."""
+
+from __future__ import annotations
+
+from ..expr import Expr, Row, any_of, ite
+from ..model import Body
+from .broker import send_letter, write_file
+from .vocabulary import Specification
+
+
+def nameserver(s: Specification) -> None:
+    m = s.model
+
+    def clear_letter(a: Body, b: Expr) -> None:
+        none = s.Config(known=False, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0, order=False)
+        a.set(s.letter_sent[b], False)
+        a.set(s.letter_version[b], 0)
+        for t in s.Topic:
+            a.set(s.letter[b, t], none)
+
+    @m.action(rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
+    def accept_registration(a: Body, b: Expr) -> None:
+        """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
+        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
+        a.guard("version differs", ~s.live[b] | (s.live_version[b] != s.letter_version[b]), "it is the first or its version is not the stored one")
+        a.set(s.live[b], True)
+        a.set(s.live_version[b], s.letter_version[b])
+        for t in s.Topic:
+            sent, row = s.letter[b, t], s.route[b, t]
+            a.set(row.entries, 1, when=sent.known)
+            a.set(row.read, sent.read, when=sent.known)
+            a.set(row.write, sent.write, when=sent.known)
+            a.set(row.perm, sent.perm, when=sent.known)
+        clear_letter(a, b)
+
+    @m.action(rules="NS-03", fair="weak", b=s.Broker, weight=4)
+    def ignore_registration(a: Body, b: Expr) -> None:
+        """A registration of the stored version arrives: nothing changes."""
+        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
+        a.guard("same version", s.live[b] & (s.live_version[b] == s.letter_version[b]), "its version is the stored one")
+        clear_letter(a, b)
+
+    @m.action(rules="NS-10", b=s.Broker, weight=0.05)
+    def lose_registration(a: Body, b: Expr) -> None:
+        """The one-way registration never arrives, and nobody notices."""
+        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
+        a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
+        a.set(s.losses, s.losses + 1)
+        clear_letter(a, b)
+
+    if s.scope.crashes:
+
+        @m.action(rules="NS-07 NS-08", fair="weak", b=s.Broker)
+        def expire(a: Body, b: Expr) -> None:
+            """The channel of a dead broker is noticed: its queue data leave all routes."""
+            a.guard("broker down", ~s.up[b], "the broker does not run")
+            a.guard("live", s.live[b], "the name server still takes it for alive")
+            a.set(s.live[b], False)
+            a.set(s.live_version[b], 0)
+            for t in s.Topic:
+                row = s.route[b, t]
+                a.set(row.entries, 0)
+                a.set(row.read, s.scope.counts.lo)
+                a.set(row.write, s.scope.counts.lo)
+                a.set(row.perm, 0)
+
+
+def administrator(s: Specification) -> None:
+    """Request 17 (TCM-30): a topic's configuration is put, counted and persisted without the broker lock."""
+    allowed = s.scope.permissions
+
+    @s.model.action(rules="TCM-30", b=s.Broker, t=s.Topic, read=s.scope.counts, write=s.scope.counts, perm=s.given("existing_perm").type)
+    def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr) -> None:
+        """An administrator creates or changes a topic; the broker persists its table and registers at once."""
+        a.guard("broker runs", s.up[b], "the broker runs")
+        a.guard("proper name", s.of_class(t, "ordinary", "retry"), "the name is legal and not a system topic's")
+        endless = s.given("update_budget") < 0
+        a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
+        a.bound("permission in scope", any_of(perm == code for code in allowed), "the scope has this permission")
+        a.bound("wire free", ~s.letter_sent[b], "no registration of this broker is on the wire")
+        a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
+        new = s.Config(known=True, read=read, write=write, perm=perm, order=False)
+
+        def table(x: Expr) -> Row:
+            row: Row = ite(x == t, new, s.config[b, x])
+            return row
+
+        a.set(s.updates, ite(endless, s.updates, s.updates + 1))
+        a.set(s.config[b, t], new)
+        a.set(s.version[b], s.version[b] + 1)
+        write_file(s, a, b, table, s.version[b] + 1)
+        send_letter(s, a, b, table, s.version[b] + 1)

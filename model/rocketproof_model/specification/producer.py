@@ -1,0 +1,168 @@
+"""The producer: route look-up with the template's fallback, queue choice, the 30 s refresh, retry on another broker.
+
+It publishes one topic. Raw clients, in scopes that have them, put any header on the wire instead.
+"""
+
+from __future__ import annotations
+
+from ..expr import Expr, Row, all_of, any_of, const, ite, minimum, rem, total
+from ..model import Body
+from .arithmetic import has_bit
+from .vocabulary import Kind, Specification, idle
+
+RETRIABLE = ("TOPIC_NOT_EXIST", "SYSTEM_ERROR", "NO_PERMISSION", "lost")
+
+
+def _writable(s: Specification, row: Row) -> Expr:
+    """CLI-20: queues of an entry that may be written."""
+    return ite((row.entries > 0) & has_bit(row.perm, 2), row.write, 0)  # type: ignore[no-any-return]
+
+
+def _publish(s: Specification, a: Body, p: Expr) -> None:
+    for b in s.Broker:
+        a.set(s.queues[p, b], _writable(s, s.route[b, s.scope.subject]))
+    a.set(s.known_route[p], True)
+
+
+def routes(s: Specification) -> None:
+    """CLI-13 to CLI-21."""
+    subject = s.scope.subject
+    advertised = any_of(s.route[b, subject].entries > 0 for b in s.Broker)
+    template = any_of(s.route[b, 0].entries > 0 for b in s.Broker)
+
+    @s.model.action(rules="CLI-13 CLI-20", fair="weak", p=s.Producer)
+    def find_route(a: Body, p: Expr) -> None:
+        """The producer has no route, asks the name server for the topic and gets one."""
+        a.guard("started", s.started[p], "the producer is started")
+        a.guard("no route", ~s.known_route[p], "the producer has no route for the topic")
+        a.guard("advertised", advertised, "the name server knows the topic")
+        _publish(s, a, p)
+
+    @s.model.action(rules="CLI-14 CLI-16 CLI-18", fair="weak", p=s.Producer)
+    def find_template(a: Body, p: Expr) -> None:
+        """The topic is unknown: the template's route serves, with the smaller of the client's count and its read count."""
+        a.guard("started", s.started[p], "the producer is started")
+        a.guard("no route", ~s.known_route[p], "the producer has no route for the topic")
+        a.guard("not advertised", ~advertised, "the name server does not know the topic")
+        a.guard("template advertised", template, "the name server knows the template topic")
+        for b in s.Broker:
+            row = s.route[b, 0]
+            wish = minimum(s.given("client_queues"), row.read)
+            a.set(s.queues[p, b], ite((row.entries > 0) & has_bit(row.perm, 2) & (wish > 0), wish, 0))
+        a.set(s.known_route[p], True)
+
+    @s.model.action(rules="CLI-17 CLI-19 CLI-21", fair="weak", p=s.Producer)
+    def refresh(a: Body, p: Expr) -> None:
+        """The 30 s timer: the name server's route replaces the cached one, the template's too."""
+        timed = s.given("burst") > 0
+        differs = any_of(s.queues[p, b] != _writable(s, s.route[b, subject]) for b in s.Broker)
+        a.guard("has route", s.known_route[p], "the producer has a route for the topic")
+        a.guard("advertised", advertised, "the name server knows the topic")
+        a.guard("differs", differs | (timed & ~s.refreshed[p]), "the name server's route differs from the cached one")
+        a.guard("timer", ~timed | ((s.sent[p] >= s.given("burst")) & s.quiet), "30 s have passed since the first message")
+        _publish(s, a, p)
+        a.set(s.refreshed[p], timed)
+
+
+def sending(s: Specification) -> None:
+    """CLI-23, CLI-24, CLI-26, CLI-30, CLI-34."""
+    subject = s.scope.subject
+
+    @s.model.action(rules="CLI-23", fair="weak", p=s.Producer, at=s.model.variable("position").type)
+    def start(a: Body, p: Expr, at: Expr) -> None:
+        """The round robin of the producer's thread starts anywhere."""
+        a.guard("not started", ~s.started[p], "the producer's counter has no value yet")
+        a.set(s.started[p], True)
+        a.set(s.position[p], at)
+
+    @s.model.action(rules="CLI-23 CLI-26 CLI-34", fair="strong", p=s.Producer, b=s.Broker, q=s.Queue)
+    def send(a: Body, p: Expr, b: Expr, q: Expr) -> None:
+        """The producer sends a message to a queue of its route."""
+        row = s.job[p]
+        a.guard("idle", s.at(row, "idle"), "the producer waits for no answer")
+        a.guard("has route", s.known_route[p], "the producer has a route for the topic")
+        a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
+        a.guard("its turn", ~s.given("round_robin") | _turn(s, p, b, q), "it is this queue's turn")
+        a.guard("before the timer", (s.given("burst") == 0) | s.refreshed[p] | (s.sent[p] < s.given("burst")), "the first period allows another message")
+        a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
+        _header(s, a, p, b, const(subject, s.Topic), const(0, s.Topic), s.given("client_queues"), q)
+        a.set(s.sent[p], ite(s.given("sends") == 0, s.sent[p], s.sent[p] + 1))
+        length = s.model.variable("position").type.size
+        a.set(s.position[p], ite(s.given("round_robin"), rem(s.position[p] + 1, length), s.position[p]))
+
+
+def _turn(s: Specification, p: Expr, b: Expr, q: Expr) -> Expr:
+    """Whether the queue stands at the producer's position in its list, sorted by broker name."""
+    size = total(s.Broker, lambda c: s.queues[p, c])
+    before = total(s.Broker, lambda c: ite(c < b, s.queues[p, c], 0))
+    return before + q == rem(s.position[p], ite(size == 0, 1, size))  # type: ignore[return-value]
+
+
+def _header(s: Specification, a: Body, p: Expr, b: Expr, topic: Expr, default: Expr, numbers: Expr, queue: Expr) -> None:
+    row = s.job[p]
+    a.set(row.phase, "arrived")
+    a.set(row.broker, b)
+    a.set(row.topic, topic)
+    a.set(row.default, default)
+    a.set(row.numbers, numbers)
+    a.set(row.queue, queue)
+
+
+def clients(s: Specification) -> None:
+    """Raw clients: any header."""
+    scope = s.scope
+
+    @s.model.action(
+        rules="CLI-34", p=s.Producer, b=s.Broker, t=s.Topic, d=s.Topic, numbers=scope.numbers, queue=scope.queue_ids,
+        **({"kind": Kind, "size": scope.sizes} if scope.store else {}),
+    )  # fmt: skip
+    def request(a: Body, p: Expr, b: Expr, t: Expr, d: Expr, numbers: Expr, queue: Expr, **more: Expr) -> None:
+        """A client sends a message with a header of its own making."""
+        row = s.job[p]
+        a.guard("idle", s.at(row, "idle"), "the client waits for no answer")
+        a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
+        a.bound("template named", any_of(d == t for t in scope.named(*scope.defaults)), "the default topic is one that may be a template")
+        if "size" in more:
+            a.bound("size", more["size"] <= s.given("size_limit"), "the scope has messages of this size")
+        _header(s, a, p, b, t, d, numbers, queue)
+        for name, value in more.items():
+            a.set(getattr(row, name), value)
+        a.set(s.sent[p], ite(s.given("sends") == 0, s.sent[p], s.sent[p] + 1))
+
+
+def answers(s: Specification) -> None:
+    """How a send ends for its caller, or goes on at another broker."""
+
+    @s.model.action(rules="CLI-29", fair="weak", p=s.Producer)
+    def finish(a: Body, p: Expr) -> None:
+        """The caller takes the answer: a result, an error that is not retried, or the last attempt's."""
+        row = s.job[p]
+        a.guard("answered", s.at(row, "answered"), "the request is answered")
+        a.guard("final", ~_retriable(row) | (row.tries >= s.given("retries")), "there is nothing to retry")
+        a.set(row, idle(s.job_record, s.scope))
+
+    if s.scope.routes:
+
+        @s.model.action(rules="CLI-24 CLI-30", fair="weak", p=s.Producer, b=s.Broker, q=s.Queue)
+        def retry(a: Body, p: Expr, b: Expr, q: Expr) -> None:
+            """The attempt failed and is repeated, on another broker if the route has one."""
+            row = s.job[p]
+            a.guard("answered", s.at(row, "answered"), "the request is answered")
+            a.guard("retriable", _retriable(row), "the answer's code is in the retry set or no answer came")
+            a.guard("attempts left", row.tries < s.given("retries"), "there is an attempt left")
+            a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
+            alone = all_of((s.queues[p, c] == 0) | (row.broker == c) for c in s.Broker)
+            a.guard("another broker", (row.broker != b) | alone, "the broker is another one, or the only one listed")
+            a.set(row.phase, "arrived")
+            a.set(row.answer, "none")
+            a.set(row.broker, b)
+            a.set(row.queue, q)
+            a.set(row.tries, row.tries + 1)
+            a.set(row.fallback, False)
+            a.set(row.created, False)
+            a.set(row.touched, False)
+            a.set(row.checks, False)
+
+
+def _retriable(row: Row) -> Expr:
+    return any_of(row.answer == code for code in RETRIABLE)

@@ -1,0 +1,75 @@
+"""Scopes: the finite sizes of a run, and which parts of the specification it has. Values that differ between cases of one
+scope are constants of the model instead, so that one compiled kernel serves them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocketproof_profiles import NameClass
+
+from ..types import Int, Type
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
+
+    `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
+    """
+
+    name: str
+    about: str
+    brokers: int = 1
+    producers: int = 1
+    topics: tuple[NameClass, ...] = ("template", "ordinary")
+    queues: int = 2
+    counts: Type = Int(0, 2)
+    numbers: Type = Int(-1, 2)
+    queue_ids: Type = Int(-1, 2)
+    draws: Type = Int(0, 1)
+    requests: bool = False
+    defaults: tuple[NameClass, ...] = ("template", "cluster")
+    routes: bool = True
+    store: bool = False
+    offsets: int = 2
+    files: int = 2
+    file_size: int = 4
+    blank: int = 1
+    sizes: Type = Int(1, 1)
+    crashes: bool = False
+    updates: bool = False
+    versions: int = 4
+    sends: int = 2
+    permissions: tuple[int, ...] = (4, 6, 7)
+
+    @property
+    def subject(self) -> int:
+        """The topic that producers publish."""
+        return len(self.topics) - 1
+
+    def named(self, *classes: NameClass) -> list[int]:
+        """The topics of these classes."""
+        return [t for t, c in enumerate(self.topics) if c in classes]
+
+
+SCOPES: dict[str, Scope] = {
+    s.name: s
+    for s in (
+        Scope("tiny", "one broker, one producer: small enough to draw", sends=1, queues=1, counts=Int(0, 1), numbers=Int(0, 1),
+              queue_ids=Int(-1, 0), draws=Int(0, 0)),
+        Scope("small", "two brokers, two producers with routes: where the auto-create skew lives", brokers=2, producers=2, sends=2,
+              queue_ids=Int(-1, 1), numbers=Int(0, 2), draws=Int(0, 0), versions=2),
+        Scope("creation", "one broker, two clients with any header: concurrent first sends", producers=2, requests=True, routes=False,
+              topics=("template", "cluster", "ordinary"), sends=1, versions=3),
+        Scope("names", "one broker, one client: every class of name, retry topics, permissions", requests=True, routes=False, store=True,
+              topics=("template", "retry", "forbidden", "blank", "illegal", "long", "ordinary"), updates=True, permissions=(0, 4, 6),
+              sends=2, versions=4, offsets=3, file_size=9),
+        Scope("restart", "one broker, two clients, crash and restart", producers=2, requests=True, routes=False, crashes=True, sends=1,
+              queue_ids=Int(-1, 0), queues=1, counts=Int(0, 1), numbers=Int(0, 1), draws=Int(0, 0), versions=3),
+        Scope("store", "one broker, one client: transaction types, file end and roll, dispatch, flush", producers=1, requests=True, routes=False,
+              store=True, queue_ids=Int(0, 1), counts=Int(0, 2), numbers=Int(2, 2), draws=Int(0, 0), sends=3, offsets=3, files=2,
+              file_size=6, blank=2, sizes=Int(1, 5), versions=1),
+        Scope("skew", "two brokers, one producer, four queues: the auto-create skew as real brokers show it", brokers=2, queues=4,
+              counts=Int(0, 4), numbers=Int(0, 4), queue_ids=Int(-1, 3), draws=Int(0, 0), sends=16, versions=2),
+    )
+}  # fmt: skip

@@ -1,0 +1,255 @@
+"""What a state of the specification holds: the variables, the constants, and the words in which rules are written.
+
+A request travels with its handler: `job[p]` is producer p's outstanding send, at most one, from the header that it put on
+the wire to the answer that it received. Its `phase` says where it is; the rules of the broker move it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..expr import Expr, Row, all_of, any_of, ite
+from ..model import Model, Table, Variable
+from ..types import Bool, Enum, Index, Int, Maybe, Record
+from .arithmetic import INHERIT, READ, WRITE
+from .scope import Scope
+
+Phase = Enum(
+    "idle",      # no request
+    "arrived",   # at the broker, before msgCheck
+    "missing",   # topic unknown: creation is tried
+    "locked",    # holds the broker lock, before the second look-up
+    "template",  # the topic is still unknown
+    "inherit",   # the template exists; its permission is asked next
+    "built",     # the new configuration is made
+    "put",       # in the table, before the new version
+    "versioned", # before persist
+    "persisted", # before unlock
+    "found",     # second look-up found it, before unlock
+    "refused",   # no template to inherit from, before unlock
+    "unlocked",  # created, before the registration
+    "failed",    # creation gave nothing
+    "checked",   # a configuration is at hand, before the queue id check
+    "append",    # accepted, before the store
+    "answered",
+)  # fmt: skip
+
+CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persisted", "found", "refused")
+
+Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "lost")
+Kind = Enum("not", "prepared", "commit", "rollback")
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """The specification in one scope: its model and its vocabulary."""
+
+    scope: Scope
+    model: Model
+    Broker: Index
+    Producer: Index
+    Topic: Index
+    Queue: Index
+    Config: Record
+    constant: dict[str, Expr]
+    up: Variable
+    config: Table
+    version: Variable
+    file: Table
+    file_version: Variable
+    lock: Variable
+    job: Table
+    letter: Table
+    letter_version: Variable
+    letter_sent: Variable
+    route: Table
+    live: Variable
+    live_version: Variable
+    job_record: Record
+    known_route: Variable
+    queues: Variable
+    position: Variable
+    sent: Variable
+    started: Variable
+    refreshed: Variable
+    creations: Variable
+    announcements: Variable
+    crashes: Expr
+    losses: Expr
+    updates: Expr
+    offset: Variable | None
+    records: Variable | None
+    entries: Variable | None
+    filled: Variable | None
+    segment: Variable | None
+    flushed: Variable | None
+
+    def given(self, name: str) -> Expr:
+        return self.constant[name]
+
+    def of_class(self, topic: Expr, *classes: Any) -> Expr:
+        """Whether the topic's name is of one of these classes."""
+        return any_of(topic == t for t in self.scope.named(*classes))
+
+    def at(self, job: Row, phase: str) -> Expr:
+        return job.phase == phase
+
+    def within(self, job: Row, phases: Iterable[str]) -> Expr:
+        return any_of(job.phase == phase for phase in phases)
+
+    def creates(self, job: Row, broker: Expr) -> Expr:
+        """Whether the request is inside topic creation at this broker: it holds the lock."""
+        return (job.broker == broker) & self.within(job, CREATING)
+
+    @cached_property
+    def permission(self) -> Expr:
+        """brokerPermission, from its two switches."""
+        return ite(self.given("broker_readable"), READ, 0) + ite(self.given("broker_writable"), WRITE, 0)
+
+    def published(self, row: Row) -> Row:
+        """NS-11: a broker that may not read or write registers copies with its own permission."""
+        limited = ~(self.given("broker_readable") & self.given("broker_writable"))
+        return Row({**row.fields, "perm": ite(limited, self.permission, row.perm), "order": ite(limited, False, row.order)})
+
+    @property
+    def quiet(self) -> Expr:
+        """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
+        return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.letter_sent[b] for b in self.Broker)
+
+
+def declare(scope: Scope) -> Specification:
+    """The empty specification: variables and constants, no actions yet."""
+    m = Model(f"specification/{scope.name}")
+    broker, producer = m.index("Broker", scope.brokers), m.index("Producer", scope.producers)
+    topic, queue = m.index("Topic", len(scope.topics)), m.index("Queue", scope.queues)
+    counts = scope.counts
+    perm = Int(0, 15)
+    config = Record(known=Bool, read=counts, write=counts, perm=perm, order=Bool)
+    most = counts.hi
+    constant = {
+        "auto_create": m.constant("auto_create", Bool, True),
+        "broker_readable": m.constant("broker_readable", Bool, True),
+        "broker_writable": m.constant("broker_writable", Bool, True),
+        "template_in_file": m.constant("template_in_file", Bool, False),
+        "template_read": m.constant("template_read", counts, most),
+        "template_write": m.constant("template_write", counts, most),
+        "template_perm": m.constant("template_perm", perm, 7),
+        "cluster_perm": m.constant("cluster_perm", perm, 7),
+        "client_queues": m.constant("client_queues", scope.numbers, scope.numbers.hi),
+        "order_topic": m.constant("order_topic", Bool, False),
+        "check_names": m.constant("check_names", Bool, True),
+        "signed_random": m.constant("signed_random", Bool, False),
+        "round_robin": m.constant("round_robin", Bool, False),
+        "retries": m.constant("retries", Int(0, 2), 0),
+        "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends),
+        "burst": m.constant("burst", Int(0, max(scope.sends, 1)), 0),
+        "crash_budget": m.constant("crash_budget", Int(0, 1), int(scope.crashes)),
+        "loss_budget": m.constant("loss_budget", Int(0, 1), 0),
+        "update_budget": m.constant("update_budget", Int(-1, 1), 0),
+        "file_size": m.constant("file_size", Int(0, scope.file_size), scope.file_size),
+        "blank": m.constant("blank", Int(0, scope.file_size), scope.blank),
+        "size_limit": m.constant("size_limit", scope.sizes, scope.sizes.hi),
+        "existing": m.constant("existing", Bool, False),
+        "existing_read": m.constant("existing_read", counts, most),
+        "existing_write": m.constant("existing_write", counts, most),
+        "existing_perm": m.constant("existing_perm", perm, 6),
+    }
+    row = {name: value for name, value in constant.items()}
+
+    def constructed(t: int) -> Row:
+        """TCM-03: the table before the file is read, and PER-04: what a file of an earlier run lays over it."""
+        none = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
+        if scope.topics[t] == "template":
+            known = row["auto_create"] | row["template_in_file"]
+            return template_row(known)
+        if scope.topics[t] == "cluster":
+            return config(known=True, read=most, write=most, perm=row["cluster_perm"], order=False)
+        if t == scope.subject:
+            made = config(known=True, read=row["existing_read"], write=row["existing_write"], perm=row["existing_perm"], order=row["order_topic"])
+            chosen: Row = ite(row["existing"], made, none)
+            return chosen
+        return none
+
+    def template_row(known: Expr) -> Row:
+        made = config(known=True, read=row["template_read"], write=row["template_write"], perm=row["template_perm"], order=False)
+        none = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
+        chosen: Row = ite(known, made, none)
+        return chosen
+
+    def filed(t: int) -> Row:
+        """The table's file at the start: what an earlier run left there."""
+        kept = row["template_in_file"] if scope.topics[t] == "template" else row["existing"] if t == scope.subject else False
+        start = constructed(t)
+        return Row({name: ite(kept, value, 0 if value.type.sort == "int" else False) for name, value in start.fields.items()})
+
+    job = Record(
+        phase=Phase, broker=Maybe(broker), topic=topic, default=topic, numbers=scope.numbers, queue=scope.queue_ids, kind=Kind,
+        size=scope.sizes, read=counts, write=counts, perm=perm, fallback=Bool, created=Bool, touched=Bool, checks=Bool, appended=Int(0, 1),
+        answer=Answer, offset=Int(0, scope.offsets), tries=Int(0, 2),
+    )  # fmt: skip
+    listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm)
+    empty = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
+    length = scope.brokers * max(counts.hi, 1)
+
+    def advertised(b: int, t: int) -> Row:
+        start = constructed(t)
+        limited = ~(row["broker_readable"] & row["broker_writable"])
+        own = ite(row["broker_readable"], READ, 0) + ite(row["broker_writable"], WRITE, 0)
+        return listed(
+            entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=ite(start.known & limited, own, start.perm)
+        )  # fmt: skip
+
+    store = scope.store
+    log = Int(0, scope.file_size * scope.files)
+    return Specification(
+        scope=scope, model=m, job_record=job, Broker=broker, Producer=producer, Topic=topic, Queue=queue, Config=config, constant=constant,
+        up=m.var("up", Bool, over=broker, init=True),
+        config=m.var("config", config, over=(broker, topic), init=lambda b, t: constructed(t)),
+        version=m.var("version", Int(0, scope.versions), over=broker, init=0),
+        file=m.var("file", config, over=(broker, topic), init=lambda b, t: filed(t)),
+        file_version=m.var("file_version", Int(0, scope.versions), over=broker, init=0),
+        lock=m.var("lock", Maybe(producer), over=broker, init=None),
+        job=m.var("job", job, over=producer, init=idle(job, scope)),
+        letter=m.var("letter", config, over=(broker, topic), init=empty),
+        letter_version=m.var("letter_version", Int(0, scope.versions), over=broker, init=0),
+        letter_sent=m.var("letter_sent", Bool, over=broker, init=False),
+        route=m.var("route", listed, over=(broker, topic), init=advertised),
+        live=m.var("live", Bool, over=broker, init=True),
+        live_version=m.var("live_version", Int(0, scope.versions), over=broker, init=0),
+        known_route=m.var("known_route", Bool, over=producer, init=False),
+        queues=m.var("queues", Int(0, max(counts.hi, 0)), over=(producer, broker), init=0),
+        position=m.var("position", Int(0, length - 1), over=producer, init=0),
+        sent=m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0),
+        started=m.var("started", Bool, over=producer, init=~constant["round_robin"]),
+        refreshed=m.var("refreshed", Bool, over=producer, init=False),
+        creations=m.var("creations", Int(0, 2), over=(broker, topic), init=0),
+        announcements=m.var("announcements", Int(0, 2), over=(broker, topic), init=0),
+        crashes=m.var("crashes", Int(0, 1), init=0),
+        losses=m.var("losses", Int(0, 1), init=0),
+        updates=m.var("updates", Int(0, 1), init=0),
+        offset=m.var("offset", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
+        records=m.var("records", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
+        entries=m.var("entries", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
+        filled=m.var("filled", Int(0, scope.file_size), over=broker, init=0) if store else None,
+        segment=m.var("segment", Int(0, scope.files - 1), over=broker, init=0) if store else None,
+        flushed=m.var("flushed", log, over=broker, init=0) if store else None,
+    )  # fmt: skip
+
+
+def idle(job: Record, scope: Scope) -> Row:
+    """A handler without a request."""
+    zero = {"counts": scope.counts.lo}
+    row: Row = job(
+        phase="idle", broker=None, topic=0, default=0, numbers=scope.numbers.lo, queue=scope.queue_ids.lo, kind="not", size=scope.sizes.lo,
+        read=zero["counts"], write=zero["counts"], perm=0, fallback=False, created=False, touched=False, checks=False, appended=0,
+        answer="none", offset=0, tries=0,
+    )  # fmt: skip
+    return row
+
+
+def inherits(row: Row) -> Expr:
+    """PERM-01: the topic's permission has INHERIT."""
+    return (row.perm & INHERIT) == INHERIT

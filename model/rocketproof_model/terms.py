@@ -1,0 +1,414 @@
+"""Expressions as z3 terms: each with the condition under which it has a value, so that nothing is excluded in silence.
+
+A number is a signed bit-vector just wide enough for its term's interval, and every operation is done at a width that
+holds its operands and its result: nothing wraps unless the term says `wrap32`. What is known while translating stays a
+Python int or bool, so constants, parameters of an action instance and all that follows from them never reach z3.
+
+The interpreter raises where a term has no value (remainder by zero, the element of None, an index out of range). Here a
+term becomes a `Meaning`: its value, and `defined`, which follows the interpreter's laziness: an arm that is not
+taken, or the right side of a decided `and`, may be without value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import z3 as _z3
+
+from .errors import ModelError
+from .expr import Expr, children, fold32, java_rem, show
+from .model import Variable
+from .types import JAVA_INT, Type
+
+# Type checkers infer unions of all kinds of terms from z3's source; its results are checked by tests instead.
+z3: Any = _z3
+
+# A known value is an int (a bool where the sort is bool), any other a z3 term.
+Value = Any
+
+
+class Meaning(NamedTuple):
+    """The value of a term and the condition under which it has one; where `defined` fails, `value` means nothing."""
+
+    value: Value
+    defined: Value = True
+
+
+def bits(type_: Type) -> int:
+    """Width of the signed bit-vector for this interval, at least 1."""
+    return max(c.bit_length() if c >= 0 else (~c).bit_length() for c in (type_.lo, type_.hi)) + 1
+
+
+def fit(value: Value, width: int) -> Value:
+    """A number as a bit-vector of this width: sign-extended, or cut where the caller knows that the value fits."""
+    if isinstance(value, int):
+        return z3.BitVecVal(value, width)
+    have = value.size()
+    if have < width:
+        return z3.SignExt(width - have, value)
+    return z3.Extract(width - 1, 0, value) if have > width else value
+
+
+def formula(value: Value) -> Value:
+    """A truth value as a z3 term."""
+    return z3.BoolVal(value) if isinstance(value, bool) else value
+
+
+def negation(x: Value) -> Value:
+    return not x if isinstance(x, bool) else z3.Not(x)
+
+
+def conjunction(*terms: Value) -> Value:
+    """The conjunction, a Python bool where that is known."""
+    left: dict[int, Value] = {}
+    for term in terms:
+        if term is False:
+            return False
+        if term is not True:
+            left[term.get_id()] = term
+    if not left:
+        return True
+    return z3.And(*left.values()) if len(left) > 1 else next(iter(left.values()))
+
+
+def disjunction(*terms: Value) -> Value:
+    """The disjunction, a Python bool where that is known."""
+    left: dict[int, Value] = {}
+    for term in terms:
+        if term is True:
+            return True
+        if term is not False:
+            left[term.get_id()] = term
+    if not left:
+        return False
+    return z3.Or(*left.values()) if len(left) > 1 else next(iter(left.values()))
+
+
+def implication(x: Value, y: Value) -> Value:
+    if not isinstance(x, bool) and not isinstance(y, bool) and x.eq(y):
+        return True
+    return disjunction(negation(x), y)
+
+
+def choice(test: Value, x: Value, y: Value, width: int | None) -> Value:
+    """`x` where the test holds, else `y`: truth values if `width` is None, else numbers of this width."""
+    if isinstance(test, bool):
+        return x if test else y
+    if isinstance(x, int) and isinstance(y, int) and x == y:
+        return x
+    if width is None:
+        if isinstance(x, bool):
+            return disjunction(test, y) if x else conjunction(negation(test), y)
+        if isinstance(y, bool):
+            return implication(test, x) if y else conjunction(test, x)
+        return z3.If(test, x, y)
+    return z3.If(test, fit(x, width), fit(y, width))
+
+
+def same(x: Value, y: Value) -> Value:
+    """Whether two numbers, or two truth values, are equal."""
+    if isinstance(x, int) and isinstance(y, int):
+        return x == y
+    if isinstance(x, bool | z3.BoolRef):
+        if isinstance(x, bool):
+            x, y = y, x
+        if isinstance(y, bool):
+            return x if y else negation(x)
+        return x == y
+    width = max(x.size() if not isinstance(x, int) else _needs(x), y.size() if not isinstance(y, int) else _needs(y))
+    return fit(x, width) == fit(y, width)
+
+
+def _needs(code: int) -> int:
+    return bits(Type(code, code))
+
+
+def constant(name: str, type_: Type) -> Value:
+    """A z3 constant for a value of the type; `within` says that it is one."""
+    return z3.Bool(name) if type_.sort == "bool" else z3.BitVec(name, bits(type_))
+
+
+def within(value: Value, type_: Type) -> Value:
+    """That a number, of any width, is a code of the type."""
+    if isinstance(value, bool | z3.BoolRef):
+        return True
+    if isinstance(value, int):
+        return type_.lo <= value <= type_.hi
+    size = value.size()
+    lowest, highest = -(1 << (size - 1)), (1 << (size - 1)) - 1
+    if type_.lo > highest or type_.hi < lowest:
+        return False
+    return conjunction(
+        True if type_.lo <= lowest else value >= z3.BitVecVal(type_.lo, size),
+        True if type_.hi >= highest else value <= z3.BitVecVal(type_.hi, size),
+    )
+
+
+def number(value: Value, type_: Type) -> Value:
+    """The code as a z3 term of the sort that `constant` gives for the type."""
+    return formula(bool(value) if isinstance(value, int) else value) if type_.sort == "bool" else fit(value, bits(type_))
+
+
+class Unknowns:
+    """z3 constants made when first asked for, each limited to its type: the leaves of a lemma."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str], tuple[Type, Value]] = {}
+
+    def value(self, kind: str, name: str, type_: Type) -> Value:
+        known = self.found.get((kind, name))
+        if known is None:
+            known = self.found[kind, name] = (type_, constant(f"{kind} {name}", type_))
+        if known[0] != type_:
+            raise ModelError(f"{kind} term {name} has the types {known[0]} and {type_}", "give each unknown of a lemma one type")
+        return known[1]
+
+    def limits(self) -> Value:
+        """That all of them are values of their types."""
+        return conjunction(*(within(value, type_) for type_, value in self.found.values()))
+
+
+class Elements(Sequence[Value]):
+    """The slots of a state whose elements are unknowns, made only where a term asks for them."""
+
+    def __init__(self, unknowns: Unknowns, kind: str, variables: Sequence[Variable]) -> None:
+        self.unknowns, self.kind = unknowns, kind
+        self.slots = [(element_name(v, at), v.type) for v in variables for at in v.elements()]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __getitem__(self, slot: Any) -> Any:
+        name, type_ = self.slots[slot]
+        return self.unknowns.value(self.kind, name, type_)
+
+
+def element_name(variable: Variable, at: tuple[int, ...]) -> str:
+    """`offset[0,2]`, as in the interpreter's readable states."""
+    return variable.name + (f"[{','.join(map(str, at))}]" if at else "")
+
+
+class Translation:
+    """Terms over one state (and its successor) as z3 terms, each translated once.
+
+    `state` and `after` hold a value a slot; `args` and `constants` map names to codes. What they do not bind is taken
+    from `unknowns`. `facts` collects consequences of the translated terms' own meaning, to be added to a solver
+    as help: a remainder is smaller than its divisor, which z3 otherwise derives from the circuit of a divider.
+
+    With `rough=True` a remainder is any number that obeys these facts. What is then true of all values is true, and z3
+    finds it in milliseconds where a divider of 32 bits takes it minutes; a counterexample may be spurious.
+    """
+
+    def __init__(
+        self,
+        state: Sequence[Value] = (),
+        after: Sequence[Value] = (),
+        *,
+        constants: Mapping[str, int] | None = None,
+        unknowns: Unknowns | None = None,
+        rough: bool = False,
+    ) -> None:
+        self.state, self.after, self.rough = state, after, rough
+        self.args: Mapping[str, int] = {}
+        self.constants = constants or {}
+        self.unknowns = unknowns
+        self.facts: list[Value] = []
+        self._memo: dict[Expr, Meaning] = {}
+        self._parametric: dict[Expr, bool] = {}
+        self._parent: Translation | None = None
+
+    def under(self, args: Mapping[str, int]) -> Translation:
+        """The same with an action's arguments; terms without parameters are shared."""
+        made = Translation(self.state, self.after, constants=self.constants, unknowns=self.unknowns, rough=self.rough)
+        made.args, made.facts, made._parametric, made._parent = args, self.facts, self._parametric, self
+        return made
+
+    def __call__(self, e: Expr) -> Meaning:
+        found = self._memo.get(e)
+        if found is None:
+            if self._parent is not None and not self._has_parameter(e):
+                found = self._parent(e)
+            else:
+                found = self._leaf(e) if e.op in _LEAVES else self._inner(e)
+            self._memo[e] = found
+        return found
+
+    def truth(self, e: Expr) -> Value:
+        """That a formula has a value and is true."""
+        meaning = self(e)
+        return conjunction(meaning.defined, meaning.value)
+
+    def _has_parameter(self, e: Expr) -> bool:
+        found = self._parametric.get(e)
+        if found is None:
+            found = self._parametric[e] = e.op == "par" or any(map(self._has_parameter, children(e)))
+        return found
+
+    def _leaf(self, e: Expr) -> Meaning:
+        known: int | None = None
+        if e.op == "const":
+            known = e.args[0]
+        elif e.op == "par":
+            known = self.args.get(e.args[0])
+        elif e.op == "given":
+            known = self.constants.get(e.args[0])
+        if known is not None:
+            return Meaning(bool(known) if e.type.sort == "bool" else known)
+        if self.unknowns is None:
+            raise ModelError(f"{e.op} term '{show(e)}' has no value here", "only lemmas have unknowns")
+        return Meaning(self.unknowns.value(e.op, e.args[0], e.type))
+
+    def _inner(self, e: Expr) -> Meaning:
+        if e.op in ("ref", "after"):
+            return self._element(e)
+        if e.op in ("and", "or"):
+            x, y = self(e.args[0]), self(e.args[1])
+            asked = x.value if e.op == "and" else negation(x.value)
+            join = conjunction if e.op == "and" else disjunction
+            return Meaning(join(x.value, y.value), conjunction(x.defined, implication(asked, y.defined)))
+        if e.op == "ite":
+            test, x, y = (self(a) for a in e.args)
+            width = None if e.type.sort == "bool" else bits(e.type)
+            return Meaning(
+                choice(test.value, x.value, y.value, width),
+                conjunction(test.defined, choice(test.value, x.defined, y.defined, None)),
+            )
+        parts = [self(a) for a in e.args]
+        defined = conjunction(*(p.defined for p in parts))
+        if defined is False:
+            return Meaning(False if e.type.sort == "bool" else e.type.lo, False)
+        value, has_value = _OPERATIONS[e.op](self, e, *(p.value for p in parts))
+        return Meaning(value, conjunction(defined, has_value))
+
+    def _element(self, e: Expr) -> Meaning:
+        variable: Variable = e.args[0]
+        slots = self.state if e.op == "ref" else self.after
+        at = [self(i) for i in e.args[1:]]
+        inside = [within(i.value, axis) for i, axis in zip(at, variable.over, strict=True)]
+        defined = conjunction(*(i.defined for i in at), *inside)
+        if defined is False:
+            return Meaning(False if e.type.sort == "bool" else e.type.lo, False)
+        width = None if e.type.sort == "bool" else bits(e.type)
+
+        def select(prefix: tuple[int, ...]) -> Value:
+            if len(prefix) == len(at):
+                return slots[variable.slot(prefix)]
+            index, axis = at[len(prefix)].value, variable.over[len(prefix)]
+            if isinstance(index, int):
+                return select((*prefix, index))
+            result = select((*prefix, axis.hi))
+            for k in reversed(range(axis.lo, axis.hi)):
+                result = choice(same(index, k), select((*prefix, k)), result, width)
+            return result
+
+        return Meaning(select(()), defined)
+
+
+_LEAVES = ("const", "par", "given", "free")
+_Operation = Callable[..., tuple[Value, Value]]
+
+
+def _known(*values: Value) -> bool:
+    return all(isinstance(v, int) for v in values)
+
+
+def _at_common_width(plain: Callable[[int, int], int], term: Callable[[Value, Value], Value], *, truth: bool = False) -> _Operation:
+    """A total operation, done at a width that holds both operands and the result."""
+
+    def operate(_: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, Value]:
+        if _known(x, y):
+            return plain(x, y), True
+        width = max(bits(e.args[0].type), bits(e.args[1].type), 0 if truth else bits(e.type))
+        value = term(fit(x, width), fit(y, width))
+        return (value if truth else fit(value, bits(e.type))), True
+
+    return operate
+
+
+def _rem(translation: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, Value]:
+    if y == 0 if isinstance(y, int) else False:
+        return e.type.lo, False
+    if _known(x, y):
+        return java_rem(x, y), True
+    dividend, divisor = e.args[0].type, e.args[1].type
+    # One bit more than both need, so that the facts may negate the divisor.
+    width = max(bits(dividend), bits(divisor)) + 1
+    wide_x, wide_y = fit(x, width), fit(y, width)
+    nonzero = y != 0 if isinstance(y, int) else wide_y != z3.BitVecVal(0, width)
+    if translation.rough:
+        value = z3.FreshConst(z3.BitVecSort(width), "remainder")
+    elif dividend.lo >= 0 and divisor.lo >= 0:
+        value = z3.URem(wide_x, wide_y)
+    else:
+        value = z3.SRem(wide_x, wide_y)
+    zero = z3.BitVecVal(0, width)
+    size = z3.If(wide_y < zero, -wide_y, wide_y)
+    facts = [value < size, -size < value]
+    facts.append(z3.If(wide_x < zero, z3.And(wide_x <= value, value <= zero), z3.And(zero <= value, value <= wide_x)))
+    facts.append(z3.Implies(z3.And(-size < wide_x, wide_x < size), value == wide_x))
+    translation.facts.append(z3.Implies(formula(nonzero), z3.And(*facts)))
+    return fit(value, bits(e.type)), nonzero
+
+
+def _wrap32(_: Translation, e: Expr, x: Value) -> tuple[Value, Value]:
+    return (fold32(x) if isinstance(x, int) else fit(fit(x, max(32, x.size())), bits(Type(*JAVA_INT)))), True
+
+
+def _eq(_: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, Value]:
+    return same(x, y), True
+
+
+def _not(_: Translation, e: Expr, x: Value) -> tuple[Value, Value]:
+    return negation(x), True
+
+
+def _has(_: Translation, e: Expr, members: Value, element: Value) -> tuple[Value, Value]:
+    size = bits(e.args[0].type) - 1
+    if isinstance(element, int):
+        if element < 0:
+            return False, False
+        return (_bit(members, element) if element < size else False), True
+    hits = (conjunction(same(element, k), _bit(members, k)) for k in range(size))
+    return disjunction(*hits), negation(fit(element, bits(e.args[1].type)) < 0) if e.args[1].type.lo < 0 else True
+
+
+def _bit(members: Value, k: int) -> Value:
+    return bool(members >> k & 1) if isinstance(members, int) else z3.Extract(k, k, members) == z3.BitVecVal(1, 1)
+
+
+def _single(_: Translation, e: Expr, element: Value) -> tuple[Value, Value]:
+    if isinstance(element, int):
+        return 1 << element, True
+    width = bits(e.type)
+    return z3.BitVecVal(1, width) << fit(element, width), True
+
+
+def _some(_: Translation, e: Expr, element: Value) -> tuple[Value, Value]:
+    return (element + 1 if isinstance(element, int) else fit(element, bits(e.type)) + 1), True
+
+
+def _get(_: Translation, e: Expr, maybe: Value) -> tuple[Value, Value]:
+    if isinstance(maybe, int):
+        return max(maybe - 1, 0), maybe != 0
+    return fit(maybe - 1, bits(e.type)), negation(same(maybe, 0))
+
+
+_OPERATIONS: dict[str, _Operation] = {
+    "add": _at_common_width(lambda x, y: x + y, lambda x, y: x + y),
+    "sub": _at_common_width(lambda x, y: x - y, lambda x, y: x - y),
+    "mul": _at_common_width(lambda x, y: x * y, lambda x, y: x * y),
+    "rem": _rem,
+    "wrap32": _wrap32,
+    "bitand": _at_common_width(lambda x, y: x & y, lambda x, y: x & y),
+    "bitor": _at_common_width(lambda x, y: x | y, lambda x, y: x | y),
+    "bitandnot": _at_common_width(lambda x, y: x & ~y, lambda x, y: x & ~y),
+    "lt": _at_common_width(lambda x, y: x < y, lambda x, y: x < y, truth=True),
+    "le": _at_common_width(lambda x, y: x <= y, lambda x, y: x <= y, truth=True),
+    "eq": _eq,
+    "not": _not,
+    "has": _has,
+    "single": _single,
+    "some": _some,
+    "get": _get,
+}

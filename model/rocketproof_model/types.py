@@ -1,0 +1,243 @@
+"""Finite types. A value of any type is an integer code between `lo` and `hi`, the same in every engine.
+
+Only printing and exchange formats see the readable form: `decode` and `encode` translate between a code and
+what a person writes (`True`, `-3`, `"committed"`, `None`, `frozenset({0, 2})`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import ModelError
+
+if TYPE_CHECKING:
+    from .expr import Expr
+
+JAVA_INT = (-(2**31), 2**31 - 1)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Type:
+    """A finite range of codes `lo..hi`; `sort` decides which operators apply."""
+
+    lo: int
+    hi: int
+
+    @property
+    def sort(self) -> str:
+        return "int"
+
+    @property
+    def width(self) -> int:
+        """Bits that a packed value takes: enough for `hi - lo`."""
+        return (self.hi - self.lo).bit_length()
+
+    @property
+    def size(self) -> int:
+        return self.hi - self.lo + 1
+
+    def codes(self) -> range:
+        return range(self.lo, self.hi + 1)
+
+    def decode(self, code: int) -> Any:
+        return code
+
+    def encode(self, value: Any) -> int:
+        """Code of a readable value; raises ModelError if the value is not of this type."""
+        if isinstance(value, bool) or not isinstance(value, int) or not self.lo <= value <= self.hi:
+            raise self._refuse(value)
+        return value
+
+    def _refuse(self, value: Any) -> ModelError:
+        return ModelError(f"{value!r} is not a value of {self}", f"use one of {self.describe()}")
+
+    def describe(self) -> str:
+        return f"{self.lo}..{self.hi}"
+
+    def __str__(self) -> str:
+        return f"Int({self.lo}, {self.hi})"
+
+
+@dataclass(frozen=True)
+class BoolType(Type):
+    @property
+    def sort(self) -> str:
+        return "bool"
+
+    def decode(self, code: int) -> bool:
+        return bool(code)
+
+    def encode(self, value: Any) -> int:
+        if not isinstance(value, bool):
+            raise self._refuse(value)
+        return int(value)
+
+    def describe(self) -> str:
+        return "True, False"
+
+    def __str__(self) -> str:
+        return "Bool"
+
+
+Bool = BoolType(0, 1)
+
+
+def Int(lo: int, hi: int) -> Type:
+    """Integers from `lo` to `hi`, both included."""
+    if not _whole(lo) or not _whole(hi):
+        raise ModelError(f"Int({lo!r}, {hi!r}) has a bound that is no int", "give two ints, such as Int(0, 3)")
+    if not lo <= hi:
+        raise ModelError(f"Int({lo}, {hi}) is empty", "the lower bound comes first")
+    if lo < -(2**62) or hi > 2**62:
+        raise ModelError(f"Int({lo}, {hi}) does not fit 63 bits", "choose smaller bounds")
+    return Type(lo, hi)
+
+
+@dataclass(frozen=True)
+class EnumType(Type):
+    names: tuple[str, ...]
+
+    @property
+    def sort(self) -> str:
+        return "enum"
+
+    def decode(self, code: int) -> str:
+        return self.names[code]
+
+    def encode(self, value: Any) -> int:
+        if value not in self.names:
+            raise self._refuse(value)
+        return self.names.index(value)
+
+    def describe(self) -> str:
+        return ", ".join(self.names)
+
+    def __str__(self) -> str:
+        return f"Enum({', '.join(self.names)})"
+
+
+def Enum(*names: str) -> EnumType:
+    """One of the given names; the first has code 0."""
+    if not all(isinstance(name, str) for name in names):
+        raise ModelError(f"Enum{names} has a name that is no string", 'write the names one after the other: Enum("red", "blue")')
+    if len(set(names)) != len(names) or not names:
+        raise ModelError(f"Enum{names} has no or repeated names", "give each value a name of its own")
+    return EnumType(0, len(names) - 1, names)
+
+
+@dataclass(frozen=True)
+class Index(Type):
+    """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
+
+    Iterating over an index gives its elements as constants, so `for b in Broker:` unrolls an effect.
+    """
+
+    name: str
+
+    def __iter__(self) -> Iterator[Expr]:
+        from .expr import const
+
+        return iter([const(code, self) for code in self.codes()])
+
+    def __str__(self) -> str:
+        return f"{self.name}(0..{self.hi})"
+
+
+def index(name: str, size: int) -> Index:
+    """An index set of `size` elements, `size` at least 1."""
+    if not _whole(size) or size < 1:
+        raise ModelError(f"index {name} has size {size!r}", "an index has at least one element")
+    return Index(0, size - 1, name)
+
+
+@dataclass(frozen=True)
+class MaybeType(Type):
+    """Nothing (code 0) or an element of an index (code = element + 1)."""
+
+    of: Index
+
+    @property
+    def sort(self) -> str:
+        return "maybe"
+
+    def decode(self, code: int) -> int | None:
+        return code - 1 if code else None
+
+    def encode(self, value: Any) -> int:
+        return 0 if value is None else self.of.encode(value) + 1
+
+    def describe(self) -> str:
+        return f"None, {self.of.describe()}"
+
+    def __str__(self) -> str:
+        return f"Maybe({self.of})"
+
+
+def Maybe(of: Index) -> MaybeType:
+    """None or an element of the index `of`."""
+    indexed(of, "Maybe")
+    return MaybeType(0, of.size, of)
+
+
+@dataclass(frozen=True)
+class SetType(Type):
+    """A subset of an index, one bit an element."""
+
+    of: Index
+
+    @property
+    def sort(self) -> str:
+        return "set"
+
+    def decode(self, code: int) -> frozenset[int]:
+        return frozenset(i for i in self.of.codes() if code >> i & 1)
+
+    def encode(self, value: Any) -> int:
+        if not isinstance(value, Iterable) or not all(_whole(i) and i in self.of.codes() for i in value):
+            raise self._refuse(value)
+        return sum(1 << i for i in set(value))
+
+    def describe(self) -> str:
+        return f"sets of {self.of.describe()}"
+
+    def __str__(self) -> str:
+        return f"SetOf({self.of})"
+
+
+def SetOf(of: Index) -> SetType:
+    """Subsets of the index `of`, which has at most 32 elements."""
+    indexed(of, "SetOf")
+    if of.size > 32:
+        raise ModelError(f"SetOf({of}) has {of.size} possible elements", "sets hold at most 32; use an array of Bool")
+    return SetType(0, (1 << of.size) - 1, of)
+
+
+def indexed(of: Any, what: str) -> None:
+    """Refuse what is no index."""
+    if not isinstance(of, Index):
+        raise ModelError(f"{what} needs an index, not {of}", 'declare one: Broker = m.index("Broker", 2)')
+
+
+class Record:
+    """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
+
+    def __init__(self, **fields: Type) -> None:
+        for name, type_ in fields.items():
+            if not isinstance(type_, Type):
+                raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
+        self.fields: dict[str, Type] = fields
+
+    def __call__(self, **values: Any) -> Any:
+        """A row with all fields given; raises ModelError on missing or unknown ones."""
+        from .expr import Row, coerce
+
+        if values.keys() != self.fields.keys():
+            odd = sorted(values.keys() ^ self.fields.keys())
+            raise ModelError(f"row with missing or unknown fields {', '.join(odd)}", f"give exactly {', '.join(self.fields)}")
+        return Row({name: coerce(values[name], type_) for name, type_ in self.fields.items()})

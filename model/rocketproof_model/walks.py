@@ -1,0 +1,105 @@
+"""Loops that ask kernels about many states: random walks, and the truth of formulas in a list of states.
+
+All arrays are int64 unless said otherwise; `start`, `here` and `out` hold packed states one after the other.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
+# pyright: basic
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .atomics import call_masks, call_succ
+from .chance import GAMMA, MIX_1, MIX_2
+from .kernel import BITS
+
+STEPS, DEADLOCK, UNTIL = 0, 1, 2  # how a run ended
+
+
+@njit(nogil=True, cache=True)
+def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, counts, taken, cover, here, masks, seen, last, length, ended):
+    """Walk one run for each row of `seen`; the row of the first run that met a fault, or -1.
+
+    `calls` are the addresses of succ, check and steps (0 for none); `plan` is the number of the first run, the steps of a
+    run, the words of `masks` that belong to check, and the bit that ends a run (-1 for none). `seed` is a uint64, `weights`
+    (float64) and `owner` are those of each action instance. `seen` and `last` take the masks of each run.
+    """
+    gamma, mix_1, mix_2 = np.uint64(GAMMA), np.uint64(MIX_1), np.uint64(MIX_2)
+    s27, s30, s31, s11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+    succ, check, step = calls
+    first, steps, width, stop = plan
+    words = start.size
+    for row in range(length.size):
+        z = seed + gamma * np.uint64(first + row + 1)
+        z = (z ^ (z >> s30)) * mix_1
+        z = (z ^ (z >> s27)) * mix_2
+        random = z ^ (z >> s31)
+        for k in range(words):
+            here[k] = start[k]
+        done = 0
+        while True:
+            if check != 0:
+                if call_masks(check, here.ctypes.data, consts.ctypes.data, masks.ctypes.data, 0) < 0:
+                    return row
+                for k in range(width):
+                    seen[row, k] |= masks[k]
+            if stop >= 0 and masks[stop // BITS] >> (stop % BITS) & 1:
+                ended[row] = UNTIL
+                break
+            if done == steps:
+                break
+            n = call_succ(
+                succ, here.ctypes.data, consts.ctypes.data, out.ctypes.data, tags.ctypes.data, counts.ctypes.data, cover.ctypes.data
+            )
+            if n < 0:
+                return row
+            if n == 0:
+                ended[row] = DEADLOCK
+                break
+            whole = 0.0
+            for k in range(n):
+                whole += weights[tags[k]]
+            random = random + gamma
+            z = random
+            z = (z ^ (z >> s30)) * mix_1
+            z = (z ^ (z >> s27)) * mix_2
+            uniform = float((z ^ (z >> s31)) >> s11) * 2.0**-53
+            pick = 0
+            if whole <= 0.0:
+                pick = int(uniform * n)
+            else:
+                mark, passed = uniform * whole, 0.0
+                for k in range(n):
+                    weight = weights[tags[k]]
+                    if weight > 0.0:
+                        pick = k
+                        passed += weight
+                        if mark < passed:
+                            break
+            taken[owner[tags[pick]]] += 1
+            for k in range(words):
+                here[words + k] = here[k]
+                here[k] = out[pick * words + k]
+            done += 1
+            if step != 0:
+                after = here.ctypes.data
+                before = after + 8 * words
+                if call_masks(step, before, consts.ctypes.data, masks.ctypes.data + 8 * width, after) < 0:
+                    return row
+                for k in range(width, masks.size):
+                    seen[row, k] |= masks[k]
+        length[row] = done
+        for k in range(masks.size):
+            last[row, k] = masks[k]
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def ask_all(check, consts, states, masks):
+    """Fill the row of `masks` of each packed state; the number of a state where a formula has no value, or -1."""
+    for k in range(states.shape[0]):
+        row = states.ctypes.data + 8 * k * states.shape[1]
+        if call_masks(check, row, consts.ctypes.data, masks.ctypes.data + 8 * k * masks.shape[1], 0) < 0:
+            return k
+    return -1

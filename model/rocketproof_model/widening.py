@@ -1,0 +1,60 @@
+"""The same model over wider numbers, so that what induction proves does not depend on a scope's small bounds.
+
+A search needs an offset of at most 3; a proof need not. `widened` declares chosen variables with wider types, drops
+the bounds that read them, and rebuilds every term, so that the intervals are inferred anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .errors import ModelError
+from .expr import Expr, rewrite, walk
+from .model import Action, Model, Property, Variable
+from .types import Index, Type
+
+
+def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:
+    """The model with these variables' types replaced by wider ones and, unless told otherwise, without the bounds that read them.
+
+    Only integers can be widened, to intervals that contain the old one; sums and increments must still fit 63 bits, so choose
+    `Int(0, 2**62 - 1)` for a counter that grows by one and less where several are added. Raises ModelError otherwise.
+    """
+    changed: dict[Variable, Variable] = {}
+    for name, type_ in types.items():
+        old = model.variable(name)
+        if old.type.sort != "int" or isinstance(old.type, Index) or type_.sort != "int" or isinstance(type_, Index):
+            raise ModelError(f"variable {name} of type {old.type} widened to {type_}", "only Int variables can be widened, to Int(lo, hi)")
+        if type_.lo > old.type.lo or type_.hi < old.type.hi:
+            raise ModelError(f"variable {name} of type {old.type} widened to {type_}", "give an interval that contains the old one")
+        changed[old] = replace(old, type=type_)
+
+    def retarget(e: Expr) -> Expr | None:
+        if e.op in ("ref", "after") and e.args[0] in changed:
+            new = changed[e.args[0]]
+            return Expr(e.op, (new, *e.args[1:]), new.type)
+        return None
+
+    def term(e: Any) -> Any:
+        return rewrite(e, retarget)
+
+    def reads(condition: Expr) -> bool:
+        return any(e.op == "ref" and e.args[0] in changed for e in walk(condition))
+
+    def action(old: Action) -> Action:
+        guards = tuple(replace(g, condition=term(g.condition)) for g in old.guards if not (drop_bounds and g.bound and reads(g.condition)))
+        updates = tuple(replace(u, target=term(u.target), value=term(u.value)) for u in old.updates)
+        return replace(old, guards=guards, updates=updates)
+
+    def claim(old: Property) -> Property:
+        return replace(old, formula=term(old.formula), goal=None if old.goal is None else term(old.goal))
+
+    return replace(
+        model,
+        variables=[changed.get(v, v) for v in model.variables],
+        constants=dict(model.constants),
+        actions=[action(a) for a in model.actions],
+        properties=[claim(p) for p in model.properties],
+    )

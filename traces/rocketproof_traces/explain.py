@@ -1,0 +1,286 @@
+"""Why something can or cannot happen in a state of a witness: the guard that refuses, its sentence and its values.
+
+`explain` gives the data, `lines` the text, `render` prints it to a console's width. An action instance is asked for as
+it is printed, `refresh(p=1)`, or shorter: `refresh(1)`, `refresh(p1)`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from textwrap import wrap
+
+from rich.console import Console
+from rich.text import Text
+
+from rocketproof_model import Action, EvaluationError, Expr, Guard, Instance, Model
+from rocketproof_model.expr import show, walk
+from rocketproof_model.interpreter import Scope, State, effect, evaluate
+from rocketproof_model.result import Witness
+from rocketproof_model.types import BoolType, EnumType, MaybeType, SetType, Type
+
+from .errors import TraceError
+from .words import Change, changes, code_of, code_text, element
+
+Codes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GuardView:
+    """One guard as it was asked: `passed` is None where it was not reached, because an earlier one refused."""
+
+    name: str
+    sentence: str
+    passed: bool | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The guard that refuses. `part` is the conjunct of the condition that is false ("" if it is the whole condition).
+
+    `values` are the leaves of that part with their values; `error` is there if the guard has no value in the state.
+    """
+
+    guard: str
+    sentence: str
+    bound: bool
+    condition: str
+    part: str
+    values: tuple[tuple[str, str], ...]
+    error: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Why one action instance is enabled or not. `would` is what it changes where it is enabled; `error` why that fails."""
+
+    label: str
+    sentence: str
+    enabled: bool
+    guards: tuple[GuardView, ...]
+    refusal: Refusal | None
+    would: tuple[Change, ...]
+    error: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What can happen in the state before a step; `taken` is what the witness does there, "" after its end."""
+
+    step: int
+    steps: int
+    taken: str
+    enabled: tuple[str, ...]
+    asked: Answer | None
+
+
+def explain(witness: Witness, step: int, why_not: str | None = None) -> Explanation:
+    """Explain the state before `step` (1-based; one more than the last step is the state at the end, and so is 0 the first).
+
+    Raises TraceError for a step outside the witness and for a question that does not fit the model.
+    """
+    last = len(witness.states)
+    if not 0 <= step <= last or not last:
+        remedy = f"give 1 to {last}, where {last} is the state at the end" if last else "it is a statement about values"
+        raise TraceError(f"step {step}", f"the witness has {len(witness.moves)} steps", remedy)
+    state = witness.states[max(step, 1) - 1]
+    instance = witness.instance
+    taken = witness.labels()[max(step, 1) - 1] if max(step, 1) <= len(witness.moves) else ""
+    asked = None
+    if why_not is not None:
+        action, args = parse(why_not, instance.model)
+        asked = answer(instance, state, action, args)
+    return Explanation(max(step, 1), len(witness.moves), taken, tuple(enabled(instance, state)), asked)
+
+
+def enabled(instance: Instance, state: State) -> list[str]:
+    """Labels of the action instances that can happen, in the order of the model; those with an error say so."""
+    labels = []
+    for action in instance.model.actions:
+        for args in action.instances:
+            refused, error = _refusing(instance, state, action, args)
+            if refused is None:
+                labels.append(action.label(args))
+            elif error:
+                labels.append(f"{action.label(args)} has no meaning: guard {refused.name!r}: {error}")
+    return labels
+
+
+def answer(instance: Instance, state: State, action: Action, args: Codes) -> Answer:
+    """Ask the guards of one action instance in order."""
+    refused, error = _refusing(instance, state, action, args)
+    views, passed = [], True
+    for guard in action.guards:
+        if guard is refused:
+            views.append(GuardView(guard.name, guard.sentence, False))
+            passed = False
+        else:
+            views.append(GuardView(guard.name, guard.sentence, True if passed else None))
+    label = action.label(args)
+    if refused is not None:
+        return Answer(label, action.sentence, False, tuple(views), _refusal(refused, _scope(instance, state, action, args), error), (), "")
+    try:
+        would, failed = changes(instance, state, effect(instance, state, action, args)), ""
+    except EvaluationError as problem:
+        would, failed = (), str(problem)
+    return Answer(label, action.sentence, True, tuple(views), None, would, failed)
+
+
+def _scope(instance: Instance, state: State, action: Action, args: Codes) -> Scope:
+    return Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+
+
+def _refusing(instance: Instance, state: State, action: Action, args: Codes) -> tuple[Guard | None, str]:
+    scope = _scope(instance, state, action, args)
+    for guard in action.guards:
+        try:
+            if not evaluate(guard.condition, scope):
+                return guard, ""
+        except EvaluationError as error:
+            return guard, str(error)
+    return None, ""
+
+
+def _refusal(guard: Guard, scope: Scope, error: str) -> Refusal:
+    part = guard.condition if error else false_part(guard.condition, scope)
+    shown = "" if part is guard.condition else show(part)
+    return Refusal(guard.name, guard.sentence, guard.bound, show(guard.condition), shown, tuple(condition_values(part, scope)), error)
+
+
+def false_part(term: Expr, scope: Scope) -> Expr:
+    """The first conjunct that is false, however deep in conjunctions; the term itself if it is none."""
+    while term.op == "and":
+        term = term.args[0] if not evaluate(term.args[0], scope) else term.args[1]
+    return term
+
+
+def condition_values(term: Expr, scope: Scope) -> list[tuple[str, str]]:
+    """The variables and constants in a term with their values, indices filled in: `cached[1]` and `{0}`.
+
+    Parameters stand there only where they are no index of a variable. A leaf without a value says why.
+    """
+    found: dict[str, str] = {}
+    inner = {a for e in walk(term) if e.op in ("ref", "after") for a in e.args[1:] if a.op in ("par", "const")}
+    for e in walk(term):
+        if e.op not in ("ref", "after", "par", "given", "free") or (e in inner and e.op == "par"):
+            continue
+        try:
+            found[_filled(e, scope)] = code_text(e.type, evaluate(e, scope))
+        except EvaluationError as error:
+            found[show(e)] = f"no value ({error})"
+    return list(found.items())
+
+
+def _filled(e: Expr, scope: Scope) -> str:
+    if e.op not in ("ref", "after"):
+        return show(e)
+    return element(e.args[0], tuple(evaluate(i, scope) for i in e.args[1:])) + ("'" if e.op == "after" else "")
+
+
+# Questions
+
+
+def parse(text: str, model: Model) -> tuple[Action, Codes]:
+    """The action instance that `text` names. Raises TraceError that says what is wrong and what would be right."""
+    match = re.fullmatch(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if match is None:
+        raise TraceError(f"'{text}'", "is no action", f"write it like {_example(model.actions[0])}")
+    name, inside = match[1], match[2] or ""
+    action = next((a for a in model.actions if a.name == name), None)
+    if action is None:
+        known = ", ".join(a.name for a in model.actions)
+        raise TraceError(f"'{text}'", f"no action {name!r} in model {model.name}", f"its actions are {known}")
+    given = [p.strip() for p in re.split(r",(?![^{]*\})", inside)] if inside.strip() else []
+    needs = f"write it like {_example(action)}"
+    if len(given) != len(action.parameters):
+        raise TraceError(f"'{text}'", f"{name} has {len(action.parameters)} parameters, not {len(given)}", needs)
+    values: dict[str, str] = {}
+    for part, default in zip(given, action.parameters, strict=True):
+        key, sign, value = part.partition("=")
+        key = key.strip() if sign else default
+        if key not in action.parameters or key in values:
+            raise TraceError(f"'{text}'", f"{name} has no parameter {key!r}" if key not in values else f"{key} is given twice", needs)
+        values[key] = value.strip() if sign else part
+    return action, tuple(_argument(text, key, type_, values[key]) for key, type_ in action.parameters.items())
+
+
+def _example(action: Action) -> str:
+    return action.label(type_.lo for type_ in action.parameters.values())
+
+
+def _argument(text: str, name: str, type_: Type, word: str) -> int:
+    try:
+        return code_of(type_, _value(type_, name, word))
+    except ValueError:
+        raise TraceError(f"'{text}'", f"{name} = {word} is not a value of {type_}", f"use one of {type_.describe()}") from None
+
+
+def _value(type_: Type, name: str, word: str) -> object:
+    if isinstance(type_, EnumType):
+        return word.strip("'\"")
+    if isinstance(type_, BoolType):
+        return {"true": True, "false": False}.get(word.lower(), word)
+    if isinstance(type_, MaybeType) and word.lower() == "none":
+        return None
+    if isinstance(type_, SetType):
+        inside = word.removeprefix("frozenset(").rstrip(")").strip("{}")  # the form that labels have
+        return frozenset(int(i) for i in inside.split(",") if i.strip())
+    return int(word.removeprefix(name) if re.fullmatch(rf"{re.escape(name)}\d+", word) else word)
+
+
+# Text
+
+
+def lines(explanation: Explanation) -> list[str]:
+    """The explanation as lines of text, not wrapped."""
+    step, end = explanation.step, explanation.step > explanation.steps
+    at = f"Before step {step}"
+    if end:
+        at = f"At the end, after step {explanation.steps}" if explanation.steps else "In the only state"
+    marked = "; the witness takes the one marked *" if explanation.taken else ""
+    text = []
+    if explanation.asked is not None:
+        text += [*_asked(explanation.asked, at), ""]
+    text.append(f"{at}, {_count(len(explanation.enabled))} can happen{marked}")
+    return [*text, *(f"  {'*' if label == explanation.taken else ' '} {label}" for label in explanation.enabled)]
+
+
+def render(explanation: Explanation, console: Console, more: str = "") -> None:
+    """Print an explanation; `more` is the command that shows more, the last line."""
+    for line in lines(explanation):
+        for part in wrap(line, console.width, subsequent_indent=" " * 15) or [""]:
+            console.print(Text(part), soft_wrap=True)
+    if more:
+        console.print(Text(more, style="dim"), soft_wrap=True)
+
+
+def _count(n: int) -> str:
+    return "nothing" if n == 0 else "1 action" if n == 1 else f"{n} actions"
+
+
+def _asked(asked: Answer, at: str) -> list[str]:
+    verdict = "is enabled" if asked.enabled else "cannot happen"
+    text = [f"{at}, {asked.label} {verdict}.", f"  {asked.sentence}"]
+    marks = {True: "yes", False: "NO", None: "-"}
+    width = max((len(g.name) for g in asked.guards), default=0)
+    text += [f"  {marks[g.passed]:<4}{g.name:<{width}}  {g.sentence}" for g in asked.guards]
+    if asked.refusal is not None:
+        text += _refused(asked.refusal)
+    elif asked.error:
+        text.append(f"  but its effect has no meaning: {asked.error}")
+    else:
+        text.append("  it would change" + ("" if asked.would else " nothing"))
+        text += [f"    {c.name}: {c.before} -> {c.after}" for c in asked.would]
+    return text
+
+
+def _refused(refusal: Refusal) -> list[str]:
+    why = "has no value" if refusal.error else "does not hold"
+    scope = " (a bound of the scope, no rule of the system)" if refusal.bound else ""
+    text = [f"  guard '{refusal.guard}' {why}{scope}: {refusal.sentence}", f"    condition  {refusal.condition}"]
+    if refusal.error:
+        text.append(f"    error      {refusal.error}")
+    if refusal.part:
+        text.append(f"    false part {refusal.part}")
+    names = max((len(name) for name, _ in refusal.values), default=0)
+    return [*text, *(f"    {'where' if k == 0 else '':<10} {name:<{names}} = {value}" for k, (name, value) in enumerate(refusal.values))]

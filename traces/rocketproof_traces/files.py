@@ -1,0 +1,21 @@
+"""Writing a text file so that a reader sees the old content or the whole new one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import TraceError
+
+
+def replace_text(path: str | Path, text: str) -> None:
+    """Put the text into the file at once. Raises TraceError, and leaves the file as it was, where that fails."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise TraceError(str(path), f"cannot be written ({error.strerror})", "give a file in a folder of your own") from None
+    finally:
+        part.unlink(missing_ok=True)

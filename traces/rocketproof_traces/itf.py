@@ -1,0 +1,470 @@
+"""Witness files: a path through a model as ITF JSON, the trace format of Apalache and Quint.
+
+An array is a map from indices (a tuple where there are several), the columns `config.read` and `config.known` of a
+table are one map of records `config`, integers are `#bigint`. A Maybe is the set of what it holds: with no element or
+with one. Apalache and Quint have variants for that, which itf-py 0.5 cannot load; `dialect="quint"` writes them, and
+both forms are read.
+
+Our own facts lie under `#meta.rocketproof`: property, moves, constants, a note, and the `origin` that tells the caller
+how to build the model again. Each state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. A file of
+another tool has none of this: `restore` then finds the moves with the interpreter. Whatever the file, a witness is given
+out only if the model allows each of its steps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from rocketproof_model import Bool, EvaluationError, Instance, Model, Property, Variable
+from rocketproof_model.expr import const
+from rocketproof_model.interpreter import State, Step, effect, refusing, successors
+from rocketproof_model.result import Move, Witness
+from rocketproof_model.types import EnumType, MaybeType, SetType, Type
+
+from .errors import TraceError, short
+from .files import replace_text
+from .words import changes, code_of, element, plain
+
+SCHEMA = 1
+FORMAT = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
+NO_PROPERTY = Property("(none)", "the file names no property", "always", const(1, Bool))
+Dialect = Literal["plain", "quint"]
+
+
+class Variant(NamedTuple):
+    """A tagged value of ITF."""
+
+    tag: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class FileMove:
+    """A move as it stands in a file; `args` are plain JSON values by parameter."""
+
+    action: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WitnessFile:
+    """What a file says, before a model is asked.
+
+    `states` map variables to Python values (maps and records are dicts, sets frozensets). `moves` is None in a file of
+    another tool; `actions` are then the names that Quint gave to the steps, or "". `property`, `kind`, `origin` and
+    `constants` are empty in such a file.
+    """
+
+    path: str
+    origin: dict[str, Any]
+    property: str
+    kind: str
+    moves: tuple[FileMove, ...] | None
+    actions: tuple[str, ...]
+    states: tuple[dict[str, Any], ...]
+    loop: int | None
+    note: str
+    constants: dict[str, Any]
+
+
+# Writing
+
+
+def write(witness: Witness, path: str | Path, origin: Mapping[str, Any], *, dialect: Dialect = "plain") -> None:
+    """Write a witness file in one go: a reader sees the old file or the whole new one."""
+    replace_text(path, dumps(witness, origin, dialect=dialect))
+
+
+def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "plain") -> str:
+    """The text of a witness file, a state a line; equal witnesses give equal text."""
+    instance = witness.instance
+    tables = _tables(instance.model)
+    moves = [json.dumps({"action": m.action, "args": _args(instance, m)}) for m in witness.moves]
+    constants = {name: plain(instance.model.constants[name][0], code) for name, code in instance.constants.items()}
+    facts = {
+        "schema": str(SCHEMA),
+        "property": json.dumps(witness.property.id),
+        "kind": json.dumps(witness.property.kind),
+        "origin": json.dumps(dict(origin)),
+        "constants": json.dumps(constants),
+        "note": json.dumps(witness.note),
+        "moves": _block("[", moves, "]", 3),
+    }
+    meta = {
+        "format": '"ITF"',
+        "format-description": json.dumps(FORMAT),
+        "source": json.dumps(instance.model.name),
+        "description": json.dumps(f"{witness.property.id}: {witness.property.sentence}"),
+        "rocketproof": _block("{", [f'"{key}": {text}' for key, text in facts.items()], "}", 2),
+    }
+    lines = ['"#meta": ' + _block("{", [f'"{key}": {text}' for key, text in meta.items()], "}", 1)]
+    lines.append(f'"vars": {json.dumps([*tables, ACTION, PICKS])}')
+    if witness.loop is not None:
+        lines.append(f'"loop": {witness.loop}')
+    rows = [json.dumps(_state(witness, k, tables, dialect)) for k in range(len(witness.states))]
+    lines.append('"states": ' + _block("[", rows, "]", 1))
+    return _block("{", lines, "}", 0) + "\n"
+
+
+def _block(opens: str, rows: list[str], closes: str, depth: int) -> str:
+    """A JSON list or object with a row a line, indented by `depth`."""
+    if not rows:
+        return opens + closes
+    pad = "\n" + " " * depth
+    return opens + ",".join(f"{pad} {row}" for row in rows) + pad + closes
+
+
+def _args(instance: Instance, move: Move) -> dict[str, Any]:
+    parameters = instance.model.named(move.action).parameters
+    return {name: plain(type_, code) for (name, type_), code in zip(parameters.items(), move.args, strict=True)}
+
+
+def _state(witness: Witness, k: int, tables: dict[str, list[Variable]], dialect: Dialect) -> dict[str, Any]:
+    state = witness.states[k]
+    row: dict[str, Any] = {"#meta": {"index": k}}
+    for name, columns in tables.items():
+        row[name] = _table(name, columns, state, dialect)
+    row[ACTION] = witness.moves[k - 1].action if k else "init"
+    row[PICKS] = _picks(witness, witness.moves[k - 1], dialect) if k else {}
+    return row
+
+
+def _picks(witness: Witness, move: Move, dialect: Dialect) -> dict[str, Any]:
+    parameters = witness.instance.model.named(move.action).parameters
+    values = {name: _itf(type_, code, dialect) for (name, type_), code in zip(parameters.items(), move.args, strict=True)}
+    return {name: {"tag": "Some", "value": value} for name, value in values.items()} if dialect == "quint" else values
+
+
+def _tables(model: Model) -> dict[str, list[Variable]]:
+    """The variables as ITF has them: the columns `t.x`, `t.y` over the same indices are one entry `t`."""
+    groups: dict[str, list[Variable]] = {}
+    for variable in model.variables:
+        groups.setdefault(variable.name.partition(".")[0], []).append(variable)
+    result: dict[str, list[Variable]] = {}
+    for name, columns in groups.items():
+        if len({v.over for v in columns}) == 1 and (all("." in v.name for v in columns) or len(columns) == 1):
+            result[name if "." in columns[0].name else columns[0].name] = columns
+        else:
+            result.update({v.name: [v] for v in columns})
+    return result
+
+
+def _field(name: str, variable: Variable) -> str:
+    """The record field that a variable is in the entry `name`, or "" where it is the whole entry."""
+    return variable.name[len(name) + 1 :]
+
+
+def _table(name: str, columns: list[Variable], state: State, dialect: Dialect) -> Any:
+    def at(index: tuple[int, ...]) -> Any:
+        values = {_field(name, v): _itf(v.type, state[v.slot(index)], dialect) for v in columns}
+        return values.get("", values)
+
+    if not columns[0].over:
+        return at(())
+    return {"#map": [[_key(index), at(index)] for index in columns[0].elements()]}
+
+
+def _key(index: tuple[int, ...]) -> Any:
+    numbers = [{"#bigint": str(i)} for i in index]
+    return numbers[0] if len(numbers) == 1 else {"#tup": numbers}
+
+
+def _itf(type_: Type, code: int, dialect: Dialect) -> Any:
+    value = type_.decode(code)
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, frozenset):
+        return {"#set": [{"#bigint": str(i)} for i in sorted(value)]}
+    if isinstance(type_, MaybeType):
+        if dialect == "plain":
+            return {"#set": [] if value is None else [{"#bigint": str(value)}]}
+        return {"tag": "None", "value": {"#tup": []}} if value is None else {"tag": "Some", "value": {"#bigint": str(value)}}
+    return {"#bigint": str(value)}
+
+
+# Reading
+
+REWRITE = "have it written again by `rocketproof check`"
+
+
+def read(path: str | Path) -> WitnessFile:
+    """Read an ITF file of ours or of another tool. Raises TraceError for anything else."""
+    place = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise TraceError(place, f"cannot be read ({error.strerror})", "check the path of the witness") from None
+    except UnicodeDecodeError:
+        raise TraceError(place, "is not text", "give an ITF file (JSON)") from None
+    return loads(text, place)
+
+
+def loads(text: str, place: str = "<text>") -> WitnessFile:
+    """Like `read`, for text; `place` names it in errors."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise TraceError(place, "is empty", REWRITE) from None
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+            raise TraceError(place, f"is cut off in line {error.lineno}", REWRITE) from None
+        raise TraceError(place, f"is not JSON (line {error.lineno}: {error.msg})", "give an ITF file (JSON)") from None
+    except (RecursionError, ValueError):
+        raise TraceError(place, "is JSON beyond reason", "give an ITF file") from None
+    if not isinstance(data, dict) or not isinstance(data.get("states"), list) or not isinstance(data.get("vars"), list):
+        raise TraceError(place, "is no ITF trace: it lacks lists 'vars' and 'states'", "give a file of `rocketproof check` or Apalache")
+    rows = data["states"]
+    try:
+        decoded = [{str(k): _python(v) for k, v in row.items() if k != "#meta"} for row in _all_objects(place, rows)]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise TraceError(place, f"holds a value that is not ITF ({error})", REWRITE) from None
+    meta = data.get("#meta")
+    ours = meta.get("rocketproof") if isinstance(meta, dict) else None
+    facts = _facts(place, ours, len(decoded)) if ours is not None else _no_facts()
+    return WitnessFile(
+        place,
+        facts["origin"],
+        facts["property"],
+        facts["kind"],
+        facts["moves"],
+        tuple(str(row.get(ACTION, "")) for row in decoded),
+        tuple({k: v for k, v in row.items() if not k.startswith("mbt::")} for row in decoded),
+        _loop(place, data.get("loop"), len(decoded)),
+        facts["note"],
+        facts["constants"],
+    )
+
+
+def _all_objects(place: str, rows: list[Any]) -> list[dict[str, Any]]:
+    for k, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise TraceError(place, f"state {k} is {short(row)}, not an object", REWRITE)
+    return rows
+
+
+def _no_facts() -> dict[str, Any]:
+    return {"origin": {}, "property": "", "kind": "", "moves": None, "note": "", "constants": {}}
+
+
+def _loop(place: str, loop: Any, count: int) -> int | None:
+    if isinstance(loop, dict):
+        loop = _python(loop)
+    if loop is None or (isinstance(loop, int) and not isinstance(loop, bool) and 0 <= loop < count):
+        return loop
+    raise TraceError(place, f"'loop' is {short(loop)}, no index of its {count} states", REWRITE)
+
+
+def _facts(place: str, ours: Any, count: int) -> dict[str, Any]:
+    """Our part of `#meta`, checked."""
+    if not isinstance(ours, dict) or not isinstance(ours.get("schema"), int) or ours["schema"] < 1:
+        raise TraceError(place, "'#meta.rocketproof' has no schema number", REWRITE)
+    if ours["schema"] > SCHEMA:
+        raise TraceError(place, f"has schema {ours['schema']}, this version reads up to {SCHEMA}", "update rocketproof")
+    kinds: dict[str, tuple[type, str]] = {
+        "property": (str, "a text"), "kind": (str, "a text"), "note": (str, "a text"),
+        "origin": (dict, "an object"), "constants": (dict, "an object"), "moves": (list, "a list"),
+    }  # fmt: skip
+    for key, (kind, what) in kinds.items():
+        if not isinstance(ours.get(key), kind):
+            raise TraceError(place, f"'#meta.rocketproof.{key}' is not {what}", REWRITE)
+    moves = []
+    for k, move in enumerate(ours["moves"], 1):
+        if not isinstance(move, dict) or not isinstance(move.get("action"), str) or not isinstance(move.get("args"), dict):
+            raise TraceError(place, f"move {k} is {short(move)}, without action and args", REWRITE)
+        moves.append(FileMove(move["action"], move["args"]))
+    if len(moves) != max(0, count - 1):
+        raise TraceError(place, f"has {len(moves)} moves but {count} states", REWRITE)
+    return {**ours, "moves": tuple(moves)}
+
+
+def _python(value: Any) -> Any:
+    """A Python value of ITF JSON; raises ValueError or TypeError where it is none."""
+    if isinstance(value, list):
+        return tuple(_python(v) for v in value)
+    if not isinstance(value, dict):
+        return value
+    if "#bigint" in value:
+        return int(value["#bigint"])
+    if "#tup" in value:
+        return tuple(_python(v) for v in value["#tup"])
+    if "#set" in value:
+        return frozenset(_frozen(_python(v)) for v in value["#set"])
+    if "#map" in value:
+        return {_frozen(_python(k)): _python(v) for k, v in value["#map"]}
+    if value.keys() == {"tag", "value"}:
+        return Variant(value["tag"], _python(value["value"]))
+    return {k: _python(v) for k, v in value.items() if k != "#meta"}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(sorted((k, _frozen(v)) for k, v in value.items())) if isinstance(value, dict) else value
+
+
+# From a file to a witness
+
+
+def restore(file: WitnessFile, instance: Instance, property_: Property | None = None) -> Witness:
+    """The witness that a file describes, in the given instance.
+
+    `property_` is for files that name none (without it the witness has a property that is always true). Raises TraceError
+    where the file and the model disagree: variables, values, actions, constants, or a step that the model does not allow.
+    """
+    place = file.path
+    claim = property_ or _claim(file, instance.model)
+    _same_constants(file, instance)
+    if not file.states and file.moves is None:
+        raise TraceError(place, "has no states", "give a trace with at least one state")
+    states = tuple(_codes(place, k, row, instance.model) for k, row in enumerate(file.states))
+    if file.moves is None:
+        moves = tuple(_find(file, instance, k, before, after) for k, (before, after) in enumerate(pairwise(states), 1))
+    else:
+        moves = tuple(_move(place, k, move, instance.model) for k, move in enumerate(file.moves, 1))
+        for k, (move, (before, after)) in enumerate(zip(moves, pairwise(states), strict=True), 1):
+            _allowed(place, instance, k, move, before, after)
+    if file.loop is not None and states[-1] != states[file.loop]:
+        if all(step.state != states[file.loop] for step in _successors(place, instance, len(states), states[-1])):
+            raise TraceError(place, f"no action closes the loop to state {file.loop}", "check 'loop' and the model's constants")
+    return Witness(instance, claim, moves, states, file.loop, file.note)
+
+
+def _claim(file: WitnessFile, model: Model) -> Property:
+    if not file.property:
+        return NO_PROPERTY
+    for claim in model.properties:
+        if claim.id == file.property:
+            return claim
+    known = ", ".join(p.id for p in model.properties) or "none"
+    raise TraceError(file.path, f"its property {file.property!r} is not in model {model.name}", f"its properties are {known}; {REWRITE}")
+
+
+def _same_constants(file: WitnessFile, instance: Instance) -> None:
+    types = {name: type_ for name, (type_, _) in instance.model.constants.items()}
+    for name, value in file.constants.items():
+        if name not in types:
+            known = ", ".join(types) or "none"
+            raise TraceError(file.path, f"constant {name!r} is not in model {instance.model.name}", f"its constants are {known}; {REWRITE}")
+        have = plain(types[name], instance.constants[name])
+        if have != value:
+            what = f"was made with {name} = {short(value)}, the model has {short(have)}"
+            raise TraceError(file.path, what, "build the model as 'origin' says")
+
+
+def _codes(place: str, k: int, row: Mapping[str, Any], model: Model) -> State:
+    """A state's codes from a decoded row; names may carry a module prefix such as `bank::`."""
+    known = {v.name for v in model.variables} | _tables(model).keys()
+    values = {name if name in known else name.rpartition("::")[2]: value for name, value in row.items()}
+    codes = [0] * model.slots
+    used: set[str] = set()
+    for name, columns in _tables(model).items():
+        flat = name not in values and all(v.name in values for v in columns)
+        for variable in columns:
+            source, field = (variable.name, "") if flat else (name, _field(name, variable))
+            used.add(source)
+            if source not in values:
+                raise TraceError(place, f"state {k} has no variable {source}", f"the model needs {', '.join(_tables(model))}")
+            _known_entries(place, k, source, values[source], variable)
+            for at in variable.elements():
+                where = element(variable, at)
+                try:
+                    value = _entry(values[source], at)
+                    codes[variable.slot(at)] = _code(variable.type, value[field] if field else value)
+                except (KeyError, IndexError, TypeError):
+                    raise TraceError(place, f"state {k} has no value for {where}", REWRITE) from None
+                except ValueError as error:
+                    raise TraceError(place, f"state {k}: {where} is wrong: {error}", "check the file and the model's scope") from None
+    unknown = sorted(values.keys() - used)
+    if unknown:
+        raise TraceError(place, f"state {k} has unknown variable {unknown[0]}", f"the variables are {', '.join(_tables(model))}")
+    return tuple(codes)
+
+
+def _known_entries(place: str, k: int, name: str, value: Any, variable: Variable) -> None:
+    if not variable.over or not isinstance(value, dict | tuple):
+        return
+    keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value))
+    known = set(variable.elements()) | {at[0] for at in variable.elements()}
+    for key in keys:
+        if isinstance(key, bool) or key not in known:
+            raise TraceError(place, f"state {k}: {name} has an entry for {short(key)}", "the model's scope is smaller: use the file's")
+
+
+def _entry(value: Any, at: tuple[int, ...]) -> Any:
+    """The value of an element: maps from tuples or numbers, maps of maps, lists."""
+    if len(at) > 1 and isinstance(value, dict) and at in value:
+        return value[at]
+    for i in at:
+        if not isinstance(value, dict | tuple) or isinstance(value, Variant):
+            raise TypeError
+        value = value[i]
+    return value
+
+
+def _code(type_: Type, value: Any) -> int:
+    if isinstance(type_, MaybeType):
+        if isinstance(value, Variant):
+            value = None if value.tag == "None" else value.value
+        elif isinstance(value, frozenset) and len(value) < 2:
+            value = next(iter(value), None)
+    if isinstance(type_, EnumType) and isinstance(value, Variant):
+        value = value.tag
+    if isinstance(type_, SetType) and not isinstance(value, frozenset):
+        raise ValueError(f"{short(value)} is not a set")
+    return code_of(type_, value)
+
+
+def _move(place: str, k: int, move: FileMove, model: Model) -> Move:
+    action = next((a for a in model.actions if a.name == move.action), None)
+    if action is None:
+        known = ", ".join(a.name for a in model.actions)
+        raise TraceError(place, f"step {k} has unknown action {move.action!r}", f"the actions are {known}")
+    if move.args.keys() != action.parameters.keys():
+        needs = ", ".join(action.parameters) or "none"
+        raise TraceError(place, f"step {k}: {move.action} has arguments {', '.join(move.args) or 'none'}", f"its parameters are {needs}")
+    codes = []
+    for name, type_ in action.parameters.items():
+        try:
+            codes.append(code_of(type_, move.args[name]))
+        except ValueError as error:
+            raise TraceError(place, f"step {k}: argument {name} of {move.action}: {error}", "use the file's scope") from None
+    return Move(move.action, tuple(codes))
+
+
+def _allowed(place: str, instance: Instance, k: int, move: Move, before: State, after: State) -> None:
+    """Refuse a step that is not the model's."""
+    action = instance.model.named(move.action)
+    label = action.label(move.args)
+    remedy = "the model has changed since, or was built otherwise: build it as 'origin' says or check again"
+    try:
+        guard = refusing(instance, before, action, move.args)
+        reached = before if guard else effect(instance, before, action, move.args)
+    except EvaluationError as error:
+        raise TraceError(place, f"step {k}, {label}, has no meaning ({error})", remedy) from None
+    if guard is not None:
+        raise TraceError(place, f"step {k}, {label}, is refused by guard {guard.name!r} ({guard.sentence})", remedy)
+    if reached != after:
+        odd = changes(instance, reached, after)[0]
+        raise TraceError(place, f"step {k}, {label}, makes {odd.name} {odd.before}, not {odd.after}", remedy)
+
+
+def _successors(place: str, instance: Instance, k: int, state: State) -> list[Step]:
+    try:
+        return list(successors(instance, state))
+    except EvaluationError as error:
+        raise TraceError(place, f"no step {k} can be taken ({error})", "check the model's bounds") from None
+
+
+def _find(file: WitnessFile, instance: Instance, k: int, before: State, after: State) -> Move:
+    """The first action instance that explains a step; one of the name that Quint gave, if there is one."""
+    found = [s for s in _successors(file.path, instance, k, before) if s.state == after]
+    hint = file.actions[k].rpartition("::")[2]
+    if found:
+        step = next((s for s in found if s.action.name == hint), found[0])
+        return Move(step.action.name, step.args)
+    what = "; ".join(f"{c.name} from {c.before} to {c.after}" for c in changes(instance, before, after)[:3]) or "nothing changes"
+    raise TraceError(file.path, f"no action explains step {k} ({what})", "mend the trace, or give the profile and constants that allow it")

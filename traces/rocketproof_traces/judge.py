@@ -1,0 +1,371 @@
+"""Do the recorded answers of a real broker follow the specification?
+
+For each `cfg` the judge keeps the *set* of specification states that explain the cases so far. A send is put into each of
+them, the broker's steps are followed until it is answered, and the states survive whose answer code, queue, offset and
+topic configuration are the recorded ones. What the broker does between cases (registrations on their way) stays open until
+a route query decides it. A case out of the specification's reach is counted by its reason and its recorded effect is
+adopted. The first case that no step explains is reported with the guard that refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import EvaluationError, Int
+from rocketproof_model.expr import Expr, show, walk
+from rocketproof_model.interpreter import Scope as Sight
+from rocketproof_model.interpreter import State, effect, evaluate, initial, refusing
+from rocketproof_model.model import Action, Guard, Instance
+from rocketproof_model.specification import Scope, Specification, constants, specify
+from rocketproof_model.specification.constructor import system_topics
+from rocketproof_model.types import JAVA_INT
+from rocketproof_profiles import PROFILES, TEMPLATE, NameClass, classify
+
+from .recording import SERVICE_NOT_AVAILABLE, Case, Config, read
+
+_CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
+_OUTSIDE = {"request", "update_topic", "lose_registration", "dispatch", "flush", "finish", "lock_timeout"}
+_FILE = 1 << 30
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a case is not explained: what the specification does instead, and the guard that would have to hold."""
+
+    case: str
+    recorded: str
+    specified: str
+    action: str = ""
+    guard: str = ""
+    sentence: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = f"{self.case}: recorded {self.recorded}; the specification {self.specified}"
+        if self.guard:
+            values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+            text += f"; {self.action} is refused by guard '{self.guard}' ({self.sentence}) with {values}"
+        return text
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Cases explained, cases out of reach by reason, and what was not explained, first one first."""
+
+    profile: str
+    explained: int
+    out_of_reach: dict[str, int]
+    unexplained: tuple[Refusal, ...]
+
+    @property
+    def cases(self) -> int:
+        return self.explained + sum(self.out_of_reach.values()) + len(self.unexplained)
+
+    def data(self) -> dict[str, Any]:
+        """The judgement as JSON values."""
+        rows = [vars(r) for r in self.unexplained]
+        return {"profile": self.profile, "cases": self.cases, "explained": self.explained, "out_of_reach": self.out_of_reach, "unexplained": rows}
+
+
+def judge(path: Path, profile: str) -> Judgement:
+    """Judge a recording file. A `cfg` whose broker refuses sends by its role is out of reach as a whole.
+
+    Raises RocketproofError for an unknown profile or a file that is no recording.
+    """
+    constants(profile)
+    cases = read(path)
+    explained, reasons, refusals = 0, Counter[str](), []
+    for cfg in dict.fromkeys(c.cfg for c in cases):
+        mine = [c for c in cases if c.cfg == cfg]
+        role = next((c.why for c in mine if c.code == SERVICE_NOT_AVAILABLE), "")
+        if role:
+            reasons[role] += len(mine)
+            continue
+        court = Court(mine, profile)
+        for case in mine:
+            why, refusal = court.hear(case)
+            if why:
+                reasons[why] += 1
+            elif refusal is not None:
+                refusals.append(refusal)
+            else:
+                explained += 1
+    return Judgement(profile, explained, dict(reasons.most_common()), tuple(refusals))
+
+
+class Court:
+    """The states of one `cfg` that explain its cases so far; the scope is taken from the recording."""
+
+    def __init__(self, cases: Sequence[Case], profile: str) -> None:
+        self.profile = PROFILES[profile]
+        self.cluster = next((c.cluster for c in cases if c.cluster), "DefaultCluster")
+        self.broker = next((b for c in cases for b in c.route), "broker-a")
+        auto_create = not any(c.kind == "route" and c.topic == TEMPLATE and c.code != 0 for c in cases)
+        system = system_topics(self.cluster, self.broker, auto_create=auto_create)
+        names = dict.fromkeys([TEMPLATE, *system])
+        for case in cases:
+            names.update(dict.fromkeys([case.topic, case.default, *(s.topic for s in case.stored)]))
+            names.update(dict.fromkeys(s.real[0] for s in case.stored if s.real))
+        self.topics = {name: number for number, name in enumerate(names)}
+        self.spec = specify(self._scope(cases))
+        switches = constants(profile, auto_create=auto_create, sends=0, update_budget=-1, template_read=8, template_write=8, size_limit=_FILE, blank=8)
+        self.instance: Instance = self.spec.model.given(**switches)
+        state = initial(self.instance)
+        for name, (queues, perm) in system.items():
+            state = self._adopt_config(state, name, Config(queues, queues, perm, False))
+        self.states: set[State] = {state}
+        self.own: Counter[tuple[str, int]] = Counter()
+
+    def _class(self, name: str) -> NameClass:
+        return "cluster" if name in (self.cluster, self.broker) else classify(name, self.profile)
+
+    def _scope(self, cases: Sequence[Case]) -> Scope:
+        queues = [s.queue for c in cases for s in c.stored] + [c.answered_queue or 0 for c in cases]
+        return Scope(
+            "judge", "a recording", topics=tuple(self._class(name) for name in self.topics), queues=max(queues) + 1, counts=Int(0, JAVA_INT[1]),
+            numbers=Int(*JAVA_INT), queue_ids=Int(*JAVA_INT), draws=Int(0, JAVA_INT[1]), requests=True, routes=False, store=True, updates=True,
+            defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
+            offsets=1 << 40, files=1024, file_size=_FILE, blank=8, sizes=Int(1, _FILE), versions=4 * len(cases) + 4, sends=0,
+            permissions=tuple(range(16)),
+        )  # fmt: skip
+
+    # -- hearing a case
+
+    def hear(self, case: Case) -> tuple[str, Refusal | None]:
+        """(reason out of reach or "", refusal or None if explained)."""
+        if case.kind == "other":
+            self._adopt(case)
+            return case.why, None
+        after = {"send": self._send, "update": self._update, "route": self._route}[case.kind](case)
+        if after:
+            self.states = after
+            return "", None
+        refusal = self._refusal(case)
+        self._adopt(case)
+        return "", refusal
+
+    def _send(self, case: Case) -> set[State]:
+        return {self._finish(s) for state in self.states for s in self._answers(state, case) if self._matches(s, case)}
+
+    def _submit(self, state: State, case: Case) -> State:
+        size = case.stored[0].size if case.stored else 1
+        action = self.spec.model.named("request")
+        kind = self.spec.job[0].kind.type.encode(case.transaction)
+        args = (0, 0, self.topics[case.topic], self.topics[case.default], case.numbers, case.queue, kind, size)
+        return effect(self.instance, state, action, args)
+
+    def _answers(self, state: State, case: Case) -> Iterator[State]:
+        """The states in which the broker has answered, over all orders of its own steps."""
+        for start in self._own_records(state, case):
+            yield from (s for s in self._closure(self._submit(start, case), case) if self._value(s, "job.phase", 0) == "answered")
+
+    def _own_records(self, state: State, case: Case) -> Iterator[State]:
+        """The state, and those in which the broker has meanwhile stored delayed or committed messages of its own there."""
+        yield state
+        if case.code == 0 and case.answered_queue is not None:
+            for _ in range(self.own[case.topic, case.answered_queue]):
+                at = (0, self.topics[case.topic], case.answered_queue)
+                state = self._count(state, at)
+                yield state
+
+    def _closure(self, state: State, case: Case) -> set[State]:
+        seen, todo = {state}, [state]
+        while todo:
+            for _, after in self._steps(todo.pop(), case):
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return seen
+
+    def _steps(self, state: State, case: Case | None) -> Iterator[tuple[Action, State]]:
+        for action in self.spec.model.actions:
+            if action.name in _OUTSIDE:
+                continue
+            args = self._args(action, case)
+            if refusing(self.instance, state, action, args) is None:
+                yield action, effect(self.instance, state, action, args)
+
+    def _args(self, action: Action, case: Case | None) -> tuple[int, ...]:
+        """The one producer, the one broker, and as draw the recorded queue."""
+        drawn = case.answered_queue or 0 if case is not None and case.queue < 0 else 0
+        return tuple(drawn if name == "draw" else 0 for name in action.parameters)
+
+    def _matches(self, state: State, case: Case) -> bool:
+        if self._value(state, "job.answer", 0) != _CODES.get(-1 if case.code is None else case.code):
+            return False
+        if case.code == 0:
+            if self._value(state, "job.queue", 0) != case.answered_queue or self._value(state, "job.offset", 0) != case.answered_offset:
+                return False
+        return self._config_matches(state, case)
+
+    def _config_matches(self, state: State, case: Case) -> bool:
+        return case.config == "absent" or self._table(state, "config", case.topic) == case.config
+
+    def _finish(self, state: State) -> State:
+        return effect(self.instance, state, self.spec.model.named("finish"), (0,))
+
+    def _update(self, case: Case) -> set[State]:
+        action = self.spec.model.named("update_topic")
+        if case.wanted is None:
+            return set()
+        args = (0, self.topics[case.topic], case.wanted.read, case.wanted.write, case.wanted.perm)
+        result = set()
+        for state in self._settled():
+            refused = refusing(self.instance, state, action, args)
+            if refused is None and case.code == 0:
+                result.add(effect(self.instance, state, action, args))
+            elif refused is not None and refused.name == "proper name" and case.code == 1:
+                result.add(state)
+        return {s for s in result if self._config_matches(s, case)}
+
+    def _settled(self) -> set[State]:
+        """The states in which no registration is on its way: an administrator's request comes seconds later."""
+        every = {s for state in self.states for s in self._between(state)}
+        return {s for s in every if not self._value(s, "letter_sent", 0)}
+
+    def _between(self, state: State) -> set[State]:
+        seen, todo = {state}, [state]
+        while todo:
+            for _, after in self._steps(todo.pop(), None):
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return seen
+
+    def _route(self, case: Case) -> set[State]:
+        every = {s for state in self.states for s in self._between(state)}
+        wanted = case.route.get(self.broker) if case.code == 0 else None
+        return {s for s in every if self._table(s, "route", case.topic) == wanted}
+
+    # -- adopting what is out of reach
+
+    def _adopt(self, case: Case) -> None:
+        adopted = set()
+        for state in self.states:
+            if case.config != "absent" and case.topic in self.topics:
+                state = self._adopt_config(state, case.topic, case.config)
+            for record in case.stored:
+                at = (0, self.topics[record.topic], record.queue)
+                if record.kind in ("not", "commit"):
+                    state = self._assign(state, "offset", at, record.offset + 1)
+                    state = self._assign(state, "records", at, record.offset + 1)
+            adopted.add(state)
+        self.states = adopted
+        for record in case.stored:
+            if record.real is not None:
+                self.own[record.real] += 2
+
+    def _count(self, state: State, at: tuple[int, ...]) -> State:
+        value = state[self.spec.model.variable("offset").slot(at)] + 1
+        return self._assign(self._assign(state, "offset", at, value), "records", at, value)
+
+    def _adopt_config(self, state: State, name: str, config: Config | None) -> State:
+        at = (0, self.topics[name])
+        known = config is not None
+        values = config or Config(0, 0, 0, False)
+        for table in ("config", "file"):
+            for column, value in (("known", known), ("read", values.read), ("write", values.write), ("perm", values.perm), ("order", values.order)):
+                state = self._assign(state, f"{table}.{column}", at, int(value))
+        for column, value in (("entries", known), ("read", values.read), ("write", values.write), ("perm", values.perm)):
+            state = self._assign(state, f"route.{column}", at, int(value))
+        return state
+
+    def _assign(self, state: State, name: str, at: tuple[int, ...], code: int) -> State:
+        slot = self.spec.model.variable(name).slot(at)
+        return (*state[:slot], code, *state[slot + 1 :])
+
+    # -- reading a state
+
+    def _value(self, state: State, name: str, *at: int) -> Any:
+        variable = self.spec.model.variable(name)
+        return variable.type.decode(state[variable.slot(at)])
+
+    def _table(self, state: State, table: str, topic: str) -> Config | None:
+        t = self.topics[topic]
+        known = self._value(state, "config.known" if table == "config" else "route.entries", 0, t)
+        if not known:
+            return None
+        order = self._value(state, "config.order", 0, t) if table == "config" else False
+        return Config(*(self._value(state, f"{table}.{column}", 0, t) for column in ("read", "write", "perm")), order)
+
+    # -- explaining what is not explained
+
+    def _refusal(self, case: Case) -> Refusal:
+        recorded = f"code {case.code}" + (f", queue {case.answered_queue}, offset {case.answered_offset}" if case.code == 0 else "")
+        recorded += f", topic {_text(case.config)}" if case.config != "absent" else ""
+        if case.kind == "route":
+            have = {str(_text(self._table(s, "route", case.topic))) for s in self.states}
+            return Refusal(case.label, f"route {_text(case.route.get(self.broker))}", f"has {' or '.join(sorted(have))}")
+        if case.kind == "update":
+            return self._refused_update(case, recorded)
+        state = min(self.states)
+        done = [s for s in self._answers(state, case)]
+        specified = "gives no answer" if not done else f"answers {self._answer(done[0], case)}"
+        for before in sorted(self._closure(self._submit(state, case), case)):
+            for action in self.spec.model.actions:
+                found = self._if_it_held(before, action, case)
+                if found is not None:
+                    return Refusal(case.label, recorded, specified, action.name, found.name, found.sentence, self._values(before, action, found, case))
+        return Refusal(case.label, recorded, specified)
+
+    def _refused_update(self, case: Case, recorded: str) -> Refusal:
+        action = self.spec.model.named("update_topic")
+        wanted = case.wanted or Config(0, 0, 0, False)
+        state = min(self._settled())
+        args = (0, self.topics[case.topic], wanted.read, wanted.write, wanted.perm)
+        guard = refusing(self.instance, state, action, args)
+        if guard is None:
+            return Refusal(case.label, recorded, "updates the topic")
+        values = self._leaves(guard.condition, Sight(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants))
+        return Refusal(case.label, recorded, "refuses the update", action.name, guard.name, guard.sentence, values)
+
+    def _answer(self, state: State, case: Case) -> str:
+        text = str(self._value(state, "job.answer", 0))
+        if text == "SUCCESS":
+            text += f", queue {self._value(state, 'job.queue', 0)}, offset {self._value(state, 'job.offset', 0)}"
+        return f"{text}, topic {_text(self._table(state, 'config', case.topic))}"
+
+    def _if_it_held(self, state: State, action: Action, case: Case) -> Guard | None:
+        """The guard of this action that alone refuses, if the recorded answer would follow had it held."""
+        if action.name in _OUTSIDE:
+            return None
+        args = self._args(action, case)
+        sight = Sight(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants)
+        try:
+            refused = [g for g in action.guards if not evaluate(g.condition, sight)]
+            if len(refused) != 1 or refused[0] is action.guards[0]:
+                return None
+            after = effect(self.instance, state, action, args)
+        except EvaluationError:
+            return None
+        wanted = _CODES.get(-1 if case.code is None else case.code)
+        answers = (s for s in self._closure(after, case) if self._value(s, "job.phase", 0) == "answered")
+        return refused[0] if any(self._value(s, "job.answer", 0) == wanted for s in answers) else None
+
+    def _values(self, state: State, action: Action, guard: Guard, case: Case) -> dict[str, Any]:
+        args = dict(zip(action.parameters, self._args(action, case), strict=True))
+        return self._leaves(guard.condition, Sight(state, args, self.instance.constants))
+
+    def _leaves(self, condition: Expr, sight: Sight) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        names: Iterable[Expr] = (e for e in walk(condition) if e.op in ("ref", "par", "given"))
+        for e in names:
+            try:
+                value = e.type.decode(evaluate(e, sight))
+            except EvaluationError:
+                continue
+            values[show(e)] = value
+        return values
+
+
+def _text(config: Config | None) -> str:
+    if config is None:
+        return "unknown"
+    return f"(read {config.read}, write {config.write}, perm {config.perm})"
+
+
+__all__ = ["Court", "Judgement", "Refusal", "judge"]

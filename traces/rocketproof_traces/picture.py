@@ -1,0 +1,173 @@
+"""A witness as a picture: a sequence diagram in SVG that needs nothing but itself.
+
+A line runs down for each actor, a row is a step: a box on the line of who acts, an arrow where another actor is
+involved. Beside it stands what changed, at the right the property's truth, at the left a bracket round the steps that
+repeat for ever. All sizes follow from the text, set in a monospaced font, so equal witnesses give equal pictures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from rocketproof_model.result import Witness
+
+from .show import StepView, Story, story
+from .words import change_lines, fill
+
+CHAR, LINE = 7.3, 17  # of the font below, in pixels
+PAD, HEAD, ROW, BOX = 24, 44, 14, 26
+MAX_CHANGE = 58
+_INK = {"fails": "#b3261e", "stuck": "#b3261e", "no value": "#b3261e", "waiting": "#8a5a00", "holds": "#1a6b3c", "reached": "#1a6b3c"}
+_STYLE = (
+    "text{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2328}"
+    ".h{font-weight:bold;font-size:14px}.s{fill:#57606a}.b{font-weight:bold}"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Horizontal places: room for the bracket, the middle of each lane, the left edge of changes and truth; in pixels."""
+
+    gutter: float
+    lanes: dict[str, float]
+    text: float
+    truth: float
+    width: float
+
+
+def svg(witness: Witness) -> str:
+    """The picture of a witness as SVG text."""
+    told = story(witness)
+    place = _place(told)
+    wrap = max(40, int((place.width - 2 * PAD) / CHAR))
+    body: list[str] = []
+    y = float(PAD)
+    for k, text in enumerate([told.title, *fill(told.sentence.split(), wrap)]):
+        y += LINE + (2 if k == 0 else 0)
+        body.append(_text(PAD, y, text, "h" if k == 0 else ""))
+    if told.steps:
+        y = _rows(told, place, y + 20, body)
+    for text in [told.end, *fill(told.note.split(), wrap)]:
+        if text:
+            y += LINE
+            body.append(_text(PAD, y, text, "b" if text == told.end else "s"))
+    height = y + PAD
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(place.width)}" height="{_n(height)}" '
+        f'viewBox="0 0 {_n(place.width)} {_n(height)}" role="img">'
+    )
+    return "\n".join(
+        [head, f"<title>{escape(told.title)}: {escape(told.sentence)}</title>", f"<style>{_STYLE}</style>",
+         f'<rect width="{_n(place.width)}" height="{_n(height)}" fill="#ffffff"/>', *body, "</svg>"]
+    ) + "\n"  # fmt: skip
+
+
+def _place(told: Story) -> Place:
+    gutter = 20.0 if told.loop else 0.0
+    left = PAD + gutter + 20
+    widest = {name: len(name) * CHAR + 20 for name in told.lanes}
+    for view in told.steps:
+        if view.lane in widest:
+            widest[view.lane] = max(widest[view.lane], _box(view))
+    lanes: dict[str, float] = {}
+    edge = left
+    for k, (name, size) in enumerate(widest.items()):
+        edge += 36 if k else 8
+        lanes[name] = round(edge + size / 2, 1)
+        edge += size
+    text = edge + 28
+    changes = max([len(line) for view in told.steps for line in _changes(view)] + [len(told.loop), len("what changes")])
+    truth = text + changes * CHAR + 24
+    width = truth + max([len(v.truth) for v in told.steps] + [8]) * CHAR + PAD
+    return Place(gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(told.sentence), 80) * CHAR), 1))
+
+
+def _box(view: StepView) -> float:
+    return len(view.label) * CHAR + 20
+
+
+def _changes(view: StepView) -> list[str]:
+    if view.number == 0:
+        return [view.label, *fill([f"{c.name} = {c.after}" for c in view.changes], MAX_CHANGE, "   ")]
+    return change_lines(view.changes, MAX_CHANGE, "→", flow=False) or ["nothing changes"]
+
+
+def _rows(told: Story, place: Place, top: float, body: list[str]) -> float:
+    """Draw the diagram from `top`; returns where it ends."""
+    heights = [max(BOX, len(_changes(v)) * LINE) + ROW for v in told.steps]
+    opening = [LINE + 6 if v.opens_loop else 0 for v in told.steps]
+    bottom = top + HEAD + sum(heights) + sum(opening)
+    for name, x in place.lanes.items():
+        size = len(name) * CHAR + 20
+        body.append(f'<line x1="{_n(x)}" y1="{_n(top + 28)}" x2="{_n(x)}" y2="{_n(bottom)}" stroke="#d0d7de" stroke-width="1.5"/>')
+        body.append(_rect(x - size / 2, top, size, 28, "#f6f8fa", "#8c959f"))
+        body.append(_text(x, top + 18, name, "b", "middle"))
+    body.append(_text(place.text, top + 18, "what changes", "s"))
+    if any(v.truth for v in told.steps):
+        body.append(_text(place.truth, top + 18, "property", "s"))
+    y, loop_top = top + HEAD, 0.0
+    for k, (view, height, extra) in enumerate(zip(told.steps, heights, opening, strict=True)):
+        if view.opens_loop:
+            loop_top = y
+            body.append(_text(place.text, y + LINE - 4, told.loop, "b", fill="#8a5a00"))
+        if k:
+            rule = f'x1="{_n(PAD + place.gutter)}" x2="{_n(place.width - PAD)}" stroke="#eaeef2"'
+            body.append(f'<line y1="{_n(y)}" y2="{_n(y)}" {rule}/>')
+        y += extra
+        _row(view, place, y, height, body)
+        y += height
+    if told.loop:
+        body.append(_bracket(loop_top, y) if loop_top else _text(place.text, y + LINE - 4, told.loop, "b", fill="#8a5a00"))
+        y += 0 if loop_top else LINE
+    return y + 10
+
+
+def _row(view: StepView, place: Place, y: float, height: float, body: list[str]) -> None:
+    middle = y + height / 2
+    body.append(_text(PAD + place.gutter + 14, middle + 4, str(view.number), "s", "end"))
+    if view.lane in place.lanes:
+        x, size = place.lanes[view.lane], _box(view)
+        if view.partner in place.lanes:
+            _arrow(x, size, place.lanes[view.partner], middle, body)
+        body.append(f"<g><title>{escape(view.sentence)}</title>")
+        body.append(_rect(x - size / 2, middle - BOX / 2, size, BOX, "#ddf4ff", "#0969da"))
+        body.append(_text(x, middle + 4, view.label, "", "middle"))
+        body.append("</g>")
+    lines = _changes(view)
+    first = middle - (len(lines) - 1) * LINE / 2 + 4
+    for k, line in enumerate(lines):
+        body.append(_text(place.text, first + k * LINE, line, "" if view.number else "s"))
+    if view.truth:
+        body.append(_text(place.truth, middle + 4, view.truth, "b", fill=_INK.get(view.truth, "#57606a")))
+
+
+def _arrow(x: float, size: float, to: float, y: float, body: list[str]) -> None:
+    side = 1 if to > x else -1
+    start, tip = x + side * size / 2, to - side * 2
+    body.append(f'<line x1="{_n(start)}" y1="{_n(y)}" x2="{_n(tip - side * 8)}" y2="{_n(y)}" stroke="#0969da" stroke-width="1.5"/>')
+    body.append(f'<path d="M{_n(tip)} {_n(y)}l{_n(-side * 10)} -5v10z" fill="#0969da"/>')
+
+
+def _bracket(top: float, bottom: float) -> str:
+    """The line back from the last step to the first that repeats."""
+    x = PAD + 4
+    path = f"M{x + 10} {_n(bottom - 4)}h-10V{_n(top + 10)}h6"
+    tip = f'<path d="M{x + 12} {_n(top + 10)}l-8 -4v8z" fill="#8a5a00"/>'
+    return f'<path d="{path}" fill="none" stroke="#8a5a00" stroke-width="1.5"/>{tip}'
+
+
+def _rect(x: float, y: float, width: float, height: float, fill: str, ink: str) -> str:
+    return f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="4" fill="{fill}" stroke="{ink}"/>'
+
+
+def _text(x: float, y: float, text: str, style: str = "", anchor: str = "start", fill: str = "") -> str:
+    marks = f' class="{style}"' if style else ""
+    marks += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    marks += f' style="fill:{fill}"' if fill else ""
+    return f'<text x="{_n(x)}" y="{_n(y)}"{marks} xml:space="preserve">{escape(text)}</text>'
+
+
+def _n(value: float) -> str:
+    """A number without a needless fraction."""
+    return f"{value:.1f}".removesuffix(".0")

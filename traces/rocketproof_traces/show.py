@@ -1,0 +1,311 @@
+"""A witness as a story: who did what, only what changed, and whether the property held along the way.
+
+`story` is the data; `render` prints it. The lanes of the actors stand at the left like the lines of a sequence diagram
+(`●` acts, `○` is involved), what happened beside them, the property's truth at the right. No colour is needed to read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+from rich.text import Text
+
+from rocketproof_model import EvaluationError
+from rocketproof_model.interpreter import holds, initial, successors
+from rocketproof_model.result import Witness
+
+from .words import Change, change_lines, changes, fill, in_order, lane, partner
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step; number 0 is the state that the story starts in, with what sets it apart from the model's initial one.
+
+    `truth_before` and `truth` are words for the property around the step (`holds`, `fails`; `not yet`, `reached`;
+    `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
+    `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them.
+    """
+
+    number: int
+    label: str
+    sentence: str
+    lane: str
+    partner: str | None
+    changes: tuple[Change, ...]
+    truth_before: str
+    truth: str
+    in_loop: bool = False
+    opens_loop: bool = False
+
+
+@dataclass(frozen=True)
+class Story:
+    """The steps with what belongs to all of them."""
+
+    title: str
+    sentence: str
+    lanes: tuple[str, ...]
+    steps: tuple[StepView, ...]
+    loop: str
+    end: str
+    note: str
+
+
+def truths(witness: Witness) -> list[str]:
+    """A word for each state, in order: for a property over steps it speaks of the step that leads there."""
+    words: list[str] = []
+    pending = False
+    for k in range(len(witness.states)):
+        try:
+            word, pending = _truth(witness, k, pending)
+        except EvaluationError:
+            word = "no value"
+        words.append(word)
+    return words
+
+
+def _truth(witness: Witness, k: int, pending: bool) -> tuple[str, bool]:
+    claim, state, instance = witness.property, witness.states[k], witness.instance
+    if claim.kind == "lemma":
+        return "", False
+    if claim.kind == "step":
+        if k == 0:
+            return "", False
+        return "holds" if holds(instance, claim.formula, witness.states[k - 1], state) else "fails", False
+    if claim.kind == "deadlock_free":
+        if next(successors(instance, state), None) is not None:
+            return "goes on", False
+        return "may end" if holds(instance, claim.formula, state) else "stuck", False
+    now = holds(instance, claim.formula, state)
+    if claim.kind == "always":
+        return "holds" if now else "fails", False
+    if claim.goal is None:
+        return "reached" if now else "not yet", False
+    asked = now or pending
+    if holds(instance, claim.goal, state):
+        return "reached" if asked else "not asked", False
+    return "waiting" if asked else "not asked", asked
+
+
+def steps(witness: Witness) -> list[StepView]:
+    """The start and then a view of each move; empty for a witness without states."""
+    if not witness.states:
+        return []
+    instance, model = witness.instance, witness.instance.model
+    words = truths(witness)
+    views = [_start(witness, words[0])]
+    for k, move in enumerate(witness.moves, 1):
+        action = model.named(move.action)
+        moved = changes(instance, witness.states[k - 1], witness.states[k])
+        looping = witness.loop is not None and k > witness.loop
+        views.append(
+            StepView(
+                number=k,
+                label=action.label(move.args),
+                sentence=action.sentence,
+                lane=lane(action, move.args),
+                partner=partner(model, action, move.args),
+                changes=moved,
+                truth_before=words[k - 1],
+                truth=words[k],
+                in_loop=looping,
+                opens_loop=looping and k == (witness.loop or 0) + 1,
+            )
+        )
+    return views
+
+
+def _start(witness: Witness, truth: str) -> StepView:
+    try:
+        first = initial(witness.instance)
+    except EvaluationError:
+        first = witness.states[0]
+    odd = changes(witness.instance, first, witness.states[0])
+    return StepView(0, "starts elsewhere" if odd else "initial state", "", "", None, odd, truth, truth)
+
+
+def story(witness: Witness) -> Story:
+    """Everything that `render` and the picture show."""
+    views = steps(witness)
+    claim = witness.property
+    involved = {name for v in views[1:] for name in (v.lane, v.partner) if name}
+    lanes = tuple(in_order(witness.instance.model, involved))
+    title = f"{claim.id} ({claim.kind.replace('_', ' ')})"
+    return Story(title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note)
+
+
+def _loop(witness: Witness) -> str:
+    if witness.loop is None:
+        return ""
+    first, last = witness.loop + 1, len(witness.moves)
+    if first > last:
+        return f"after step {last} nothing changes any more, for ever" if last else "nothing ever changes"
+    return f"from here step {first} repeats for ever" if first == last else f"from here the steps {first}-{last} repeat for ever"
+
+
+def _end(witness: Witness, views: Sequence[StepView]) -> str:
+    if not views:
+        return "a statement about values, without a path"
+    last, id_ = views[-1], witness.property.id
+    where = "in the initial state" if last.number == 0 else f"after step {last.number}"
+    return {
+        "fails": f"{id_} fails {where}" if witness.property.kind != "step" else f"{id_} fails in step {last.number}",
+        "reached": f"{id_} is reached {where}",
+        "stuck": f"{where} nothing can happen any more",
+        "waiting": f"{id_} waits for ever" if witness.loop is not None else f"{id_} still waits {where}",
+    }.get(last.truth, "")
+
+
+# Printing
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    acts: str = "●"
+    other: str = "○"
+    idle: str = "│"
+    line: str = "─"
+    right: str = "▶"
+    left: str = "◀"
+    becomes: str = "→"
+    opens: str = "┌"
+    inside: str = "│"
+    closes: str = "└"
+    wrap: str = "…"
+
+
+PLAIN = Glyphs("*", "o", "|", "-", ">", "<", "->", "+", "|", "+", "...")
+GAP = 2
+WIDEST = 76  # longer lines of changes are hard to read
+_STYLE = {"fails": "bold red", "stuck": "bold red", "waiting": "yellow", "holds": "green", "reached": "bold green", "no value": "bold red"}
+
+
+def render(told: Story, console: Console, more: str = "") -> None:
+    """Print a story to the console's width; `more` is the command that shows more, the last line."""
+    console.print(Text(told.title, style="bold"), soft_wrap=True)
+    _wrapped(console, told.sentence)
+    if told.steps:
+        console.print()
+        for line in _body(told, console):
+            console.print(line, soft_wrap=True)
+        console.print()
+    for text in (told.end, told.note):
+        if text:
+            _wrapped(console, text)
+    if more:
+        console.print(Text(more, style="dim"), soft_wrap=True)
+
+
+def _wrapped(console: Console, text: str) -> None:
+    for line in fill(text.split(), console.width):
+        console.print(Text(line), soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where things stand: the lanes' names as printed and their middles, the widths of the text and of the truth."""
+
+    names: tuple[str, ...]
+    middles: tuple[int, ...]
+    lanes: int
+    text: int
+    truth: int
+
+
+def _columns(told: Story, width: int) -> Columns:
+    truth = max([len(v.truth) for v in told.steps] + [len("property") if any(v.truth for v in told.steps) else 0])
+    names = told.lanes
+    for shorten in (False, True):
+        if shorten:
+            names = _shortened(told.lanes)
+        middles, at = [], 0
+        for name in names:
+            middles.append(at + (len(name) - 1) // 2)
+            at += len(name) + GAP
+        text = min(width - 7 - at - (truth + GAP if truth else 0), WIDEST)
+        if text >= max(30, width * 2 // 5):
+            return Columns(tuple(names), tuple(middles), at, text, truth)
+    return Columns((), (), 0, min(width - 7 - (truth + GAP if truth else 0), WIDEST), truth)
+
+
+def _shortened(lanes: Sequence[str]) -> tuple[str, ...]:
+    """`P0` for `Producer 0`; as many letters as tell the kinds apart."""
+    kinds = list(dict.fromkeys(name.rpartition(" ")[0] or name for name in lanes))
+    size = next((n for n in range(1, 20) if len({k[:n] for k in kinds}) == len(kinds)), 20)
+    return tuple((name.rpartition(" ")[0] or name)[:size] + (name.rpartition(" ")[2] if " " in name else "") for name in lanes)
+
+
+def _body(told: Story, console: Console) -> list[Text]:
+    glyphs = PLAIN if console.options.ascii_only else Glyphs()
+    columns = _columns(told, console.width)
+    lines = [_line("", "step", _header(columns), "", "property" if columns.truth else "", columns)]
+    if columns.names != told.lanes and columns.names:
+        key = ", ".join(f"{s} = {name}" for s, name in zip(columns.names, told.lanes, strict=True))
+        lines = [*(Text(part) for part in fill(key.split(), console.width)), Text(""), *lines]
+    last = told.steps[-1].number
+    for view in told.steps:
+        if view.opens_loop:
+            for k, text in enumerate(fill(told.loop.split(), columns.text)):
+                lines.append(_line(glyphs.inside if k else glyphs.opens, "", _idle(columns, glyphs), text, "", columns, "bold yellow"))
+        shown = view if columns.names or not view.lane else replace(view, label=f"{view.lane}: {view.label}")
+        gutter = glyphs.inside if view.in_loop else ""
+        texts = _texts(shown, columns.text, glyphs)
+        for k, text in enumerate(texts):
+            closing = glyphs.closes if view.in_loop and view.number == last and k == len(texts) - 1 else gutter
+            lanes = _acting(view, told.lanes, columns, glyphs) if k == 0 else _idle(columns, glyphs)
+            number, truth = (str(view.number), view.truth) if k == 0 else ("", "")
+            lines.append(_line(closing, number, lanes, text, truth, columns, "bold" if k == 0 and view.number else ""))
+    if told.loop and not told.steps[-1].in_loop:
+        for text in fill(told.loop.split(), columns.text):
+            lines.append(_line("", "", _idle(columns, glyphs), text, "", columns, "bold yellow"))
+    return lines
+
+
+def _texts(view: StepView, width: int, glyphs: Glyphs) -> list[str]:
+    label = fill([view.label], width)
+    if view.number == 0:
+        moved = fill([f"{c.name} = {c.after}" for c in view.changes], width - 2, "   ")
+    else:
+        moved = change_lines(view.changes, width - 2, glyphs.becomes, flow=True) or ["nothing changes"]
+    return [*label, *("  " + line for line in moved)]
+
+
+def _header(columns: Columns) -> str:
+    return "".join(name + " " * GAP for name in columns.names)
+
+
+def _idle(columns: Columns, glyphs: Glyphs) -> str:
+    row = [" "] * columns.lanes
+    for at in columns.middles:
+        row[at] = glyphs.idle
+    return "".join(row)
+
+
+def _acting(view: StepView, lanes: Sequence[str], columns: Columns, glyphs: Glyphs) -> str:
+    row = list(_idle(columns, glyphs))
+    where = dict(zip(lanes, columns.middles, strict=False))
+    if view.lane not in where:
+        return "".join(row)
+    start = where[view.lane]
+    if view.partner in where:
+        end = where[view.partner]
+        step = 1 if end > start else -1
+        for at in range(start, end, step):
+            row[at] = glyphs.line
+        row[end] = glyphs.other
+        if abs(end - start) > 1:
+            row[end - step] = glyphs.right if step > 0 else glyphs.left
+    row[start] = glyphs.acts
+    return "".join(row)
+
+
+def _line(gutter: str, number: str, lanes: str, text: str, truth: str, columns: Columns, style: str = "") -> Text:
+    line = Text(f"{gutter:<2}{number:>4} ", style="dim")
+    line.append(lanes, style="cyan")
+    line.append(text.ljust(columns.text) if truth else text, style=style)
+    if truth:
+        line.append(" " * GAP + truth, style=_STYLE.get(truth, ""))
+    line.rstrip()
+    return line

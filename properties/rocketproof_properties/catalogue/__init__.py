@@ -1,0 +1,26 @@
+"""The catalogue: every property once, and the cases in which each has a known verdict.
+
+`properties(specification)` gives the claims of a scope as checked properties, in a fixed order; `CASES` are the rows of
+the verdict matrix. To add a property: write its `Claim` beside its kin, put it into CLAIMS, and give it a case.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rocketproof_model.model import Property
+from rocketproof_model.specification import Specification
+
+from . import creation, queues, routing, store
+from .claim import Case, Claim
+
+__all__ = ["CASES", "CLAIMS", "Case", "Claim", "properties"]
+
+CLAIMS: tuple[Claim, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CLAIMS)
+CASES: tuple[Case, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CASES)
+
+
+@lru_cache(maxsize=None)
+def properties(specification: Specification) -> tuple[Property, ...]:
+    """The properties of the catalogue that this specification's scope can state."""
+    return tuple(claim.of(specification) for claim in CLAIMS if claim.needs(specification))

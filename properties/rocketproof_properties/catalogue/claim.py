@@ -1,0 +1,113 @@
+"""How the catalogue is written: a property is a function of the specification, a case says where which verdict is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
+from rocketproof_model.model import Kind, Property
+from rocketproof_model.mutation import CONSTANT as MUTANT
+from rocketproof_model.specification import Specification
+from rocketproof_model.types import JAVA_INT, Index, Int, Type
+
+SEEDS = ("P40", "P45", "P49")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A property: `formula(specification)` gives its term, or (term, goal) for leads_to; `needs` says which scopes have it."""
+
+    id: str
+    sentence: str
+    kind: Kind
+    formula: Callable[[Specification], Any]
+    needs: Callable[[Specification], bool] = lambda s: True
+
+    def of(self, s: Specification) -> Property:
+        made = self.formula(s)
+        formula, goal = made if isinstance(made, tuple) else (made, None)
+        return s.model.claim(self.id, self.sentence, self.kind, formula, goal)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the verdict matrix: a property in a scope under a condition, by one engine, and the verdict that is due.
+
+    `property` is the id of the behaviour's list; `claim` the formula's own id where a property has several.
+    `method` refines the symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with
+    the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along. `reason` says why the verdict is due.
+    """
+
+    property: str
+    claim: str
+    sentence: str
+    kind: Kind
+    profile: str
+    scope: str
+    expected: str
+    condition: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    engines: tuple[str, ...] = ("explicit",)
+    method: str = ""
+    widen: tuple[tuple[str, int], ...] = ()
+    lemmas: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def append_now(s: Specification, p: Expr) -> Expr:
+    """The step stores the message of p."""
+    return (s.job[p].appended == 0) & (after(s.job[p].appended) == 1)
+
+
+def moves(row: Row, before: str, then: str) -> Expr:
+    """The step takes the request from one phase to another."""
+    return (row.phase == before) & (after(row.phase) == then)
+
+
+def same(row: Row) -> Expr:
+    """The step leaves the row as it is."""
+    return all_of(after(value) == value for value in row.fields.values())
+
+
+def runs_on(s: Specification, b: Expr) -> Expr:
+    """The broker runs before and after the step: one process run."""
+    return s.up[b] & after(s.up[b])
+
+
+def answered(row: Row, *codes: str) -> Expr:
+    return (row.phase == "answered") & any_of(row.answer == code for code in codes)
+
+
+ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST")
+
+
+def effect(action: Action, variable: str) -> Expr:
+    """The term that an action assigns to a variable; raises ModelError if there is none."""
+    for update in action.updates:
+        if update.target.args[0].name == variable:
+            return update.value
+    raise ModelError(f"action {action.name} does not set {variable}", "name a variable that it sets")
+
+
+def condition(action: Action, guard: str) -> Expr:
+    return action.guard(guard).condition
+
+
+def wide(term: Expr) -> Expr:
+    """The term for lemmas: every number of the state, the header and the constants becomes any 32-bit int."""
+
+    def widen(e: Expr) -> Type | None:
+        if e.op == "given" and e.args[0] == MUTANT:
+            return None
+        return Int(*JAVA_INT) if e.type.sort == "int" and not isinstance(e.type, Index) else None
+
+    return generalise(term, widen)
+
+
+def cases(claim: Claim, scope: str, expected: str | Mapping[str, str], *, profiles: Iterable[str] = SEEDS, **more: Any) -> list[Case]:
+    """The same case in several profiles; `expected` may differ by profile."""
+    verdict = expected if isinstance(expected, Mapping) else dict.fromkeys(profiles, expected)
+    name = claim.id.partition(".")[0]
+    return [Case(name, claim.id, claim.sentence, claim.kind, profile, scope, verdict[profile], **more) for profile in profiles]

@@ -1,0 +1,93 @@
+"""Queue ids: what is accepted, what is drawn, and whether anybody reads there (INV-30 to INV-33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocketproof_model import Expr, after, forall, implies, maximum
+from rocketproof_model.specification import Specification
+
+from .claim import Case, Claim, append_now, cases, condition, effect, wide
+
+
+def _accepted(s: Specification, limit: Callable[[Expr, Expr], Expr]) -> Expr:
+    """Every stored message's queue id is at least 0 and below the limit of (read, write) of its topic."""
+
+    def one(p: Expr) -> Expr:
+        row = s.job[p]
+
+        def at(b: Expr, t: Expr) -> Expr:
+            config = s.config[b, t]
+            mine = append_now(s, p) & (row.broker == b) & (row.topic == t)
+            return implies(mine, (after(row.queue) >= 0) & (after(row.queue) < limit(config.read, config.write)))
+
+        return forall(s.Broker, lambda b: forall(s.Topic, lambda t: at(b, t)))
+
+    return forall(s.Producer, one)
+
+
+def _random(s: Specification) -> tuple[Expr, Expr, Expr, Expr]:
+    """(premise, read, write, the queue stored) over all 32-bit ints, from the guard and the effect of the specification.
+
+    Premise: CHK-10 accepts, the counts are counts, SEND-22 has a queue to draw, and the draw is one that the profile makes.
+    """
+    store, accept = s.model.named("store"), s.model.named("accept_queue")
+    draw = wide(Expr("par", ("draw",), store.parameters["draw"]))
+    queue = wide(effect(store, "job.queue"))
+    legal = wide(condition(accept, "legal queue id"))
+    row = s.job[_p(s)]
+    config = s.config[row.broker.get, row.topic]
+    read, write, asked = wide(config.read), wide(config.write), wide(row.queue)
+    in_range = s.given("signed_random") | ((draw >= 0) & (draw < 99999999))
+    sane = (read >= 0) & (write >= 0) & ((asked >= 0) | (write >= 1))
+    return in_range & sane & legal, read, write, queue
+
+
+def _p(s: Specification) -> Expr:
+    return Expr("par", ("p",), s.Producer)
+
+
+def _lemma(limit: Callable[[Expr, Expr], Expr]) -> Callable[[Specification], Expr]:
+    def formula(s: Specification) -> Expr:
+        premise, read, write, queue = _random(s)
+        return implies(premise, (queue >= 0) & (queue < limit(read, write)))
+
+    return formula
+
+
+def _drawn(s: Specification) -> Expr:
+    premise, _, write, queue = _random(s)
+    asked = wide(s.job[_p(s)].queue)
+    return implies(premise & (asked < 0), (queue >= 0) & (queue < write))
+
+
+BOUND = Claim("INV-30", "an accepted queue id is at least 0 and below the larger of the read and write counts", "step",
+              lambda s: _accepted(s, lambda read, write: maximum(read, write)))  # fmt: skip
+WRITTEN = Claim("INV-31", "an accepted queue id is below the write count", "step", lambda s: _accepted(s, lambda read, write: write))
+READABLE = Claim("INV-32", "an accepted queue id is below the read count, so that some consumer reads it", "step",
+                 lambda s: _accepted(s, lambda read, write: read))  # fmt: skip
+BOUND_ALL = Claim("INV-30.lemma", BOUND.sentence, "lemma", _lemma(lambda read, write: maximum(read, write)))
+WRITTEN_ALL = Claim("INV-31.lemma", WRITTEN.sentence, "lemma", _lemma(lambda read, write: write))
+READABLE_ALL = Claim("INV-32.lemma", READABLE.sentence, "lemma", _lemma(lambda read, write: read))
+RANDOM = Claim("INV-33.lemma", "the queue drawn for a negative id is at least 0 and below the write count, for every draw", "lemma", _drawn)
+
+CLAIMS = [BOUND, WRITTEN, READABLE, BOUND_ALL, WRITTEN_ALL, READABLE_ALL, RANDOM]
+
+_MORE_READ = {"given": {"existing": True, "existing_read": 2, "existing_write": 1}, "condition": "topic with read 2, write 1"}
+_MORE_WRITE = {"given": {"existing": True, "existing_read": 1, "existing_write": 2}, "condition": "topic with read 1, write 2"}
+
+CASES: list[Case] = [
+    *cases(BOUND, "creation", "holds", condition="auto-created topic"),
+    *cases(BOUND, "creation", "holds", **_MORE_READ),
+    *cases(BOUND, "creation", "holds", **_MORE_WRITE),
+    *cases(BOUND, "names", "violated", condition="an administrator's update", given={"update_budget": 1, "sends": 1},
+           reason="CHK-10 asks before the update, the store puts after it"),
+    *cases(WRITTEN, "creation", "holds", condition="auto-created topic", reason="TCM-15 makes both counts equal"),
+    *cases(WRITTEN, "creation", "violated", **_MORE_READ, reason="HAZ-16"),
+    *cases(READABLE, "creation", "holds", condition="auto-created topic", reason="TCM-15 makes both counts equal"),
+    *cases(READABLE, "creation", "violated", **_MORE_WRITE, reason="HAZ-16"),
+    *cases(BOUND_ALL, "creation", "holds", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),
+    *cases(WRITTEN_ALL, "creation", "violated", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),
+    *cases(READABLE_ALL, "creation", "violated", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),
+    *cases(RANDOM, "creation", "holds", engines=("symbolic",), method="lemma", condition="all 32-bit ints"),
+]

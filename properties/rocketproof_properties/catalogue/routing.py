@@ -1,0 +1,73 @@
+"""Routes: what the name server tells, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58, INV-59, LIV)."""
+
+from __future__ import annotations
+
+from rocketproof_model import Expr, all_of, any_of, exists, forall, implies
+from rocketproof_model.specification import Specification
+from rocketproof_model.specification.arithmetic import WRITE, has_bit
+
+from .claim import Case, Claim, append_now, cases
+
+
+def _somewhere(s: Specification) -> Expr:
+    return any_of(s.config[b, s.scope.subject].known for b in s.Broker)
+
+
+def _everywhere(s: Specification) -> Expr:
+    return all_of(s.config[b, s.scope.subject].known for b in s.Broker)
+
+
+def _skew(s: Specification) -> Expr:
+    """One broker has the topic, its route and every producer's list; no request is elsewhere: the others never get it."""
+    t = s.scope.subject
+
+    def alone(b: Expr) -> Expr:
+        brokers = all_of((s.config[c, t].known == (c == b)) & ((s.route[c, t].entries > 0) == (c == b)) & ~s.letter_sent[c] for c in s.Broker)
+        lists = all_of(s.known_route[p] & all_of((s.queues[p, c] > 0) == (c == b) for c in s.Broker) for p in s.Producer)
+        idle = all_of((s.job[p].phase == "idle") | (s.job[p].broker == b) for p in s.Producer)
+        return brokers & lists & idle
+
+    return exists(s.Broker, alone)
+
+
+def _writable(s: Specification) -> Expr:
+    def one(p: Expr) -> Expr:
+        return forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(
+            append_now(s, p) & (s.job[p].broker == b) & (s.job[p].topic == t), has_bit(s.config[b, t].perm, WRITE))))  # fmt: skip
+
+    return forall(s.Producer, one)
+
+
+READ_ONLY = Claim("INV-52", "a broker without write permission stores nothing from producers", "always",
+                  lambda s: implies(~s.given("broker_writable"), forall(s.Producer, lambda p: s.job[p].appended == 0)))  # fmt: skip
+NO_WRITE = Claim("INV-53", "a topic without write permission stores nothing", "step", _writable)
+KNOWN = Claim("INV-58", "every queue data in a route belongs to a broker that the name server knows", "always",
+              lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(s.route[b, t].entries > 0, s.live[b]))))  # fmt: skip
+SINGLE = Claim("INV-59", "a route has at most one queue data for a topic and broker", "always",
+               lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: s.route[b, t].entries <= 1)))  # fmt: skip
+SKEW = Claim("LIV-03", "once the topic exists, every broker gets it, however long messages are sent", "leads_to",
+             lambda s: (_somewhere(s), _everywhere(s)), lambda s: s.scope.brokers > 1 and s.scope.routes)  # fmt: skip
+TEMPLATE = Claim("LIV-08", "with auto-create off the route of TBW102 becomes unavailable", "leads_to",
+                 lambda s: (~s.given("auto_create"), all_of(s.route[b, 0].entries == 0 for b in s.Broker)))  # fmt: skip
+ABSORBED = Claim("REA-10", "the auto-create skew is reached: one broker alone has the topic and every producer's list", "reachable", _skew,
+                 lambda s: s.scope.brokers > 1 and s.scope.routes)  # fmt: skip
+BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhere, lambda s: s.scope.routes)
+
+CLAIMS = [READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED]
+_ENDLESS = {"sends": 0}
+
+CASES: list[Case] = [
+    *cases(READ_ONLY, "creation", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
+    *cases(NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"),
+    *cases(KNOWN, "small", "holds", condition="auto-create on"),
+    *cases(SINGLE, "small", "holds", condition="auto-create on"),
+    *[c for claim in (KNOWN, SINGLE) for c in cases(claim, "small", "holds", condition="a registration lost, one retry",
+                                                    given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1})],
+    *cases(KNOWN, "restart", "holds", condition="crash and restart"),
+    *cases(SINGLE, "restart", "holds", condition="crash and restart"),
+    *cases(SKEW, "small", "violated", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
+    *cases(TEMPLATE, "small", "violated", given={"auto_create": False, "template_in_file": True, "sends": 0},
+           condition="auto-create off, TBW102 from the file", reason="HAZ-03"),
+    *cases(ABSORBED, "small", "holds", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
+    *cases(BALANCED, "small", "holds", condition="auto-create on"),
+]  # fmt: skip

@@ -1,0 +1,37 @@
+"""Names that a user typed: found, or refused in one line that offers the nearest valid ones."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from rocketproof_model import RocketproofError
+
+
+class InputError(RocketproofError):
+    """Something given on the command line or in a file cannot be used; `str(error)` is one line, the exit code is 2."""
+
+
+def known(what: str, given: str, names: Iterable[str]) -> str:
+    """The name `given` if it is one of `names` (in whatever case it was typed), else an InputError that offers others."""
+    choices = list(dict.fromkeys(names))
+    if given in choices:
+        return given
+    same = [name for name in choices if name.lower() == given.lower()]
+    if len(same) == 1:
+        return same[0]
+    raise InputError(f"unknown {what} {given!r}; {offer(given, choices)}")
+
+
+def offer(given: str, names: Iterable[str]) -> str:
+    """What to use instead: all names if they are few, else the nearest."""
+    choices = list(dict.fromkeys(names))
+    if not choices:
+        return "there is none to choose from"
+    lower = {name.lower(): name for name in choices}
+    near = [lower[n] for n in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.5)]
+    if len(choices) <= 8:
+        rest = [name for name in choices if name not in near]
+        return f"use {', '.join(near + rest)}"
+    shown = near or choices[:5]
+    return f"the nearest of {len(choices)} are {', '.join(shown)}"

@@ -1,0 +1,322 @@
+"""The command line. Exit codes: 0 all as expected; 1 a verdict differs; 2 bad usage or input; 3 stopped before a decision.
+
+This module only declares commands. What a command needs is imported when it runs, so that `--help` and mistakes in the
+options are answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+
+from rocketproof_model import RocketproofError
+
+from .choices import InputError
+
+OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
+
+app = App(
+    name="rocketproof",
+    help="Check what RocketMQ's topic creation, routing and append do, by exhaustive search and by z3; or a model of your own.",
+    version_flags=["--version"],
+)
+bench = App(name="bench", help="Measure the engines.")
+app.command(bench)
+
+Many = Parameter(negative=(), consume_multiple=False)
+
+
+@app.command
+def check(
+    file: str | None = None,
+    /,
+    *,
+    property: Annotated[list[str] | None, Many] = None,
+    profile: Annotated[list[str] | None, Many] = None,
+    scope: str | None = None,
+    engine: str | None = None,
+    condition: str | None = None,
+    seed: int = 0,
+    time: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
+    json: Path | None = None,
+    witnesses: Path | None = None,
+) -> int:
+    """Decide properties and compare the verdicts with the expected ones.
+
+    Parameters
+    ----------
+    file
+        A Python file with a model of your own; without it the built-in specification is checked.
+    property
+        Only the property with this id; may be repeated.
+    profile
+        Only this profile, such as P49; may be repeated.
+    scope
+        The finite sizes to check in, instead of those that the catalogue names.
+    engine
+        explicit, symbolic, simulate or all, instead of those that the catalogue names.
+    condition
+        Only verdicts under this condition (its words, or some of them).
+    seed
+        Seed of the simulation.
+    time
+        Seconds after which the run stops; what is undecided then is unknown.
+    memory
+        Megabytes that an engine may use for its states; three quarters of the free memory unless given.
+    workers
+        Threads of the search; all cores unless given.
+    json
+        Write the verdicts to this file.
+    witnesses
+        Folder for witness files; .rocketproof/witnesses unless given.
+    """
+    _positive("--time", time)
+    _positive("--memory", memory)
+    _positive("--workers", workers)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    from . import matrix, output, store
+    from .plan import Request, plan
+
+    folder = witnesses or store.DEFAULT_FOLDER
+    store.check_folder(folder)
+    if json is not None:
+        store.check_writable(json)
+    chosen = plan(Request(file, tuple(property or ()), tuple(profile or ()), scope, engine, condition))
+    settings = matrix.Settings(
+        seconds=time,
+        memory=memory * 1024 * 1024 if memory is not None else matrix.default_memory(),
+        workers=workers or _cores(),
+        seed=seed,
+        witnesses=folder,
+    )
+    with output.ProgressLine() as line:
+        report = matrix.run(chosen.tasks, line, settings)
+    if json is not None:
+        store.write_json(json, (row.record() for row in report.rows))
+    output.print_report(report, chosen.left_out)
+    return report.exit_code
+
+
+@app.command
+def show(witness: str, /, *, width: int | None = None) -> int:
+    """Show a witness: what changed at each step, who acted, and whether the property held along the way.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    width
+        Columns to print in, instead of the terminal's.
+    """
+    _positive("--width", width)
+    from rich.console import Console
+
+    from rocketproof_traces.show import render, story
+
+    from . import store
+
+    found = store.load(witness)
+    more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""
+    render(story(found), Console(width=width, highlight=False), more)
+    return OK
+
+
+@app.command
+def explain(witness: str, /, *, step: int, why_not: str | None = None, width: int | None = None) -> int:
+    """Explain a step of a witness: what could happen before it, and which guard refuses an action that could not.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    step
+        The step, counted from 1; one more than the last is the state at the end.
+    why_not
+        An action with its arguments, such as 'refresh(p=1)'.
+    width
+        Columns to print in, instead of the terminal's.
+    """
+    _positive("--width", width)
+    from rich.console import Console
+
+    from rocketproof_traces import explain as explaining
+
+    from . import store
+
+    found = explaining.explain(store.load(witness), step, why_not)
+    explaining.render(found, Console(width=width, highlight=False))
+    return OK
+
+
+@app.command
+def picture(witness: str, /, *, output: Path) -> int:
+    """Draw a witness as a sequence diagram (SVG).
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    output
+        The file to write.
+    """
+    from rocketproof_traces.files import replace_text
+    from rocketproof_traces.picture import svg
+
+    from . import store
+
+    replace_text(output, svg(store.load(witness)))
+    return OK
+
+
+@app.command
+def graph(
+    file: str | None = None,
+    /,
+    *,
+    scope: str | None = None,
+    profile: str | None = None,
+    form: Annotated[Literal["dot", "graphml"], Parameter(name="--format")] = "dot",
+    output: Path | None = None,
+    states: int = 5_000,
+) -> int:
+    """Write the state graph of a small scope for Graphviz, networkx, Gephi or yEd.
+
+    Parameters
+    ----------
+    file
+        A Python file with a model of your own; without it the built-in specification.
+    scope
+        The finite sizes; `tiny` for the specification, the first scope of a file unless given.
+    profile
+        The profile of the specification, P49 unless given.
+    form
+        dot or graphml.
+    output
+        The file to write; standard output unless given.
+    states
+        Refuse graphs with more states than this.
+    """
+    _positive("--states", states)
+    from rocketproof_traces import graph as graphs
+    from rocketproof_traces.files import replace_text
+
+    from . import sources
+
+    subject = sources.choose(file, scope, profile).subject()
+    made = graphs.state_graph(subject.instance, states, subject.properties)
+    text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        replace_text(output, text)
+    return OK
+
+
+@app.command
+def judge(recording: Path, /, *, profile: str, json: Path | None = None) -> int:
+    """Judge recorded answers of a real broker: does the specification explain each of them?
+
+    Parameters
+    ----------
+    recording
+        A file of recorded cases, one JSON object a line.
+    profile
+        The profile to judge by, such as P494.
+    json
+        Write the judgement to this file.
+    """
+    from rocketproof_profiles import PROFILES
+
+    from . import output, store
+    from .choices import known
+
+    profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    from rocketproof_traces import judge as judging
+
+    found = judging.judge(recording, profile)
+    if json is not None:
+        store.write_json(json, found.data())
+    output.print_judgement(found)
+    return DIFFERS if found.unexplained else OK
+
+
+@bench.command
+def search(*, peers: bool = False, json: Path | None = None) -> int:
+    """Measure the search on the routing model and on the specification.
+
+    Parameters
+    ----------
+    peers
+        Also run SPIN, Stateright and TLC where they are installed.
+    json
+        Write the rows to this file.
+    """
+    from . import store
+
+    if json is not None:
+        store.check_writable(json)
+    from .bench import search as measure
+
+    rows = measure(peers=peers)
+    if json is not None:
+        store.write_json(json, rows)
+    return OK
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _positive(option: str, value: float | None) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise InputError(f"{option} {value:g} is not a positive number; give more than 0")
+
+
+def main() -> NoReturn:
+    """The entry point `rocketproof`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
+    tokens = list(tokens)
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except CycloptsError as error:
+        return _refuse(f"{' '.join(str(error).split())} See: {_help_for(tokens)}")
+    except RocketproofError as error:
+        return _refuse(" ".join(str(error).split()))
+    except KeyboardInterrupt:
+        print("rocketproof: stopped by Ctrl-C before anything was decided", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:
+        # The reader has closed our output (`| head`); without this the interpreter complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _refuse(message: str) -> int:
+    print(f"rocketproof: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _help_for(tokens: Sequence[str]) -> str:
+    names = [t for t in tokens[:1] if t in {name for name in app if not name.startswith("-")}]
+    return " ".join(["rocketproof", *names, "--help"])
+
+
+if __name__ == "__main__":
+    main()

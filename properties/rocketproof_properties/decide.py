@@ -1,0 +1,212 @@
+"""One unit of work: the tasks of one engine on one instance, answered together. No engine is called anywhere else.
+
+The explicit engine answers all tasks of an instance by one search over all claims of the specification, so that one
+compiled kernel serves every unit of a scope. Tasks that differ only in their profile's name share one answer.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, Coverage, Limits, Outcome, Report
+
+from . import store, vacuity
+from .choices import InputError
+from .plan import DEPTH, Task
+from .rows import Row, decided, undecided
+from .sources import Source, Subject
+
+SEARCHED = ("always", "reachable", "step", "deadlock_free")
+# Beyond 2**32 the symbolic engine takes a counter for unbounded; products with small numbers must still fit 63 bits.
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Tasks of one engine whose sources give the same instance; `paths` says where each one's witness goes."""
+
+    source: Source
+    engine: str
+    tasks: tuple[Task, ...]
+    paths: tuple[str, ...]
+
+    def __str__(self) -> str:
+        profiles = " ".join(dict.fromkeys(t.source.profile for t in self.tasks if t.source.profile))
+        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation"}[self.engine]
+        return f"{self.source.name} {profiles or ''}".strip() + f": {doing}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bounds of one unit, and how it may run."""
+
+    limits: Limits = Limits()
+    workers: int = 1
+    seed: int = 0
+
+
+@dataclass
+class Answer:
+    """What came out: rows by task (those missing were not decided), coverage, and what went wrong."""
+
+    rows: dict[Task, Row] = field(default_factory=dict)
+    coverage: Coverage | None = None
+    problems: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
+    """Answer a unit's tasks. Raises RocketproofError if a model file is wrong or a witness cannot be written.
+
+    Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
+    """
+    work = _Work(unit, budget, report)
+    engine = {"explicit": work.explicit, "symbolic": work.symbolic, "simulate": work.simulate}[unit.engine]
+    reason = GAVE_UP
+    subject = unit.source.subject()
+    try:
+        engine(subject)
+    except KeyboardInterrupt:
+        reason, work.answer.interrupted = INTERRUPTED, True
+    except LimitReached as error:
+        reason = error.reason
+    except MemoryError:
+        reason = MEMORY
+    except EvaluationError as error:
+        if unit.source.file is not None:
+            remedy = "mend the model: give the variable a wider type, or the action a guard"
+            raise InputError(f"{unit.source.file}: {error}; {remedy}") from None
+        work.answer.problems.append(f"{unit}: {error}")
+    except RocketproofError as error:
+        if unit.source.file is not None or isinstance(error, InputError):
+            raise
+        work.answer.problems.append(f"{unit}: {error}")
+    except Exception as error:  # noqa: BLE001  (a mistake of ours must not cost the verdicts established so far)
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        work.answer.problems.append(f"{unit} failed: {said} ({Path(at.filename).name}:{at.lineno})")
+    for task in unit.tasks:
+        work.answer.rows.setdefault(task, undecided(task, reason))
+    return work.answer
+
+
+class _Work:
+    def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
+        self.unit, self.budget, self.report = unit, budget, report
+        self.answer = Answer()
+        self.paths = dict(zip(unit.tasks, unit.paths, strict=True))
+
+    def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
+        for task in tasks:
+            saved = store.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
+            self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous)
+
+    def stop_if_interrupted(self) -> None:
+        if any(row.reason == INTERRUPTED for row in self.answer.rows.values()):
+            raise KeyboardInterrupt
+
+    def explicit(self, subject: Subject) -> None:
+        from rocketproof_model import search
+
+        claims = [p for p in subject.properties if p.kind in SEARCHED]
+        extra = vacuity.premises(subject.properties)
+        found = search.explore(
+            subject.instance, [*claims, *extra], workers=self.budget.workers, limits=self.budget.limits, report=self.report
+        )
+        self.answer.coverage = found.coverage
+        outcomes = {o.property: o for o in found.outcomes}
+        never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
+        proof = f"{found.states:,} states"
+        live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
+        for tasks, claim in self.questions(subject):
+            if claim.kind != "leads_to":
+                self.enter(tasks, outcomes[claim], proof, vacuity.PREFIX + claim.id in never)
+        self.stop_if_interrupted()
+        if live:
+            from rocketproof_model import liveness
+
+            wanted = [claim for _, claim in live]
+            limits = self.budget.limits
+            answers = liveness.check(subject.instance, wanted, limits=limits, report=self.report, exploration=found)
+            for (tasks, claim), outcome in zip(live, answers, strict=True):
+                self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
+            self.stop_if_interrupted()
+
+    def symbolic(self, subject: Subject) -> None:
+        from rocketproof_model import symbolic
+
+        limits = self.budget.limits
+        questions = list(self.questions(subject))
+        for depth in sorted({depth for tasks, _ in questions if (depth := _bound(tasks[0])) is not None}):
+            together = [(tasks, claim) for tasks, claim in questions if _bound(tasks[0]) == depth]
+            wanted = list(dict.fromkeys(claim for _, claim in together))
+            outcomes = symbolic.bounded(subject.instance, wanted, depth=depth, limits=limits, report=self.report)
+            answers = dict(zip(wanted, outcomes, strict=True))
+            for tasks, claim in together:
+                self.enter(tasks, answers[claim], f"{depth} steps")
+            self.stop_if_interrupted()
+        for tasks, claim in questions:
+            if claim.kind == "lemma":
+                outcome = symbolic.prove(subject.instance, claim, limits=limits)
+                self.enter(tasks, outcome, "all values", outcome.reason == symbolic.VACUOUS)
+            elif not tasks[0].method.startswith("bounded"):
+                self.induction(subject, tasks, claim)
+            self.stop_if_interrupted()
+
+    def induction(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
+        """Prove by induction. A task without a method was bounded before; what that found stands."""
+        from rocketproof_model import symbolic
+
+        task = tasks[0]
+        before = self.answer.rows.get(task)
+        if before is not None and (before.verdict != "unknown" or before.reason != BOUND or claim.kind not in ("always", "step")):
+            return
+        k = int(task.method.partition(":")[2] or 1)
+        wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
+        instance, (claim, *lemmas) = _widened(subject.instance, wanted, task.widen)
+        outcome = symbolic.induction(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits)
+        if task.widen:
+            # Its witness is of the wider model, which no file describes.
+            outcome = replace(outcome, witness=None)
+        if before is not None and outcome.verdict == "not inductive":
+            outcome = replace(outcome, reason=f"no violation in {DEPTH} steps, no proof by induction: {outcome.reason}")
+        if before is None or outcome.verdict != "unknown":
+            self.enter(tasks, outcome, f"induction, k = {k}")
+
+    def simulate(self, subject: Subject) -> None:
+        from rocketproof_model import simulate
+
+        questions = list(self.questions(subject))
+        wanted = [claim for _, claim in questions]
+        found = simulate.check(subject.instance, wanted, seed=self.budget.seed, limits=self.budget.limits, report=self.report)
+        for (tasks, _), outcome in zip(questions, found, strict=True):
+            self.enter(tasks, outcome, f"{outcome.details['runs']:,} runs")
+        self.stop_if_interrupted()
+
+    def questions(self, subject: Subject) -> Iterator[tuple[list[Task], Property]]:
+        """Tasks that one answer serves, with their claim."""
+        same: dict[tuple[str, str, str, tuple[tuple[str, int], ...]], list[Task]] = {}
+        for task in self.unit.tasks:
+            same.setdefault((task.claim, task.kind, task.method, task.widen), []).append(task)
+        for (id_, kind, _, _), tasks in same.items():
+            yield tasks, subject.property(id_, kind)
+
+
+def _bound(task: Task) -> int | None:
+    """The depth to which a task is looked at first; a task without a method of its own is bounded, then proved."""
+    method, _, number = task.method.partition(":")
+    return int(number) if method == "bounded" else DEPTH if method == "" else None
+
+
+def _widened(instance: Instance, claims: list[Property], ends: Sequence[tuple[str, int]]) -> tuple[Instance, list[Property]]:
+    """The instance and the claims with these variables going up to their ends, without the bounds that read them."""
+    if not ends:
+        return instance, claims
+    from rocketproof_model.widening import widened
+
+    model = replace(instance.model, properties=claims)
+    wide = widened(model, {name: Int(model.variable(name).type.lo, end) for name, end in ends})
+    return Instance(wide, instance.constants), wide.properties

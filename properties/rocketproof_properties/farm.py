@@ -1,0 +1,171 @@
+"""Units of work on several processes: twice as fast on two cores as threads, as compiling and z3 run side by side too.
+
+A process prefers units of a kind it has had (its kernel is loaded), then a kind that nobody has had, so that no kernel is
+compiled twice. Ctrl-C is passed on by the parent only: the processes end what they do with what they have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from rocketproof_model import RocketproofError
+from rocketproof_model.result import Progress
+
+from .choices import InputError
+from .decide import Answer, Budget, Unit, decide
+
+STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
+PATIENCE = 15.0  # seconds that a process has to put its results together after Ctrl-C
+
+
+@dataclass
+class _Hand:
+    """One process, what it works on and the kinds of unit it has had."""
+
+    process: BaseProcess
+    pipe: Connection
+    unit: Unit | None = None
+    kinds: set[tuple[str, str | None, str]] = field(default_factory=set)
+
+
+def available(units: Sequence[Unit], workers: int) -> bool:
+    """Whether several processes are worth starting for these units."""
+    return workers > 1 and len(units) > 1 and STOP_SIGNAL is not None
+
+
+def run(
+    units: Sequence[Unit],
+    workers: int,
+    budget: Callable[[], Budget | None],
+    begin: Callable[[Unit], None],
+    progress: Callable[[Unit, Progress], None],
+    done: Callable[[Unit, Answer], None],
+) -> None:
+    """Decide all units; `done` hears each answer. `budget()` is asked before each unit, None means that the time is over.
+
+    Raises KeyboardInterrupt after Ctrl-C, when the answers that could be had have been passed to `done`, and the
+    RocketproofError of a unit that met one.
+    """
+    context = multiprocessing.get_context("spawn")
+    waiting = list(units)
+    hands: list[_Hand] = []
+    try:
+        for _ in range(min(workers, len(units))):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs,), daemon=True)
+            process.start()
+            theirs.close()
+            hands.append(_Hand(process, ours))
+        try:
+            _loop(hands, waiting, budget, begin, progress, done)
+        except KeyboardInterrupt:
+            _stop(hands, done)
+            raise
+    finally:
+        for hand in hands:
+            hand.pipe.close()
+            hand.process.terminate()
+            hand.process.join()
+
+
+def _loop(
+    hands: list[_Hand],
+    waiting: list[Unit],
+    budget: Callable[[], Budget | None],
+    begin: Callable[[Unit], None],
+    progress: Callable[[Unit, Progress], None],
+    done: Callable[[Unit, Answer], None],
+) -> None:
+    while True:
+        for hand in hands:
+            if hand.unit is None and waiting:
+                given = budget()
+                if given is None:
+                    waiting.clear()
+                    break
+                hand.unit = _choose(hand, hands, waiting)
+                hand.kinds.add(_kind(hand.unit))
+                hand.pipe.send((hand.unit, given))
+                begin(hand.unit)
+        busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
+        if not busy:
+            return
+        for pipe in wait(list(busy), timeout=1.0):
+            hand = busy[pipe]  # type: ignore[index]
+            _hear(hand, progress, done)
+
+
+def _hear(hand: _Hand, progress: Callable[[Unit, Progress], None], done: Callable[[Unit, Answer], None]) -> None:
+    unit = hand.unit
+    assert unit is not None
+    try:
+        said: Any = hand.pipe.recv()
+    except (EOFError, ConnectionError):
+        hand.process.join()
+        raise InputError(
+            f"{unit}: its process ended ({hand.process.exitcode}), perhaps for want of memory; give a smaller --scope or --memory"
+        ) from None
+    if isinstance(said, Progress):
+        progress(unit, said)
+        return
+    hand.unit = None
+    if isinstance(said, Answer):
+        done(unit, said)
+    else:
+        raise RocketproofError(said)
+
+
+def _choose(hand: _Hand, hands: Sequence[_Hand], waiting: list[Unit]) -> Unit:
+    had = {kind for other in hands for kind in other.kinds}
+    best = min(range(len(waiting)), key=lambda n: (_kind(waiting[n]) not in hand.kinds, _kind(waiting[n]) in had, n))
+    return waiting.pop(best)
+
+
+def _kind(unit: Unit) -> tuple[str, str | None, str]:
+    return (unit.engine, unit.source.file, unit.source.scope)
+
+
+def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
+    """Pass Ctrl-C on and gather what the processes still answer; a second Ctrl-C ends the waiting."""
+    for hand in hands:
+        if hand.unit is not None and hand.process.pid is not None and STOP_SIGNAL is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(hand.process.pid, STOP_SIGNAL)
+    until = time.monotonic() + PATIENCE
+    with contextlib.suppress(KeyboardInterrupt, RocketproofError):
+        while any(hand.unit is not None for hand in hands) and (left := until - time.monotonic()) > 0:
+            busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
+            for pipe in wait(list(busy), timeout=left):
+                _hear(busy[pipe], lambda unit, at: None, done)  # type: ignore[index]
+
+
+def _work(pipe: Connection) -> None:
+    """A process's life: units in, progress and answers out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked = False
+
+    def interrupt(*_: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    if STOP_SIGNAL is not None:
+        signal.signal(STOP_SIGNAL, interrupt)
+    with contextlib.suppress(EOFError, ConnectionError, KeyboardInterrupt):
+        while True:
+            unit, budget = pipe.recv()
+            asked = True
+            try:
+                said: Answer | str = decide(unit, budget, pipe.send)
+            except RocketproofError as error:
+                said = str(error)
+            asked = False
+            pipe.send(said)

@@ -1,0 +1,184 @@
+"""The verdict matrix: tasks become units of work, units are decided, and the rows are judged against what is expected.
+
+Nothing is printed here; a listener hears what is going on. Whatever stops a run (a limit, Ctrl-C, an engine that fails),
+the rows decided so far stay, and the others say `unknown` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from rocketproof_model import Guard
+from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
+
+from . import farm, store
+from .decide import Answer, Budget, Unit, decide
+from .plan import ENGINES, Task
+from .rows import Row, contradictions, settle, undecided
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that no run of a profile exercised: an action (`guard` stopped it) or one answer of a guard."""
+
+    profile: str
+    action: str
+    guard: str
+    sentence: str
+    missing: str
+
+
+@dataclass
+class Report:
+    """All rows of a run in the order of the plan, and what else a reader has to know.
+
+    `covered` gives for each profile how many actions happened, of how many.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    covered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        if self.problems or any(r.agrees is False or r.vacuous for r in self.rows):
+            return 1
+        return 3 if self.interrupted or any(r.agrees is None for r in self.rows) else 0
+
+
+class Listener(Protocol):
+    """Hears about a run as it goes; `number` of `of` units have been begun."""
+
+    def begin(self, number: int, of: int, unit: Unit) -> None: ...
+
+    def progress(self, unit: Unit, at: Progress) -> None: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    workers: int = 1
+    seed: int = 0
+    witnesses: Path = store.DEFAULT_FOLDER
+
+
+def units(tasks: Sequence[Task], witnesses: Path) -> list[Unit]:
+    """The tasks grouped by instance and engine, in the order of their first tasks."""
+    paths = store.paths(witnesses, tasks)
+    groups: dict[tuple[Any, ...], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault((task.engine, task.source.key), []).append(task)
+    made = [Unit(g[0].source, g[0].engine, tuple(g), tuple(paths[t] for t in g)) for g in groups.values()]
+    return sorted(made, key=lambda unit: ENGINES.index(unit.engine))
+
+
+def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings()) -> Report:
+    """Decide the tasks and judge the rows. Raises RocketproofError if a model file is wrong or a file cannot be written."""
+    work = _Run(units(tasks, settings.witnesses), listener, settings)
+    try:
+        work.all()
+    except KeyboardInterrupt:
+        work.interrupted = True
+    reason = INTERRUPTED if work.interrupted else TIME
+    rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
+    report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
+    report.problems = [*work.problems, *contradictions(rows)]
+    for label, coverage in work.coverage.items():
+        report.covered[label] = (sum(1 for n in coverage.taken.values() if n), len(coverage.taken))
+        report.gaps += gaps(label, coverage, work.guards)
+    return report
+
+
+class _Run:
+    """The state of one run: rows by task, coverage by profile."""
+
+    def __init__(self, made: list[Unit], listener: Listener, settings: Settings) -> None:
+        self.units, self.listener, self.settings = made, listener, settings
+        self.watch = Watch(Limits(seconds=settings.seconds))
+        self.processes = min(settings.workers, len(made)) if farm.available(made, settings.workers) else 1
+        self.begun = 0
+        self.rows: dict[Task, Row] = {}
+        self.coverage: dict[str, Coverage] = {}
+        self.guards: dict[tuple[str, str], Guard] = {}
+        self.problems: list[str] = []
+        self.interrupted = False
+
+    def all(self) -> None:
+        if self.processes > 1:
+            farm.run(self.units, self.processes, self.budget, self.begin, self.listener.progress, self.done)
+            return
+        for unit in self.units:
+            budget = self.budget()
+            if budget is None:
+                return
+            self.begin(unit)
+
+            def progress(at: Progress, unit: Unit = unit) -> None:
+                self.listener.progress(unit, at)
+
+            self.done(unit, decide(unit, budget, progress))
+
+    def budget(self) -> Budget | None:
+        """What the next unit may use; None if the time is over."""
+        if self.watch.expired:
+            return None
+        memory = self.settings.memory
+        limits = Limits(seconds=self.watch.left, memory=None if memory is None else memory // self.processes)
+        return Budget(limits, self.settings.workers // self.processes, self.settings.seed)
+
+    def begin(self, unit: Unit) -> None:
+        self.begun += 1
+        self.listener.begin(self.begun, len(self.units), unit)
+
+    def done(self, unit: Unit, answer: Answer) -> None:
+        self.rows.update(answer.rows)
+        self.problems += answer.problems
+        if answer.coverage is not None:
+            self._cover(unit, answer.coverage)
+        if answer.interrupted:
+            raise KeyboardInterrupt
+
+    def _cover(self, unit: Unit, coverage: Coverage) -> None:
+        model = unit.source.subject().instance.model
+        self.guards.update({(a.name, g.name): g for a in model.actions for g in a.guards})
+        for label in dict.fromkeys(t.source.profile or f"{model.name}, scope {t.source.scope}" for t in unit.tasks):
+            before = self.coverage.get(label)
+            self.coverage[label] = coverage if before is None else before.merge(coverage)
+
+
+def gaps(label: str, coverage: Coverage, guards: dict[tuple[str, str], Guard]) -> list[Gap]:
+    """What a profile's runs never exercised, each with the guard in question and its sentence."""
+    found = []
+    stopped = dict(coverage.never())
+    for action, guard in stopped.items():
+        found.append(Gap(label, action, guard, guards[action, guard].sentence if guard else "", "action"))
+    for action, guard, answer in coverage.one_sided():
+        rule = guards[action, guard]
+        if action not in stopped and not rule.bound:
+            found.append(Gap(label, action, guard, rule.sentence, "false" if answer else "true"))
+    return found
+
+
+def default_memory() -> int | None:
+    """Bytes that the engines may take if the user says nothing: three quarters of what is free now."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return None
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path, encoding="ascii") as limit:
+                free = min(free, int(limit.read()))
+        except (OSError, ValueError):
+            continue
+    return free * 3 // 4

@@ -1,0 +1,170 @@
+"""A model of one's own in one Python file, and what can be wrong with such a file.
+
+The file defines `model(**sizes)` that returns a Model, or a Model called `model`. `SCOPES`, a dict of a name to the
+sizes, is optional; its first entry is the default. `EXPECTED`, a dict of a property's id to `holds`, `violated` or
+`unknown`, is optional too; what it does not name is expected to hold. Whatever goes wrong becomes one line
+`file:line: what; how to mend it`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rocketproof_model import EvaluationError, Model, ModelError
+from rocketproof_model.interpreter import initial
+
+from .choices import InputError, known, offer
+
+VERDICTS = ("holds", "violated", "unknown")
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A loaded file: its model in one scope and the verdict that its author expects of each property."""
+
+    path: str
+    scope: str
+    model: Model
+    expected: dict[str, str]
+
+
+def load(path: str, scope: str | None = None) -> ModelFile:
+    """Run the file and build its model in `scope` (the first of SCOPES if None; `default` if the file has no SCOPES).
+
+    Raises InputError in one line.
+    """
+    source = _read(path)
+    module = _run(path, source)
+    made = getattr(module, "model", None)
+    if not isinstance(made, Model) and not callable(made):
+        raise InputError(f"{path}:1: no model in this file; define `def model(): ...` that returns a Model, or a Model called `model`")
+    scopes = getattr(module, "SCOPES", None) or {}
+    line = _line(source, "SCOPES")
+    if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
+        raise InputError(f"{path}:{line}: SCOPES is not a dict of names to sizes; write SCOPES = {{'small': {{'N': 2}}}}")
+    if scope not in (None, DEFAULT) and not scopes:
+        raise InputError(f"unknown scope {scope!r}; {path} has no SCOPES: leave out --scope, or add SCOPES = {{{scope!r}: {{...}}}}")
+    name = known("scope", scope, scopes) if scope is not None and scopes else next(iter(scopes), DEFAULT)
+    if isinstance(made, Model):
+        if scopes:
+            raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
+        model = made
+    else:
+        model = _build(path, source, made, scopes.get(name, {}), name)
+    _inspect(path, _line(source, "model"), model)
+    return ModelFile(path, name, model, _expected(path, source, getattr(module, "EXPECTED", None) or {}, model))
+
+
+def _read(path: str) -> str:
+    file = Path(path)
+    try:
+        return file.read_text("utf-8")
+    except FileNotFoundError:
+        beside = file.parent if file.parent.is_dir() else Path()
+        names = [str(beside / f.name) if file.parent != Path() else f.name for f in beside.glob("*.py")]
+        raise InputError(f"no such file {path}; {offer(path, names) if names else 'give the path of a Python file with a model'}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory; give the path of a Python file with a model") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8 text; give the path of a Python file with a model") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give the path of a Python file with a model") from None
+
+
+def _run(path: str, source: str) -> ModuleType:
+    if path.endswith(".json"):
+        raise InputError(f"{path} is not a Python file; a witness is shown by `rocketproof show {path}`")
+    name = "rocketproof_model_file_" + "".join(c if c.isalnum() else "_" for c in str(Path(path).resolve()))
+    module = ModuleType(name)
+    module.__file__ = path
+    folder = str(Path(path).resolve().parent)
+    sys.modules[name] = module  # dataclasses and the like look their module up
+    sys.path.insert(0, folder)
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)
+    except SyntaxError as error:
+        raise InputError(f"{error.filename or path}:{error.lineno or 1}: {error.msg}; correct the Python syntax there") from None
+    except ValueError as error:
+        if "null bytes" not in str(error):
+            raise _failed(path, source, error) from None
+        raise InputError(f"{path}:1: the file contains null bytes; give a Python source file") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
+        raise _failed(path, source, error) from None
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _build(path: str, source: str, make: Any, sizes: Mapping[str, Any], scope: str) -> Model:
+    try:
+        model = make(**sizes)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
+        if isinstance(error, TypeError) and not _frames(path, error):
+            given = f"SCOPES[{scope!r}]" if sizes else "a call without sizes"
+            what = str(error).replace("()", "")
+            raise InputError(f"{path}:{_line(source, 'model')}: {given} does not fit: {what}; name the parameters of model()") from None
+        raise _failed(path, source, error) from None
+    if not isinstance(model, Model):
+        raise InputError(f"{path}:{_line(source, 'model')}: model() returned {type(model).__name__}; end it with `return m`, the Model")
+    return model
+
+
+def _inspect(path: str, line: int, model: Model) -> None:
+    where = f"{path}:{line}: model {model.name}"
+    if not model.variables:
+        raise InputError(f"{where} has no variables; declare what its state is made of with m.var(...)")
+    if not model.actions:
+        raise InputError(f"{where} has no actions; declare what can happen with @m.action()")
+    if not model.properties:
+        raise InputError(f"{where} has no properties; say what to check with m.always(...), m.reachable(...) or the like")
+    try:
+        initial(model.given())
+    except (EvaluationError, ArithmeticError) as error:
+        raise InputError(f"{where} has no initial state: {error}; mend `init` of that variable") from None
+
+
+def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, str]:
+    where = f"{path}:{_line(source, 'EXPECTED')}: EXPECTED"
+    if not isinstance(expected, Mapping):
+        raise InputError(f"{where} is not a dict; write EXPECTED = {{'property id': 'violated'}}")
+    ids = [p.id for p in model.properties]
+    for name, verdict in expected.items():
+        if name not in ids:
+            raise InputError(f"{where} names unknown property {name!r}; {offer(str(name), ids)}")
+        if verdict not in VERDICTS:
+            raise InputError(f"{where}[{name!r}] is {verdict!r}; use {', '.join(VERDICTS)}")
+    return dict(expected)
+
+
+def _failed(path: str, source: str, error: BaseException) -> InputError:
+    """The one line for an exception that came out of the file."""
+    if isinstance(error, ModelError):
+        return InputError(str(error))
+    frames = _frames(path, error)
+    line = frames[-1] if frames else _line(source, "model")
+    text = " ".join(str(error).split())
+    what = f"{type(error).__name__}{': ' + text if text else ''}"
+    return InputError(f"{path}:{line}: {what}; correct this line of the model file")
+
+
+def _frames(path: str, error: BaseException) -> list[int]:
+    return [f.lineno or 1 for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+
+
+def _line(source: str, name: str) -> int:
+    """The line where the file defines a name, 1 if it does not."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node.lineno
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            return node.lineno
+    return 1

@@ -1,0 +1,173 @@
+"""What is to be decided: tasks, chosen from the catalogue or from a model file by what the user asked for.
+
+A task is one property in one source (model, scope, profile, switches) by one engine, with the verdict that this engine is
+expected to give. Bounded checking and simulation only refute: where a claim is expected to hold, they are expected to end
+`unknown` at their bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .choices import InputError, known, offer
+from .sources import Source
+
+DEPTH = 8
+ENGINES = ("explicit", "symbolic", "simulate")
+_APPLICABLE = {
+    "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
+    "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
+    "simulate": ("always", "reachable", "step", "deadlock_free"),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; empty and None mean no wish."""
+
+    file: str | None = None
+    properties: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    scope: str | None = None
+    engine: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """`property` is the printed id, `claim` the id of the formula (a property may have several).
+
+    `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `lemma`); "" leaves it to the engine.
+    `widen`: variables with the upper end up to which a proof takes them; `lemmas`: claims that an induction proves along.
+    """
+
+    source: Source
+    property: str
+    claim: str
+    kind: str
+    sentence: str
+    condition: str
+    engine: str
+    method: str
+    expected: str
+    why: str = ""
+    widen: tuple[tuple[str, int], ...] = ()
+    lemmas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Tasks in the order of printing, and in words what was left out though it was asked for."""
+
+    tasks: tuple[Task, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def expectation(kind: str, engine: str, method: str, expected: str) -> str:
+    """The verdict this engine can give if the claim's verdict is `expected`."""
+    refutes_only = engine == "simulate" or method.startswith("bounded")
+    unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
+    return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
+
+
+def plan(request: Request) -> Plan:
+    """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
+    if request.engine is not None:
+        known("engine", request.engine, (*ENGINES, "all"))
+    return _from_catalogue(request) if request.file is None else _from_file(request)
+
+
+def _from_file(request: Request) -> Plan:
+    from .modelfile import DEFAULT, load
+
+    assert request.file is not None
+    if request.profiles:
+        raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
+    if request.condition is not None:
+        raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
+    loaded = load(request.file, request.scope)
+    source = Source(loaded.scope or DEFAULT, file=request.file)
+    subject = source.subject()
+    ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
+    tasks: list[Task] = []
+    left_out: list[tuple[str, str]] = []
+    for claim in subject.properties:
+        if ids and claim.id not in ids:
+            continue
+        expected = loaded.expected.get(claim.id, "holds")
+        engines = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
+        if not engines:
+            left_out.append((claim.kind, claim.id))
+        for engine in engines:
+            method = _method(claim.kind, engine, "")
+            due = expectation(claim.kind, engine, method, expected)
+            tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, due))
+    return _plan(tasks, _not_by(request.engine, left_out))
+
+
+def _from_catalogue(request: Request) -> Plan:
+    from rocketproof_model.specification import SCOPES
+    from rocketproof_profiles import PROFILES
+
+    from .catalogue import CASES
+
+    ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
+    profiles = [known("profile", name, PROFILES) for name in request.profiles]
+    scope = None if request.scope is None else known("scope", request.scope, SCOPES)
+    chosen = [c for c in CASES if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
+    if not chosen:
+        about = ", ".join(ids) or "any property"
+        having = ", ".join(sorted({c.profile for c in CASES if not ids or c.property in ids or c.claim in ids}))
+        raise InputError(f"the catalogue has no verdict on {about} for {', '.join(profiles)}; use --profile {having}")
+    if request.condition is not None:
+        conditions = [c.condition for c in chosen]
+        asked = request.condition.strip()
+        exact = [c for c in chosen if c.condition.lower() == asked.lower()]
+        chosen = exact or [c for c in chosen if asked and asked.lower() in c.condition.lower()]
+        if not chosen:
+            raise InputError(f"unknown condition {asked!r}; {offer(asked, [repr(c) for c in conditions])}")
+    if scope is not None and any(c.scope == scope for c in chosen):
+        chosen = [c for c in chosen if c.scope == scope]
+    tasks: list[Task] = []
+    left_out: list[tuple[str, str]] = []
+    for case in chosen:
+        source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
+        engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
+        if not engines:
+            left_out.append((case.kind, case.property))
+        for engine in engines:
+            method = _method(case.kind, engine, case.method)
+            due = expectation(case.kind, engine, method, case.expected)
+            task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, due)
+            tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
+    return _plan(tasks, _not_by(request.engine, left_out))
+
+
+def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
+    if not tasks:
+        raise InputError(f"nothing to check: {left_out[0]}" if left_out else "nothing to check; leave out an option")
+    return Plan(tuple(tasks), tuple(left_out))
+
+
+def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
+    return tuple(e for e in ENGINES if kind in _APPLICABLE[e] and asked in (e, "all"))
+
+
+def _method(kind: str, engine: str, method: str) -> str:
+    """What the symbolic engine does: as the catalogue says, else bounded checking, and for always and step then a proof."""
+    if engine != "symbolic":
+        return ""
+    if kind == "lemma":
+        return "lemma"
+    return method if method or kind in ("always", "step") else f"bounded:{DEPTH}"
+
+
+def _not_by(engine: str | None, left_out: list[tuple[str, str]]) -> list[str]:
+    """What the engine that was asked for does not decide, a line for each kind of property."""
+    by_kind: dict[str, dict[str, None]] = {}
+    for kind, id_ in left_out:
+        by_kind.setdefault(kind, {})[id_] = None
+    return [
+        f"{engine} does not decide {', '.join(ids)} ({kind}); use --engine {'symbolic' if kind == 'lemma' else 'explicit'}"
+        for kind, ids in by_kind.items()
+    ]

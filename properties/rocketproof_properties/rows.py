@@ -1,0 +1,107 @@
+"""A row of the verdict matrix: plain data that says what was decided, what was expected and whether the two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Outcome
+
+from .plan import Task
+
+FIELDS = (
+    "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
+    "seconds", "witness",
+)  # fmt: skip
+LIMITS = (TIME, MEMORY, STATES, INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One verdict; `id` is the property's. `witness` is the file's path, `length` its steps, `proof` what was explored or
+    proved, in words, `why` the reason of the expected verdict.
+
+    `settled`: another engine decided the same case as expected, so that a failed proof by induction says nothing against it.
+    """
+
+    id: str
+    sentence: str
+    kind: str
+    profile: str
+    condition: str
+    engine: str
+    scope: str
+    verdict: str
+    reason: str
+    expected: str
+    states: int | None = None
+    transitions: int | None = None
+    depth: int | None = None
+    seconds: float = 0.0
+    witness: str | None = None
+    length: int | None = None
+    proof: str = ""
+    note: str = ""
+    why: str = ""
+    vacuous: bool = False
+    settled: bool = False
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the verdict is the expected one; None where nothing was decided although something else was expected."""
+        if self.verdict == "not inductive" and self.settled:
+            return True
+        if self.verdict == self.expected and (self.verdict != "unknown" or self.reason not in LIMITS):
+            return True
+        return None if self.verdict in ("unknown", "not inductive") else False
+
+    @property
+    def case(self) -> tuple[str, str, str, str, str]:
+        """What engines must not contradict each other about; a property with several formulas has several sentences."""
+        return (self.id, self.profile, self.condition, self.scope, self.sentence)
+
+    def record(self) -> dict[str, Any]:
+        """The JSON object of `check --json`."""
+        return {name: self.id if name == "property" else getattr(self, name) for name in FIELDS}
+
+
+def undecided(task: Task, reason: str) -> Row:
+    """The row of a task that nobody decided."""
+    return Row(
+        task.property, task.sentence, task.kind, task.source.profile, task.condition, task.engine, task.source.scope, "unknown", reason,
+        task.expected, why=task.why,
+    )  # fmt: skip
+
+
+def decided(task: Task, outcome: Outcome, *, witness: str | None, proof: str, vacuous: bool) -> Row:
+    """The row of an engine's answer; `witness` is the file that it was saved in."""
+    return replace(
+        undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
+        depth=outcome.depth, seconds=round(outcome.seconds, 3), witness=witness,
+        length=None if outcome.witness is None else len(outcome.witness), note=_note(outcome), proof=proof, vacuous=vacuous,
+    )  # fmt: skip
+
+
+def _note(outcome: Outcome) -> str:
+    if "values" in outcome.details:
+        return ", ".join(f"{name} = {value}" for name, value in outcome.details["values"].items())
+    return "" if outcome.witness is None else outcome.witness.note
+
+
+def settle(rows: list[Row]) -> list[Row]:
+    """Mark the failed inductions on cases that another engine decided as expected in the same run."""
+    done = {r.case for r in rows if r.agrees and r.verdict in ("holds", "violated")}
+    return [replace(r, settled=True) if r.verdict == "not inductive" and r.case in done else r for r in rows]
+
+
+def contradictions(rows: Iterable[Row]) -> list[str]:
+    """Cases on which one engine says `holds` and another `violated`: one of the engines is wrong."""
+    said: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
+    for row in rows:
+        said.setdefault(row.case, {}).setdefault(row.verdict, row.engine)
+    return [
+        f"{' '.join(filter(None, case[:4]))}: {verdicts['holds']} says holds, {verdicts['violated']} says violated; one engine is wrong"
+        for case, verdicts in said.items()
+        if "holds" in verdicts and "violated" in verdicts
+    ]

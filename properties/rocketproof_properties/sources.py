@@ -1,0 +1,116 @@
+"""Where a model instance comes from: the specification (scope, profile, switches) or a file (scope).
+
+A Source is small plain data: the key by which verdicts are grouped into runs, what a witness file stores so that `show`
+and `explain` can build the same instance again, and what another process needs to do the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import Instance, Property
+
+from . import modelfile
+from .choices import InputError, known, offer
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What the engines work on: an instance and every property that is stated of it, always the same list for one model."""
+
+    instance: Instance
+    properties: tuple[Property, ...]
+
+    def property(self, id_: str, kind: str = "") -> Property:
+        """The property with this id (and kind, where one id is stated both as a lemma and of the states)."""
+        same = [p for p in self.properties if p.id == id_]
+        for claim in same:
+            if not kind or claim.kind == kind:
+                return claim
+        raise InputError(f"property {id_!r} is not stated in this scope; {offer(id_, [p.id for p in self.properties])}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """`given` are readable values of constants; `file` is None for the specification."""
+
+    scope: str
+    profile: str = ""
+    given: tuple[tuple[str, Any], ...] = ()
+    file: str | None = None
+
+    def subject(self) -> Subject:
+        """Build (or find again) the instance. Raises InputError in one line."""
+        if self.file is not None:
+            loaded = _file(self.file, self.scope, _stamp(self.file))
+            return Subject(loaded.model.given(**dict(self.given)), tuple(loaded.model.properties))
+        specification, properties = _specification(self.scope)
+        return Subject(specification.model.given(**self._constants()), properties)
+
+    def _constants(self) -> dict[str, Any]:
+        from rocketproof_model.specification import constants
+
+        return constants(self.profile, **dict(self.given))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for sources that give the same instance, though their profiles have other names."""
+        return (self.file, self.scope, tuple(sorted(self._constants().items())) if self.file is None else self.given)
+
+    @property
+    def name(self) -> str:
+        """Short, for people: the file and the scope."""
+        return " ".join(part for part in (self.file and Path(self.file).name, self.scope) if part)
+
+    def record(self) -> dict[str, Any]:
+        """The JSON form stored in a witness."""
+        return {"file": self.file, "scope": self.scope, "profile": self.profile, "given": dict(self.given)}
+
+    @staticmethod
+    def read(record: Mapping[str, Any]) -> Source:
+        """The source that `record()` wrote; raises InputError if it is none."""
+        try:
+            given = tuple(sorted(dict(record["given"]).items()))
+            return Source(str(record["scope"]), str(record.get("profile") or ""), given, record.get("file"))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError("the witness does not say which model it belongs to; make it anew with `rocketproof check`") from None
+
+
+def choose(file: str | None, scope: str | None, profile: str | None) -> Source:
+    """The source that a user names; for the specification scope `tiny` and profile P49 unless given."""
+    if file is not None:
+        if profile is not None:
+            raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
+        return Source(modelfile.load(file, scope).scope, file=file)
+    from rocketproof_model.specification import SCOPES
+    from rocketproof_profiles import PROFILES
+
+    return Source(known("scope", scope or "tiny", SCOPES), known("profile", profile or "P49", PROFILES))
+
+
+def _stamp(path: str) -> tuple[object, ...]:
+    """What changes when another file stands at the path."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return (Path(path).absolute(),)
+    return (Path(path).absolute(), found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _file(path: str, scope: str, stamp: tuple[object, ...]) -> modelfile.ModelFile:
+    return modelfile.load(path, scope)
+
+
+@functools.lru_cache(maxsize=16)
+def _specification(scope: str) -> tuple[Any, tuple[Property, ...]]:
+    from rocketproof_model.specification import SCOPES, build
+
+    from .catalogue import properties
+
+    specification = build(known("scope", scope, SCOPES))
+    return specification, tuple(properties(specification))

@@ -1,0 +1,112 @@
+"""Files that a check leaves behind: one ITF witness for each verdict that has one, and the JSON of all verdicts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import RocketproofError
+from rocketproof_model.result import Witness
+
+from .choices import InputError
+from .plan import Task
+from .sources import Source
+
+DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder of witnesses that could not be written to; it is made when the first witness is saved."""
+    at = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not at.is_dir() or not os.access(at, os.W_OK):
+        raise InputError(f"witnesses cannot be written to {folder}; give a folder that you may write to with --witnesses")
+
+
+def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
+    """Where each task's witness goes: the same names in every run of the same tasks."""
+    used: set[str] = set()
+    found: dict[Task, str] = {}
+    for task in tasks:
+        source = task.source
+        stem = "" if source.file is None else Path(source.file).stem
+        parts = [stem, task.property, source.profile, _slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
+        plain = "-".join(_slug(part) for part in parts if part)
+        tries = (plain, f"{plain}-{_slug(source.scope)}", *(f"{plain}-{_slug(source.scope)}-{n}" for n in range(2, 10_000)))
+        name = next(t for t in tries if t not in used)
+        used.add(name)
+        found[task] = str(folder / f"{name}.itf.json")
+    return found
+
+
+def save(path: str, task: Task, witness: Witness | None) -> str | None:
+    """Write a task's witness, if there is one, and return the path; if there is none, an older run's file goes away.
+
+    Raises InputError if it cannot be written.
+    """
+    from rocketproof_traces import itf
+    from rocketproof_traces.errors import TraceError
+
+    try:
+        if witness is None:
+            Path(path).unlink(missing_ok=True)
+            return None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        itf.write(witness, path, task.source.record())
+    except OSError as error:
+        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
+    except TraceError as error:
+        raise InputError(f"witness {error}; or give another folder with --witnesses") from None
+    return path
+
+
+def load(path: str) -> Witness:
+    """The witness in a file, in the instance it was found in. Raises RocketproofError in one line."""
+    from rocketproof_traces import itf
+
+    file = itf.read(path)
+    if not file.origin:
+        raise InputError(f"{path}: it does not say which model it belongs to; give a file that `rocketproof check` wrote")
+    source = Source.read(file.origin)
+    try:
+        subject = source.subject()
+    except RocketproofError as error:
+        raise InputError(f"{path}: its model cannot be built: {error}") from None
+    return itf.restore(file, subject.instance, subject.property(file.property, file.kind))
+
+
+def _slug(text: str, lower: bool = False) -> str:
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", text.lower() if lower else text).strip("-.")
+    return words if len(words) <= 48 else words[:48].rsplit("-", 1)[0]
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a result file that could not be written at the end of a long run."""
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; give --json a file name")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"--json {path}: there is no folder {path.parent}; create it first")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"--json {path}: it may not be written; give a file in a folder of your own")
+
+
+def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+    """Write an object, or a list of objects, one a line; the file appears whole or not at all."""
+    if isinstance(data, Mapping):
+        text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    else:
+        body = ",\n".join(json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in data)
+        text = f"[\n{body}\n]\n" if body else "[]\n"
+    part = path.with_name(path.name + ".part")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, "utf-8")  # a pipe or a device
+            return
+        part.write_text(text, "utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"--json {path} cannot be written ({error.strerror}); give a file in a folder of your own") from None

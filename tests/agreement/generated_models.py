@@ -1,0 +1,581 @@
+"""Whole models out of thin air: a Hypothesis strategy over the entire language, for tests that all engines agree.
+
+A generated model has few states by construction: the product of its types' sizes is bounded while variables are drawn.
+Its terms have values everywhere: divisors, subscripts and `get` are guarded by `ite` or by a lazy `&`, assigned numbers are
+folded into their type. With `faulty=True` the actions (not the properties) leave all of that out, so that some states
+have an action without a value, which every checking engine has to notice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from rocketproof_model import (
+    Bool,
+    Enum,
+    Expr,
+    Index,
+    Instance,
+    Int,
+    Maybe,
+    Model,
+    Record,
+    SetOf,
+    Type,
+    after,
+    count,
+    exists,
+    forall,
+    free,
+    implies,
+    ite,
+    java_abs,
+    maximum,
+    minimum,
+    rem,
+    single,
+    total,
+    without_bits,
+    wrap32,
+)
+from rocketproof_model.expr import coerce, const, rewrite, walk
+from rocketproof_model.model import Body, Variable
+
+MOST_STATES = 250
+_EXTREMES = (2**31 - 1, -(2**31), 2**31, 65537, -65536, 2**40)
+_JAVA = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A generated model with its constants fixed; prints as the Python text that builds it."""
+
+    instance: Instance
+
+    @property
+    def model(self) -> Model:
+        return self.instance.model
+
+    def __repr__(self) -> str:
+        return "\n" + describe(self.instance)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
+
+
+class _Maker:
+    """Draws terms of a wanted type from what is in sight: variables, constants, parameters and bound elements."""
+
+    def __init__(self, draw: DrawFn, *, faulty: bool) -> None:
+        self.draw = draw
+        self.faulty = faulty
+        self.indices: list[Index] = []
+        self.variables: list[Variable] = []
+        self.tables: list[Any] = []
+        self.given: list[Expr] = []
+        self.parameters: list[Expr] = []
+        self.step = False
+        self.bound = 0
+
+    def pick(self, options: Any) -> Any:
+        return options[self.draw(st.integers(0, len(options) - 1))]
+
+    def often(self, times: int, outof: int) -> bool:
+        return bool(self.draw(st.integers(0, outof - 1)) >= outof - times)
+
+    # Types
+
+    def type_(self) -> Type:
+        kind = self.draw(st.integers(0, 6))
+        if kind == 0:
+            return Bool
+        if kind <= 2:
+            lo = self.draw(st.integers(-3, 2))
+            return Int(lo, lo + self.pick((3, 1, 2, 4, 5, 0)))
+        if kind == 3:
+            return self.pick((Enum("red", "blue"), Enum("idle", "busy", "done"), Enum("a", "b", "c", "d")))
+        of = self.pick(self.indices)
+        return (of, Maybe(of), SetOf(of))[kind - 4]
+
+    def code(self, type_: Type) -> Any:
+        """A readable value of the type."""
+        return type_.decode(self.draw(st.integers(type_.lo, type_.hi)))
+
+    # Terms
+
+    def term(self, type_: Type, depth: int) -> Expr:
+        if type_.sort == "bool":
+            return self.boolean(depth)
+        if isinstance(type_, Index):
+            return self.element(type_, depth)
+        if type_.sort == "int":
+            return self.number(depth)
+        if type_.sort == "maybe":
+            return self.maybe(type_, depth)
+        return self.set_(type_, depth) if type_.sort == "set" else self.choice(type_, depth)
+
+    def leaf(self, type_: Type, depth: int) -> Expr:
+        """A variable, constant, parameter or literal of the type; numbers may be of any range."""
+        fits: Callable[[Type], bool] = (
+            (lambda t: t.sort == "int") if type_.sort == "int" and not isinstance(type_, Index) else (lambda t: t == type_)
+        )
+        options: list[Any] = [e for e in (*self.given, *self.parameters) if fits(e.type)]
+        options += 2 * [v for v in self.variables if fits(v.type) and (depth >= 0 or not v.over)]
+        chosen = self.pick(options) if options and self.often(3, 4) else None
+        if chosen is None:
+            return const(self.draw(st.integers(type_.lo, type_.hi)), type_)
+        return self.reference(chosen, depth) if isinstance(chosen, Variable) else chosen
+
+    def reference(self, variable: Variable, depth: int) -> Expr:
+        """The variable, or an element of the array: by a literal, by an element or by a number that may be out of range."""
+        at: list[Expr] = []
+        inside: list[Expr] = []
+        for axis in variable.over:
+            k = self.element(axis, min(depth, 1) - 1) if self.often(2, 3) else None
+            if k is None:
+                k = self.number(min(depth, 1) - 1)
+                if isinstance(k.type, Index):
+                    k = k * 1  # an element of another index is refused, a number is not
+                if k.type.hi < 0 or k.type.lo > axis.hi:
+                    k = const(0, axis)
+                elif not self.faulty and not (k.type.lo >= 0 and k.type.hi <= axis.hi):
+                    inside.append((k >= 0) & (k <= axis.hi))
+            at.append(k)
+        term = variable[tuple(at)]
+        if self.step and self.often(1, 2):
+            term, inside = after(term), [after(condition) for condition in inside]
+        for condition in inside:
+            term = ite(condition, term, const(variable.type.lo, variable.type))
+        return term
+
+    def atom(self) -> Expr:
+        """A variable compared with a value of its type, or a Bool."""
+        if not self.variables or self.often(1, 5):
+            return self.leaf(Bool, 0)
+        v = self.pick(self.variables)
+        x = self.reference(v, 0)
+        if v.type.sort == "bool":
+            return x if self.often(1, 2) else ~x
+        y = self.leaf(v.type, 0) if self.often(1, 2) else const(self.draw(st.integers(v.type.lo, v.type.hi)), v.type)
+        if v.type.sort == "int":
+            y = y if isinstance(v.type, Index) else y * 1
+            return self.pick((x <= y, x != y, x >= y, x == y, x != y, x < y))
+        return self.pick((x != y, x == y, x != y))
+
+    def boolean(self, depth: int) -> Expr:
+        if depth <= 0:
+            return self.atom()
+        kind = self.draw(st.integers(0, 14))
+        if kind == 0:
+            return self.atom()
+        if kind <= 3:
+            x, y = self.number(depth - 1), self.number(depth - 1)
+            if isinstance(x.type, Index) and x.type != y.type:
+                x = x * 1
+            return self.pick((x < y, x <= y, x == y, x > y, x >= y, x != y))
+        if kind == 4:
+            return ~self.boolean(depth - 1)
+        if kind <= 6:
+            x, y = self.boolean(depth - 1), self.boolean(depth - 1)
+            return self.pick((x & y, x | y, implies(x, y), x == y))
+        if kind == 7:
+            return ite(self.boolean(depth - 1), self.boolean(depth - 1), self.boolean(depth - 1))
+        if kind == 8 and self.variables:
+            v = self.pick(self.variables)
+            x, y = self.reference(v, depth - 1), self.term(v.type, depth - 1)
+            return self.pick((x == y, x != y))
+        if kind == 9:
+            of = self.pick(self.indices)
+            return self.set_(SetOf(of), depth - 1).has(self.element(of, depth - 1))
+        if kind == 10:
+            m = self.maybe(Maybe(self.pick(self.indices)), depth - 1)
+            return self.pick((m.is_none, m.is_some))
+        if kind == 11:
+            m = self.maybe(Maybe(self.pick(self.indices)), depth - 1)
+            return (m.is_none | (m.get == self.element(m.type.of, depth - 1))) if not self.faulty else m.get <= 0
+        if kind == 12:
+            x, y = self.number(depth - 1), self.number(depth - 1)
+            bound = self.number(0)
+            return (rem(x, y) <= bound) if self.faulty else (y != 0) & (rem(x, y) <= bound)
+        if kind == 13 and self.tables:
+            table, axes = self.pick(self.tables)
+            one, two = (table[tuple(self.element(i, depth - 1) for i in axes)] if axes else table for _ in range(2))
+            same: Expr = one.same_as(two)
+            return same
+        of = self.pick(self.indices)
+        return self.pick((forall, exists))(of, self.body(of, lambda: self.boolean(depth - 1)))
+
+    def body(self, of: Index, make: Callable[[], Expr]) -> Callable[[Expr], Expr]:
+        """A term with a hole for an element, so that a quantifier says the same of each."""
+        self.bound += 1
+        hole = Expr("par", (f"_{self.bound}",), of)
+        self.parameters.append(hole)
+        try:
+            term = make()
+        finally:
+            self.parameters.pop()
+        return lambda i: rewrite(term, lambda e: i if e is hole else None)
+
+    def number(self, depth: int) -> Expr:
+        if depth <= 0:
+            if self.often(1, 40):
+                return const(value := self.pick(_EXTREMES), Int(value, value))
+            return self.leaf(Int(-4, 6), depth)
+        kind = self.draw(st.integers(0, 12))
+        if kind == 0:
+            return self.leaf(Int(-4, 6), depth)
+        if kind == 1:
+            return ite(self.boolean(depth - 1), self.number(depth - 1), self.number(depth - 1))
+        if kind == 2:
+            of = self.pick(self.indices)
+            return count(of, self.body(of, lambda: self.boolean(depth - 1)))
+        if kind == 3:
+            of = self.pick(self.indices)
+            return total(of, self.body(of, lambda: self.small(depth - 1)))
+        if kind == 4:
+            return java_abs(self.small(depth - 1))
+        x, y = self.small(depth - 1), self.small(depth - 1)
+        if kind == 5:
+            return self.pick((x + y, -x))
+        if kind == 6:
+            return x - y
+        if kind == 7:
+            # One factor is a literal most times: products of two unknowns are the hard case of z3 and need only be few.
+            return x * (y if self.often(1, 6) else self.draw(st.integers(-3, 3)))
+        if kind == 8:
+            return wrap32(self.pick((x * 65537 * 257, x + (2**31 - 1), x - 2**31, y * 2**24)))
+        if kind == 9:
+            divisor = y if self.often(1, 2) or self.faulty else self.number(0)
+            if self.often(1, 3) or (divisor.type.lo <= 0 <= divisor.type.hi and divisor.op == "const"):
+                divisor = const(value := self.pick((2, 3, -2, 4, 1, -1, 5)), Int(value, value))
+            if self.faulty or not divisor.type.lo <= 0 <= divisor.type.hi:
+                return rem(x, divisor)
+            return ite(divisor != 0, rem(x, divisor), x)
+        if kind == 10:
+            return self.pick((x & y, x | y, without_bits(x, y)))
+        if kind == 11:
+            return self.pick((minimum, maximum))(x, y)
+        return x + self.pick((1, -1))
+
+    def small(self, depth: int) -> Expr:
+        """A number that products and sums of a few of keep within 63 bits."""
+        x = self.number(depth)
+        return x if -_JAVA <= x.type.lo and x.type.hi < _JAVA else wrap32(x)
+
+    def element(self, of: Index, depth: int) -> Expr:
+        kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
+        if kind <= 2:
+            return self.leaf(of, depth)
+        if kind == 3:
+            return ite(self.boolean(depth - 1), self.element(of, depth - 1), self.element(of, depth - 1))
+        m = self.maybe(Maybe(of), depth - 1)
+        if m.op in ("const", "some") and not self.faulty:
+            return self.leaf(of, depth)
+        return m.get if self.faulty else ite(m.is_some, m.get, const(self.draw(st.integers(0, of.hi)), of))
+
+    def maybe(self, type_: Any, depth: int) -> Expr:
+        kind = self.draw(st.integers(0, 4)) if depth > 0 else 0
+        if kind <= 2:
+            return self.leaf(type_, depth)
+        if kind == 3:
+            return ite(self.boolean(depth - 1), self.maybe(type_, depth - 1), self.maybe(type_, depth - 1))
+        some = self.element(type_.of, depth - 1)
+        return const(some.args[0] + 1, type_) if some.op == "const" else Expr("some", (some,), type_)
+
+    def choice(self, type_: Type, depth: int) -> Expr:
+        if depth > 0 and self.often(1, 3):
+            return ite(self.boolean(depth - 1), self.choice(type_, depth - 1), self.choice(type_, depth - 1))
+        return self.leaf(type_, depth)
+
+    def set_(self, type_: Any, depth: int) -> Expr:
+        kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
+        if kind <= 1:
+            return self.leaf(type_, depth)
+        if kind == 2:
+            return single(self.element(type_.of, depth - 1))
+        if kind == 3:
+            return ite(self.boolean(depth - 1), self.set_(type_, depth - 1), self.set_(type_, depth - 1))
+        x, y = self.set_(type_, depth - 1), self.set_(type_, depth - 1)
+        return self.pick((x | y, x & y, x - y))
+
+    # Parts of a model
+
+    def declare(self, model: Model) -> None:
+        for name, size in zip("AB", (self.pick((2, 3, 1)), self.pick((2, 3, 1, 4))), strict=True):
+            self.indices.append(model.index(name, size))
+        for k in range(self.draw(st.integers(0, 2))):
+            type_ = self.type_()
+            self.given.append(model.constant(f"c{k}", type_, self.code(type_)))
+        room = MOST_STATES
+        for k in range(self.pick((3, 2, 4, 5, 3, 1))):
+            axes = tuple(self.pick(self.indices) for _ in range(self.pick((0, 0, 1, 0, 1, 2))))
+            fields = {"": self.type_()} if self.often(4, 5) else {"f": self.type_(), "g": self.type_()}
+            cells = math.prod(axis.size for axis in axes)
+            size = math.prod(type_.size**cells for type_ in fields.values())
+            if size > room:
+                axes, fields = (), {"": Bool}
+                size = 2
+            if size > room:
+                break
+            room //= size
+            self.variable(model, f"v{k}", fields, axes)
+
+    def variable(self, model: Model, name: str, fields: dict[str, Type], axes: tuple[Index, ...]) -> None:
+        known = len(model.variables)
+        if "" in fields:
+            type_ = fields[""]
+            same = [e for e in self.given if e.type == type_]
+            if same and self.often(1, 2):
+                init: Any = self.pick(same)
+            elif axes and self.often(1, 2):
+                values = [const(self.draw(st.integers(type_.lo, type_.hi)), type_) for _ in range(3)]
+                init = lambda *at: values[sum(at) % 3]  # noqa: E731
+            else:
+                init = self.code(type_)
+            model.var(name, type_, over=axes, init=init)
+        else:
+            row = Record(**fields)
+            table = model.var(name, row, over=axes, init=row(**{f: self.code(t) for f, t in fields.items()}))
+            self.tables.append((table, axes))
+        self.variables += model.variables[known:]
+
+    def fold(self, e: Expr, type_: Type, old: Expr) -> Expr:
+        """The number brought into the range of a type."""
+        if e.type.lo >= type_.lo and e.type.hi <= type_.hi:
+            return e
+        inside = (e >= type_.lo) & (e <= type_.hi)
+        how = self.draw(st.integers(0, 3))
+        if how == 0:
+            return ite(inside, e, type_.lo)
+        if how == 1:
+            return ite(inside, e, old)
+        if how == 2:
+            return minimum(maximum(e, type_.lo), type_.hi)
+        if -_JAVA <= e.type.lo and e.type.hi < _JAVA:
+            r = rem(e - type_.lo, type_.size)
+            return ite(r < 0, r + type_.size, r) + type_.lo
+        return ite(inside, e, type_.hi)
+
+    def lively(self, target: Expr) -> Expr:
+        """A new value that is likely to differ from the old, so that models have more than a state or two."""
+        type_: Any = target.args[0].type
+        same = [p for p in self.parameters if p.type == type_]
+        if same and self.often(1, 2):
+            return self.pick(same)
+        if type_ == Bool:
+            return ~target
+        if type_.sort == "enum":
+            after_each = target
+            for code in type_.codes():
+                after_each = ite(target == const(code, type_), const((code + 1) % type_.size, type_), after_each)
+            return after_each
+        if type_.sort in ("maybe", "set"):
+            element = self.element(type_.of, 0)
+            if type_.sort == "maybe":
+                return ite(target.is_none | self.atom(), coerce(element, type_), const(0, type_))
+            return ite(target.has(element), target - single(element), target | single(element))
+        if isinstance(type_, Index):
+            return self.element(type_, 1)
+        step = self.pick((1, 2, -1))
+        if self.faulty and type_.size > abs(step):
+            return target + step
+        inside = target + step <= type_.hi if step > 0 else target + step >= type_.lo
+        return ite(inside, target + step, type_.lo if step > 0 else type_.hi)
+
+    def assigned(self, target: Expr) -> Expr:
+        type_: Type = target.args[0].type
+        new = self.lively(target) if self.often(3, 4) else self.term(type_, 2)
+        if type_.sort != "int":
+            return new
+        if self.faulty and new.op != "const" and new.type.hi >= type_.lo and new.type.lo <= type_.hi:
+            return new
+        return self.fold(new, type_, target)
+
+    def action(self, model: Model, name: str) -> None:
+        parameters = {f"p{k}": self.type_() for k in range(self.pick((0, 1, 1, 2)))}
+        instances = 1
+        for type_ in parameters.values():
+            instances *= type_.size
+        if instances > 6:
+            parameters = {"p0": self.pick(self.indices)}
+        fair = (None, "weak", "strong")[self.draw(st.integers(0, 2))]
+
+        def fill(a: Body, **parameters: Expr) -> None:
+            """Something happens."""
+            self.parameters = list(parameters.values())
+            for k in range(self.pick((0, 1, 0, 1, 2))):
+                condition = self.boolean(2) if self.often(1, 3) else self.atom()
+                if condition.op == "const" and not self.often(1, 4):
+                    condition = self.atom()
+                (a.bound if self.often(1, 4) else a.guard)(f"g{k}", condition, f"condition {k} holds")
+            targets = [self.pick(self.variables) for _ in range(self.draw(st.integers(1, 3)))]
+            for variable in dict.fromkeys(targets):
+                self.update(a, variable)
+
+        model.action(name=name, fair=fair, **parameters)(fill)
+        self.parameters = []
+
+    def turn(self, model: Model, name: str, variable: Variable) -> None:
+        """An action that does little but turns one variable, so that models have more than a state or two."""
+
+        def fill(a: Body, **at: Expr) -> None:
+            """One variable turns."""
+            if self.often(1, 4):
+                a.guard("g", self.atom(), "the condition holds")
+            target = variable[tuple(at.values())]
+            a.set(target, self.lively(target))
+
+        model.action(name=name, fair=self.pick((None, "weak", "strong")), **{f"i{k}": i for k, i in enumerate(variable.over)})(fill)
+
+    def update(self, a: Body, variable: Variable) -> None:
+        ats: list[tuple[Expr, ...]]
+        if variable.over and self.often(1, 3):
+            ats = [tuple(const(k, i) for k, i in zip(at, variable.over, strict=True)) for at in variable.elements()]
+            ats = [at for at in ats if self.often(2, 3)]
+        elif self.faulty and variable.over:
+            ats = [self.reference(variable, 1).args[1:]]
+        else:
+            ats = [tuple(self.element(i, 1) for i in variable.over)]
+        for at in ats:
+            target = variable[at]
+            a.set(target, self.assigned(target), **({"when": self.boolean(1)} if self.often(1, 4) else {}))
+
+    def claims(self, model: Model) -> None:
+        for k in range(self.draw(st.integers(1, 2))):
+            model.always(f"always{k}", self.boolean(2), "claimed of every state")
+        model.reachable("reachable", self.boolean(2), "claimed of some state")
+        self.step = True
+        model.step("step", self.boolean(2), "claimed of every step")
+        self.step = False
+        unless = {"unless": self.boolean(1)} if self.often(1, 2) else {}
+        model.deadlock_free("deadlock", "there is always a next step", **unless)
+        model.leads_to("leads", self.boolean(2), self.boolean(2), "claimed of every fair path")
+        model.eventually("eventually", self.boolean(1), "claimed of every fair path for ever")
+
+
+@st.composite
+def _cases(draw: DrawFn, faulty: bool) -> Case:
+    maker = _Maker(draw, faulty=faulty)
+    model = Model("generated")
+    maker.declare(model)
+    for k in range((2, 3, 1, 2)[draw(st.integers(0, 3))]):
+        maker.action(model, f"a{k}")
+    for k in range(draw(st.integers(0, 2))):
+        maker.turn(model, f"t{k}", maker.pick(maker.variables))
+    maker.faulty = False
+    maker.claims(model)
+    values = {name: maker.code(type_) for name, (type_, _) in model.constants.items() if maker.often(1, 2)}
+    return Case(model.given(**values))
+
+
+def models(*, faulty: bool = False) -> SearchStrategy[Case]:
+    """Models of at most `MOST_STATES` states with properties of every kind; `faulty` ones leave their types."""
+    return _cases(faulty)
+
+
+@st.composite
+def lemmas(draw: DrawFn) -> Expr:
+    """Formulas over a few unknowns of small types, which have a value for all of them."""
+    maker = _Maker(draw, faulty=False)
+    model = Model("lemma")
+    for name, size in (("A", 3), ("B", 2)):
+        maker.indices.append(model.index(name, size))
+    maker.parameters = [free(f"x{k}", maker.type_()) for k in range(draw(st.integers(1, 3)))]
+    return maker.boolean(3)
+
+
+# Text
+
+
+def describe(instance: Instance) -> str:
+    """The model as Python text that builds it again (without the sentences)."""
+    model = instance.model
+    lines = [f'm = Model("{model.name}")']
+    types = {i for v in model.variables for i in (*v.over, v.type)} | {t for a in model.actions for t in a.parameters.values()}
+    types |= {t for t, _ in model.constants.values()} | {e.type for e in walk(*_terms(model))}
+    indices = {t if isinstance(t, Index) else t.of for t in types if isinstance(t, Index) or hasattr(t, "of")}
+    lines += [f'{i.name} = m.index("{i.name}", {i.size})' for i in sorted(indices, key=lambda i: i.name)]
+    for name, (type_, code) in model.constants.items():
+        lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
+    for v in model.variables:
+        over = f", over=({', '.join(i.name for i in v.over)},)" if v.over else ""
+        if len(set(map(id, v.init))) == 1:
+            init = source(v.init[0])
+        else:
+            table = ", ".join(f"{at}: {source(e)}" for at, e in zip(v.elements(), v.init, strict=True))
+            init = f"lambda *at: {{{table}}}[tuple(at)]"
+        lines.append(f'{_name(v)} = m.var("{v.name}", {_type(v.type)}{over}, init={init})')
+    for action in model.actions:
+        parameters = "".join(f", {n}={_type(t)}" for n, t in action.parameters.items())
+        lines += ["", f'@m.action(name="{action.name}", fair={action.fair!r}{parameters})']
+        lines += [f"def {action.name}(a{''.join(f', {n}' for n in action.parameters)}):", f'    "{action.sentence}"']
+        for g in action.guards:
+            lines.append(f'    a.{"bound" if g.bound else "guard"}("{g.name}", {source(g.condition)}, "{g.sentence}")')
+        lines += [f"    a.set({source(u.target)}, {source(u.value)})" for u in action.updates]
+    lines.append("")
+    for p in model.properties:
+        if p.kind == "deadlock_free":
+            lines.append(f'm.deadlock_free("{p.id}", "{p.sentence}", unless={source(p.formula)})')
+        else:
+            goal = "" if p.goal is None else f", {source(p.goal)}"
+            lines.append(f'm.{p.kind}("{p.id}", {source(p.formula)}{goal}, "{p.sentence}")')
+    values = ", ".join(f"{n}={_literal(model.constants[n][0], code)}" for n, code in instance.constants.items())
+    return "\n".join([*lines, f"instance = m.given({values})"])
+
+
+def _terms(model: Model) -> list[Expr]:
+    terms = [e for v in model.variables for e in v.init]
+    for action in model.actions:
+        terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value)]
+    return terms + [e for p in model.properties for e in (p.formula, p.goal) if e is not None]
+
+
+def _name(variable: Variable) -> str:
+    return variable.name.replace(".", "_")
+
+
+def _literal(type_: Type, code: int) -> str:
+    value = type_.decode(code)
+    return repr(tuple(sorted(value)) if isinstance(value, frozenset) else value)
+
+
+def _type(type_: Type) -> str:
+    if isinstance(type_, Index):
+        return type_.name
+    if type_.sort == "enum":
+        return f"Enum{type_.names!r}" if type_.size > 1 else f"Enum({type_.names[0]!r})"
+    if type_.sort in ("maybe", "set"):
+        return f"{'Maybe' if type_.sort == 'maybe' else 'SetOf'}({type_.of.name})"
+    return str(type_)
+
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "and": "&", "or": "|", "lt": "<", "le": "<=", "eq": "=="}
+
+
+def source(e: Expr) -> str:
+    """The term as the Python text that builds it."""
+    op, a = e.op, e.args
+    if op == "const":
+        return f"const({a[0]}, {_type(e.type)})"
+    if op in ("ref", "after"):
+        text = _name(a[0]) + (f"[{', '.join(map(source, a[1:]))}]" if a[1:] else "")
+        return text if op == "ref" else f"after({text})"
+    if op in ("par", "given", "free"):
+        return str(a[0])
+    if op in _INFIX:
+        return f"({source(a[0])} {_INFIX[op]} {source(a[1])})"
+    if op == "not":
+        return f"~{source(a[0])}"
+    if op == "bitandnot":
+        return f"({source(a[0])} - {source(a[1])})" if e.type.sort == "set" else f"without_bits({source(a[0])}, {source(a[1])})"
+    if op in ("has", "get"):
+        return f"{source(a[0])}.{op}" + (f"({source(a[1])})" if op == "has" else "")
+    if op == "some":
+        return f"coerce({source(a[0])}, {_type(e.type)})"
+    return f"{op}({', '.join(map(source, a))})"

@@ -1,0 +1,190 @@
+"""The second opinion: plain loops over the interpreter, written without a look at the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from rocketproof_model import EvaluationError, Instance, Property
+from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds, initial
+
+Label = tuple[str, tuple[int, ...]]
+Edge = tuple[int, str, tuple[int, ...], int]
+
+
+@dataclass
+class Space:
+    """All reachable states, in breadth-first order, and all steps between them.
+
+    `edges` are (state, action, arguments, state); `level` counts steps from the initial state; `levels` how many there are.
+    """
+
+    instance: Instance
+    states: list[State] = field(default_factory=list)
+    index: dict[State, int] = field(default_factory=dict)
+    level: list[int] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    taken: dict[str, int] = field(default_factory=dict)
+    guards: dict[tuple[str, str], tuple[bool, bool]] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> int:
+        return self.level[-1] + 1
+
+    @property
+    def generated(self) -> int:
+        """Steps taken, plus one for the initial state."""
+        return len(self.edges) + 1
+
+    @property
+    def deadlocks(self) -> list[int]:
+        going = {s for s, *_ in self.edges}
+        return [i for i in range(len(self.states)) if i not in going]
+
+
+def explore(instance: Instance) -> Space:
+    """Every state and step; raises EvaluationError where an action has no value."""
+    space = Space(instance)
+    space.taken = {a.name: 0 for a in instance.model.actions}
+    space.guards = {(a.name, g.name): (False, False) for a in instance.model.actions for g in a.guards}
+    start = initial(instance)
+    space.states, space.index, space.level = [start], {start: 0}, [0]
+    for number, state in enumerate(space.states):
+        for action in instance.model.actions:
+            for args in action.instances:
+                scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+                for guard in action.guards:
+                    answer = bool(evaluate(guard.condition, scope))
+                    seen = space.guards[action.name, guard.name]
+                    space.guards[action.name, guard.name] = (seen[0] or answer, seen[1] or not answer)
+                    if not answer:
+                        break
+                else:
+                    target = effect(instance, state, action, args)
+                    if target not in space.index:
+                        space.index[target] = len(space.states)
+                        space.states.append(target)
+                        space.level.append(space.level[number] + 1)
+                    space.taken[action.name] += 1
+                    space.edges.append((number, action.name, args, space.index[target]))
+    return space
+
+
+def shortest(space: Space, claim: Property) -> int | None:
+    """Steps of the shortest witness: to a state against `always`, for `reachable`, over a step against `step`, to a deadlock."""
+    instance = space.instance
+    if claim.kind == "step":
+        bad = [space.level[s] + 1 for s, _, _, t in space.edges if not holds(instance, claim.formula, space.states[s], space.states[t])]
+        return min(bad, default=None)
+    wanted: Iterable[int] = range(len(space.states))
+    if claim.kind == "deadlock_free":
+        wanted = space.deadlocks
+    truth = claim.kind == "reachable"
+    found = [space.level[i] for i in wanted if holds(instance, claim.formula, space.states[i]) == truth]
+    return min(found, default=None)
+
+
+def verdict(claim: Property, steps: int | None) -> str:
+    """What a witness of that length says of a property."""
+    return "holds" if (steps is None) != (claim.kind == "reachable") else "violated"
+
+
+def pending(space: Space, claim: Property) -> dict[int, int]:
+    """States that a path reaches with the goal still owed, and the least steps from the initial state to each."""
+    assert claim.goal is not None
+    instance, states = space.instance, space.states
+    goal = [holds(instance, claim.goal, s) for s in states]
+    owing = [holds(instance, claim.formula, s) and not goal[i] for i, s in enumerate(states)]
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_node((0, False))
+    graph.add_weighted_edges_from(((i, False), (i, True), 0) for i in range(len(states)) if owing[i])
+    for s, _, t in {(s, 0, t) for s, _, _, t in space.edges}:
+        graph.add_edge((s, False), (t, False), weight=1)
+        if not goal[t]:
+            graph.add_edge((s, True), (t, True), weight=1)
+    far = nx.single_source_dijkstra_path_length(graph, (0, False))
+    return {i: steps for (i, owes), steps in far.items() if owes}
+
+
+def lasso(space: Space, claim: Property) -> int | None:
+    """Steps to the nearest state where a fair path can stay among states that owe the goal; None if it holds.
+
+    Fairness is of each action instance: a label is an action with its arguments.
+    """
+    owed = pending(space, claim)
+    graph: nx.MultiDiGraph = nx.MultiDiGraph()
+    graph.add_nodes_from(owed)
+    graph.add_edges_from((s, t, {"by": (name, args)}) for s, name, args, t in space.edges if s in owed and t in owed)
+    fairness = {a.name: a.fair for a in space.instance.model.actions}
+    able: dict[int, set[Label]] = {i: set() for i in owed}
+    for s, name, args, _ in space.edges:
+        if s in owed and fairness[name]:
+            able[s].add((name, args))
+    return min((owed[i] for i in fair_nodes(graph, able, fairness)), default=None)
+
+
+def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: dict[str, str | None]) -> set[int]:
+    """States of the strongly connected parts in which a path can stay and yet treat every fair label fairly."""
+    found: set[int] = set()
+    for part in nx.strongly_connected_components(graph):
+        inner = graph.subgraph(part)
+        done = {by for _, _, by in inner.edges(data="by")}
+        sometimes = set().union(*(able[i] for i in part)) - done
+        always = set(sometimes).intersection(*(able[i] for i in part))
+        if any(fairness[name] == "weak" for name, _ in always):
+            continue
+        strong = {label for label in sometimes if fairness[label[0]] == "strong"}
+        if strong:
+            found |= fair_nodes(graph.subgraph(i for i in part if not able[i] & strong), able, fairness)
+        else:
+            found |= part
+    return found
+
+
+def faulty(instance: Instance) -> bool:
+    """Whether some reachable state has an action without a value."""
+    try:
+        explore(instance)
+    except EvaluationError:
+        return True
+    return False
+
+
+def path_is_real(space: Space, moves: Sequence[tuple[str, tuple[int, ...]]], states: Sequence[State]) -> bool:
+    """Whether a witness starts at the initial state and follows steps of the model."""
+    steps = {(s, name, args, t) for s, name, args, t in space.edges}
+    numbers = [space.index.get(s) for s in states]
+    pairs = zip(moves, numbers, numbers[1:], strict=False)
+    return numbers[0] == 0 and len(states) == len(moves) + 1 and all((s, *move, t) in steps for move, s, t in pairs)
+
+
+def shows(space: Space, claim: Property, states: Sequence[State]) -> bool:
+    """Whether a path's end is what its property calls for."""
+    instance = space.instance
+    if claim.kind == "step":
+        return not holds(instance, claim.formula, states[-2], states[-1])
+    stuck = claim.kind != "deadlock_free" or space.index[states[-1]] in space.deadlocks
+    return stuck and holds(instance, claim.formula, states[-1]) == (claim.kind == "reachable")
+
+
+def lasso_is_fair(space: Space, claim: Property, moves: Sequence[Label], states: Sequence[State], loop: int) -> bool:
+    """Whether the lasso owes the goal from some state on for ever, and does not neglect a fair label in its loop."""
+    assert claim.goal is not None
+    instance = space.instance
+    owing = False
+    for state in states:
+        owing = (owing or holds(instance, claim.formula, state)) and not holds(instance, claim.goal, state)
+    circle = [space.index[s] for s in states[loop:]]
+    if states[-1] != states[loop] or any(holds(instance, claim.goal, space.states[i]) for i in circle):
+        return False
+    taken = set(moves[loop:])
+    able = [{(name, args) for s, name, args, _ in space.edges if s == i} for i in circle]
+    for action in instance.model.actions:
+        for args in action.instances:
+            label = (action.name, args)
+            asked = [label in here for here in able]
+            if label not in taken and ((action.fair == "weak" and all(asked)) or (action.fair == "strong" and any(asked))):
+                return False
+    return owing

@@ -1,0 +1,219 @@
+"""All engines give the same answers about generated models.
+
+The interpreter under plain loops (oracle.py) is the measure. Of each group of models one part is compiled, because
+compilation costs most; z3 and the liveness algorithms see every model. Models depend on the number of their group alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import oracle
+import pytest
+from generated_models import Case, describe, lemmas, models
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from rocketproof_model import EvaluationError, Expr, Instance, Model, free, liveness, search, symbolic
+from rocketproof_model import expr as language
+from rocketproof_model.expr import walk
+from rocketproof_model.interpreter import Scope, evaluate, successors
+from rocketproof_model.lasso import Edges
+from rocketproof_model.result import Limits, Outcome, Watch
+
+GROUPS = 20
+MODELS = 100  # in a group: 2,000 in all
+COMPILED = 10  # in a group: 200 in all
+DEPTH = 2
+USUAL = search.Tuning()
+# Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
+ODD = search.Tuning(unroll=1, word_bits=9, slots=128, block=1)
+SAFETY = ("always", "reachable", "step", "deadlock_free")
+
+
+def generated(group: int, examples: int, *strategies: st.SearchStrategy[Case] | st.SearchStrategy[Expr]) -> Callable[..., Callable[[], None]]:
+    """Run a function on `examples` generated values, the same ones in every run.
+
+    Shrinking a whole model can take minutes, so that only happens under `--hypothesis-profile=long`.
+    """
+    shrink = [Phase.shrink] if settings.get_current_profile_name() == "long" else []
+
+    def decorate(function: Callable[..., None]) -> Callable[[], None]:
+        repeat = settings(
+            max_examples=examples,
+            derandomize=False,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, *shrink],
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        )
+        return seed(group)(repeat(given(*strategies)(function)))
+
+    return decorate
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
+    @generated(group, MODELS, models())
+    def agree(case: Case) -> None:
+        space = oracle.explore(case.instance)
+        for outcome in symbolic.bounded(case.instance, depth=DEPTH):
+            steps = oracle.shortest(space, outcome.property)
+            if steps is not None and steps <= DEPTH:
+                same_witness(space, outcome, steps)
+            else:
+                assert (outcome.verdict, outcome.reason) == ("unknown", "bound reached"), outcome.property
+        known = liveness_space(space)
+        for claim in case.model.properties:
+            if claim.kind == "leads_to":
+                formula, goal = (np.array([oracle.holds(case.instance, e, s) for s in space.states]) for e in (claim.formula, claim.goal))
+                same_lasso(space, liveness.decide(known, claim, formula, goal, Watch(Limits())))
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_ALONE", 0)  # start threads for the smallest level
+
+    @generated(group, COMPILED, models())
+    def agree(case: Case) -> None:
+        space = oracle.explore(case.instance)
+        runs = [search.explore(case.instance, workers=w, checked=c, tuning=t) for w in (1, 2) for c in (True, False) for t in (USUAL, ODD)]
+        for run in runs:
+            assert run.finished
+            counts = (run.states, run.transitions, run.depth, run.deadlocks)
+            assert counts == (len(space.states), space.generated, space.levels, len(space.deadlocks))
+            assert run.coverage.taken == space.taken
+            assert run.coverage.guards == space.guards
+            for outcome in run.outcomes:
+                steps = oracle.shortest(space, outcome.property)
+                assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
+                if steps is None:
+                    assert outcome.witness is None
+                else:
+                    same_witness(space, outcome, steps)
+            assert [o.property.id for o in run.outcomes] == [p.id for p in case.model.properties if p.kind in SAFETY]
+        for same in (runs[::2], runs[1::2]):  # which of several shortest witnesses it is may depend on the packing
+            paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in same]
+            assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
+        for outcome in liveness.check(case.instance, exploration=runs[0]):
+            same_lasso(space, outcome)
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_model_errors_are_noticed_by_every_engine(group: int) -> None:
+    @generated(group, COMPILED // 2, models(faulty=True))
+    def agree(case: Case) -> None:
+        faulty = oracle.faulty(case.instance)
+        assert raises(lambda: search.explore(case.instance)) == faulty
+        assert raises(lambda: search.explore(case.instance, workers=2)) == faulty
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_z3_notices_model_errors_within_its_depth(group: int) -> None:
+    @generated(group, MODELS // 5, models(faulty=True))
+    def agree(case: Case) -> None:
+        # Of a claim that is always true only the states on the way are looked at.
+        claim = case.model.claim("true", "every state is looked at", "always", True)
+        assert raises(lambda: symbolic.bounded(case.instance, [claim], depth=DEPTH)) == fault_within(case.instance, DEPTH)
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(2))
+def test_proofs_agree_with_trying_all_values(group: int) -> None:
+    @generated(group, MODELS, lemmas())
+    def agree(formula: Expr) -> None:
+        model = Model("lemma")
+        claim = model.claim("lemma", "holds for all values", "lemma", formula)
+        unknowns = sorted({e for e in walk(formula) if e.op == "free"}, key=str)
+        truth = all(evaluate(formula, Scope((), {}, {}, free=values)) for values in all_values(unknowns))
+        outcome = symbolic.prove(model, claim)
+        # `premise | conclusion` looks like an implication; that its premise never holds is no counterexample.
+        told = "holds" if outcome.reason == symbolic.VACUOUS else outcome.verdict
+        assert told == ("holds" if truth else "violated"), outcome
+
+    agree()
+
+
+def test_printed_models_build_the_same_model() -> None:
+    """What a failing test prints can be pasted into a file."""
+
+    @generated(0, MODELS, models())
+    def agree(case: Case) -> None:
+        names: dict[str, object] = {name: getattr(language, name) for name in dir(language) if not name.startswith("_")}
+        exec("from rocketproof_model import *\n" + describe(case.instance), names)
+        again = names["instance"]
+        assert isinstance(again, Instance)
+        one, other = oracle.explore(case.instance), oracle.explore(again)
+        assert (one.states, one.edges) == (other.states, other.edges)
+        for mine, its in zip(case.model.properties, again.model.properties, strict=True):
+            if mine.kind != "leads_to":
+                assert oracle.shortest(one, mine) == oracle.shortest(other, its)
+
+    agree()
+
+
+def all_values(unknowns: list[Expr]) -> list[dict[str, int]]:
+    values: list[dict[str, int]] = [{}]
+    for e in unknowns:
+        assert e is free(e.args[0], e.type)
+        values = [{**v, e.args[0]: code} for v in values for code in e.type.codes()]
+    return values
+
+
+def fault_within(instance: Instance, depth: int) -> bool:
+    """Whether an action has no value in a state that less than `depth` steps reach."""
+    level = {oracle.initial(instance)}
+    try:
+        for _ in range(depth):
+            level = {step.state for state in level for step in successors(instance, state)}
+    except EvaluationError:
+        return True
+    return False
+
+
+def raises(run: Callable[[], object]) -> bool:
+    try:
+        run()
+    except EvaluationError:
+        return True
+    return False
+
+
+def same_witness(space: oracle.Space, outcome: Outcome, steps: int) -> None:
+    """The outcome has a real path of that many steps whose end shows what is claimed."""
+    witness = outcome.witness
+    assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
+    assert witness is not None
+    assert len(witness) == steps, f"{outcome.property.id}: a shortest witness has {steps} steps"
+    assert oracle.path_is_real(space, [(m.action, m.args) for m in witness.moves], witness.states), witness.labels()
+    assert oracle.shows(space, outcome.property, witness.states), witness.labels()
+
+
+def same_lasso(space: oracle.Space, outcome: Outcome) -> None:
+    """Verdict and length of the prefix are those of networkx, and the lasso is a fair one of the model."""
+    entry = oracle.lasso(space, outcome.property)
+    assert outcome.verdict == ("holds" if entry is None else "violated"), outcome.property
+    if entry is not None:
+        witness = outcome.witness
+        assert witness is not None and witness.loop == entry
+        moves = [(m.action, m.args) for m in witness.moves]
+        assert oracle.path_is_real(space, moves, witness.states), witness.labels()
+        assert oracle.lasso_is_fair(space, outcome.property, moves, witness.states, witness.loop), witness.labels()
+
+
+def liveness_space(space: oracle.Space) -> liveness.Space:
+    """The oracle's graph as the liveness algorithms take it."""
+    labels = liveness.Labels.of(space.instance)
+    number = {(m.action, m.args): k for k, m in enumerate(labels.moves)}
+    columns = [(s, t, number[name, args]) for s, name, args, t in space.edges]
+    sources, targets, named = np.array(columns, np.int64).reshape(-1, 3).T
+    return liveness.Space(space.instance, Edges.of(len(space.states), sources, targets, named), labels, space.states.__getitem__)

@@ -1,0 +1,89 @@
+"""Every mistake in what a user gives: one line that says what, where and how to mend it, exit code 2, no traceback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+BAD = {
+    "unknown command": (["chek"], 'Did you mean "check"'),
+    "unknown option": (["check", "--enginee", "all"], "Did you mean --engine?"),
+    "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
+    "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
+    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P40"),
+    "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
+    "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, all"),
+    "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),
+    "no number": (["check", "--time", "soon"], 'unable to convert "soon" into float'),
+    "no value": (["check", "--time"], "requires an argument"),
+    "negative time": (["check", "--time", "-1"], "--time -1 is not a positive number"),
+    "not a number": (["check", "--time", "nan"], "--time nan is not a positive number"),
+    "no workers": (["check", "--workers", "0"], "--workers 0 is not a positive number"),
+    "no memory": (["check", "--memory", "0"], "--memory 0 is not a positive number"),
+    "negative seed": (["check", "--seed", "-1"], "--seed -1 is negative"),
+    "two files": (["check", "a.py", "b.py"], "Unused Tokens"),
+    "missing file": (["check", "nothing.py"], "no such file nothing.py"),
+    "json to nowhere": (["check", "--json", "no/where/x.json"], "there is no folder no/where; create it first"),
+    "json to a folder": (["check", "--json", "."], "is a directory; give --json a file name"),
+    "witnesses into a file": (["check", "--witnesses", "plain.txt/w"], "give a folder that you may write to"),
+    "missing witness": (["show", "nothing.itf.json"], "nothing.itf.json: cannot be read"),
+    "truncated witness": (["show", "truncated.itf.json"], "truncated.itf.json: is cut off"),
+    "foreign witness": (["show", "foreign.itf.json"], "does not say which model it belongs to"),
+    "newer witness": (["show", "newer.itf.json"], "update rocketproof"),
+    "no witness": (["show", "plain.txt"], "plain.txt: is not JSON"),
+    "another model": (["show", "moved.itf.json"], "its model cannot be built: no such file gone.py"),
+    "step outside": (["explain", "good.itf.json", "--step", "99"], "give 1 to"),
+    "unknown action": (["explain", "good.itf.json", "--step", "1", "--why-not", "entr"], "its actions are enter"),
+    "no step": (["explain", "good.itf.json"], "--step"),
+    "unknown format": (["graph", "--format", "png"], 'Choose from: "dot", "graphml"'),
+    "graph too large": (["graph", "--scope", "small", "--states", "2"], "has more than 2 states"),
+    "graph of an unknown scope": (["graph", "--scope", "x"], "unknown scope 'x'; use"),
+    "picture into nowhere": (["picture", "good.itf.json", "--output", "no/where.svg"], "cannot be written"),
+    "unknown profile to judge by": (["judge", "plain.txt", "--profile", "P4"], "unknown profile 'P4'; use"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str, catalogue: ModuleType, rocketproof: Run) -> None:
+    tokens, words = BAD[name]
+    Path("plain.txt").write_text("hello\n")
+    if any("good" in t for t in tokens) or name.endswith("witness") or name == "another model":
+        witnesses()
+        assert rocketproof("check", "--property", "D-1", "--workers", "1").code == 0
+        witnesses()
+    done = rocketproof(*tokens)
+    assert done.code == 2, done.out + done.err
+    assert done.out == ""
+    assert done.err.count("\n") == 1 and done.err.startswith("rocketproof: "), f"one line was expected, not:\n{done.err}"
+    assert words in done.err
+
+
+@pytest.mark.parametrize("content", ["hello\n", "{}\n", '{"request": 1}\n', "[1, 2]\n"])
+def test_what_is_no_recording(content: str, rocketproof: Run) -> None:
+    Path("plain.txt").write_text(content)
+    done = rocketproof("judge", "plain.txt", "--profile", "P494")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1 and "plain.txt" in done.err
+
+
+def witnesses() -> None:
+    """Variants of a good witness, once there is one."""
+    made = Path(".rocketproof/witnesses/D-1-P49-broken-lock.itf.json")
+    if not made.exists():
+        return
+    text = made.read_text()
+    Path("good.itf.json").write_text(text)
+    Path("truncated.itf.json").write_text(text[: len(text) // 2])
+    for name, change in {
+        "foreign": lambda meta: meta.pop("rocketproof"),
+        "newer": lambda meta: meta["rocketproof"].update(schema=99),
+        "moved": lambda meta: meta["rocketproof"].update(origin={"file": "gone.py", "scope": "x", "profile": "", "given": {}}),
+    }.items():
+        data = json.loads(text)
+        change(data["#meta"])
+        Path(f"{name}.itf.json").write_text(json.dumps(data))

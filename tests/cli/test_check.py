@@ -1,0 +1,226 @@
+"""`rocketproof check` from the tokens to the exit code, the printed matrix and the JSON."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rocketproof_model import RocketproofError, symbolic
+from rocketproof_model.result import Outcome
+
+# The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
+Run = Callable[..., Any]
+KEYS = [
+    "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
+    "seconds", "witness",
+]  # fmt: skip
+
+COUNTER = '''
+from rocketproof_model import Int, Model, after, implies
+
+SCOPES = {"small": {"N": 3}, "large": {"N": 6}}
+EXPECTED = {"below two": "violated"}
+
+
+def model(N):
+    m = Model("counter")
+    n = m.var("n", Int(0, N), init=0)
+
+    @m.action(fair="weak")
+    def up(a):
+        """The counter goes up."""
+        a.guard("room", n < N, "there is room")
+        a.set(n, n + 1)
+
+    m.always("below two", n < 2, "the counter stays below two")
+    m.step("grows", after(n) > n, "every step counts")
+    m.reachable("full", n == N, "the counter can be full")
+    m.eventually("fills", n == N, "the counter gets full")
+    m.deadlock_free("ends full", "it stops only when it is full", unless=n == N)
+    return m
+'''
+
+
+def rows_of(path: str | Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(Path(path).read_text())
+    for row in rows:
+        assert list(row) == KEYS
+    return rows
+
+
+def test_the_catalogue_with_all_verdicts_as_expected(catalogue: ModuleType, rocketproof: Run) -> None:
+    done = rocketproof("check", "--json", "out.json")
+    assert done.code == 0, done.out + done.err
+    rows = rows_of("out.json")
+    assert [(r["property"], r["engine"], r["verdict"]) for r in rows] == [
+        ("D-1", "explicit", "holds"),
+        ("D-1", "explicit", "violated"),
+        ("D-2", "explicit", "holds"),
+        ("D-2", "symbolic", "holds"),
+        ("D-3", "explicit", "holds"),
+        ("D-3", "symbolic", "holds"),
+        ("D-4", "explicit", "holds"),
+        ("D-5", "symbolic", "holds"),
+        ("D-7", "symbolic", "violated"),
+    ]
+    assert rows[0]["states"] == 8 and rows[0]["profile"] == "P49" and rows[0]["scope"] == "small"
+    assert done.out.splitlines()[-1].startswith("9 verdicts, all as expected, ")
+    assert "blast never happened: no state passed its guard 'huge' (the door is huge)" in " ".join(done.out.split())
+    assert "n = 2147483647" in done.out, "the values that refute a lemma should be printed"
+    assert "a locked door is shut" in done.out
+
+
+def test_a_witness_is_saved_named_and_shown(catalogue: ModuleType, rocketproof: Run) -> None:
+    done = rocketproof("check", "--property", "D-1", "--json", "out.json", "--workers", "1")
+    path = ".rocketproof/witnesses/D-1-P49-broken-lock.itf.json"
+    assert rows_of("out.json")[1]["witness"] == path
+    assert f"rocketproof show {path}" in done.out
+    shown = rocketproof("show", path)
+    assert shown.code == 0
+    assert "enter" in shown.out and "a locked door is shut" in shown.out and "fails" in shown.out
+    assert not Path(".rocketproof/witnesses/D-1-P49.itf.json").exists(), "what holds has no witness"
+
+
+def test_a_witness_that_is_out_of_date_goes_away(catalogue: ModuleType, rocketproof: Run) -> None:
+    folder = Path("w")
+    folder.mkdir()
+    old = folder / "D-1-P49.itf.json"
+    old.write_text("{}")
+    assert rocketproof("check", "--property", "D-1", "--witnesses", "w", "--workers", "1").code == 0
+    assert sorted(p.name for p in folder.iterdir()) == ["D-1-P49-broken-lock.itf.json"]
+
+
+def test_a_verdict_that_differs_is_exit_code_1(catalogue: ModuleType, rocketproof: Run) -> None:
+    catalogue.CASES = tuple(replace(c, expected="holds") for c in catalogue.CASES if c.condition)
+    done = rocketproof("check", "--json", "out.json")
+    assert done.code == 1
+    assert re.search(r"^  ! P49 +explicit +violated +holds", done.out, re.M), done.out
+    assert "expected because a broken lock holds nothing" in " ".join(done.out.split())
+    assert "1 not as expected" in done.out.splitlines()[-1]
+
+
+def test_a_violation_that_has_vanished_is_exit_code_1(catalogue: ModuleType, rocketproof: Run) -> None:
+    catalogue.CASES = tuple(replace(c, expected="violated") for c in catalogue.CASES if c.property == "D-4")
+    assert rocketproof("check").code == 1
+
+
+def test_a_vacuous_property_is_exit_code_1(catalogue: ModuleType, rocketproof: Run) -> None:
+    case = catalogue.CASES[0]
+    catalogue.CASES = (replace(case, property="D-6", claim="D-6", sentence="a door that was blown up is open"),)
+    done = rocketproof("check")
+    assert done.code == 1
+    assert "vacuous: its premise never held" in " ".join(done.out.split())
+    assert done.out.splitlines()[-1].startswith("1 verdict, 1 vacuous")
+
+
+def test_profiles_with_the_same_switches_share_one_search(catalogue: ModuleType, rocketproof: Run) -> None:
+    case = catalogue.CASES[0]
+    catalogue.CASES = (case, replace(case, profile="P45"))
+    done = rocketproof("check", "--json", "out.json")
+    assert done.code == 0
+    assert re.search(r"^ +P49 P45 +explicit +holds", done.out, re.M), done.out
+    assert [r["profile"] for r in rows_of("out.json")] == ["P49", "P45"]
+    assert "[1/1]" in done.err
+
+
+def test_engines_that_contradict_each_other(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(instance: Any, claim: Any, **_: Any) -> Outcome:
+        return Outcome(claim, "symbolic", "violated")
+
+    monkeypatch.setattr(symbolic, "induction", wrong)
+    done = rocketproof("check", "--property", "D-2", "--workers", "1")
+    assert done.code == 1
+    assert "error: D-2 P49 small: explicit says holds, symbolic says violated; one engine is wrong" in done.out
+
+
+def test_an_engine_that_fails_costs_only_its_own_verdicts(
+    catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Outcome:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr(symbolic, "induction", fails)
+    done = rocketproof("check", "--property", "D-2", "--workers", "1", "--json", "out.json")
+    assert done.code == 1
+    assert "failed: ZeroDivisionError: a mistake of ours" in done.out
+    assert [(r["verdict"], r["reason"]) for r in rows_of("out.json")] == [("holds", ""), ("unknown", "engine gave up")]
+
+
+def test_a_scope_whose_model_cannot_be_built(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    def refuses(name: str) -> Any:
+        raise RocketproofError(f"scope {name} has 0 brokers; give it at least 1")
+
+    monkeypatch.setattr(sys.modules["rocketproof_model.specification"], "build", refuses)
+    done = rocketproof("check", "--scope", "tiny")
+    assert (done.code, done.err.splitlines()[-1]) == (2, "rocketproof: scope tiny has 0 brokers; give it at least 1")
+
+
+def test_a_model_file(rocketproof: Run) -> None:
+    Path("counter.py").write_text(COUNTER)
+    done = rocketproof("check", "counter.py", "--json", "out.json")
+    assert done.code == 0, done.out + done.err
+    rows = rows_of("out.json")
+    assert [(r["property"], r["verdict"], r["expected"], r["states"]) for r in rows] == [
+        ("below two", "violated", "violated", 4),
+        ("grows", "holds", "holds", 4),
+        ("full", "holds", "holds", 4),
+        ("fills", "holds", "holds", 4),
+        ("ends full", "holds", "holds", 4),
+    ]
+    assert rows[0]["witness"] == ".rocketproof/witnesses/counter-below-two.itf.json"
+    assert rows[0]["profile"] == "" and rows[0]["scope"] == "small"
+    assert "below two fails after step 2" in rocketproof("show", rows[0]["witness"]).out
+    explained = rocketproof("explain", rows[0]["witness"], "--step", "1", "--why-not", "up")
+    assert explained.code == 0 and "up() is enabled" in explained.out
+    assert rocketproof("picture", rows[0]["witness"], "--output", "x.svg").code == 0
+    assert Path("x.svg").read_text().startswith("<svg")
+
+
+def test_another_scope_of_a_model_file(rocketproof: Run) -> None:
+    Path("counter.py").write_text(COUNTER)
+    rocketproof("check", "counter.py", "--scope", "large", "--json", "out.json")
+    assert {r["states"] for r in rows_of("out.json")} == {7}
+
+
+def test_all_engines_on_a_model_file_in_two_processes(rocketproof: Run) -> None:
+    Path("counter.py").write_text(COUNTER)
+    done = rocketproof("check", "counter.py", "--engine", "all", "--workers", "2", "--json", "out.json", "--seed", "7")
+    assert done.code == 0, done.out + done.err
+    said = {(r["property"], r["engine"]): r["verdict"] for r in rows_of("out.json")}
+    assert len(said) == 5 + 4 + 4
+    assert said["full", "simulate"] == "holds" and said["full", "symbolic"] == "holds"
+    assert said["below two", "simulate"] == "violated" and said["below two", "symbolic"] == "violated"
+    assert said["grows", "symbolic"] == "holds", "proved by induction"
+    assert said["grows", "simulate"] == "unknown"
+    again = rocketproof("check", "counter.py", "--engine", "all", "--workers", "1", "--json", "one.json", "--seed", "7")
+    assert again.code == 0
+
+    def timeless(path: str) -> list[dict[str, Any]]:
+        return [{k: v for k, v in r.items() if k != "seconds"} for r in rows_of(path)]
+
+    assert timeless("one.json") == timeless("out.json")
+
+
+def test_a_value_that_leaves_its_type_is_refused_in_one_line(rocketproof: Run) -> None:
+    Path("counter.py").write_text(COUNTER.replace("n < N,", "n <= N,"))
+    done = rocketproof("check", "counter.py")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.splitlines()[-1].startswith("rocketproof: counter.py: n becomes 4 by up()"), done.err
+    assert "mend the model" in done.err
+
+
+@pytest.mark.parametrize("width", [80, 110, 160])
+def test_the_matrix_fits_the_terminal(width: int, catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = rocketproof("check")
+    long = [line for line in done.out.splitlines() if len(line.rstrip()) > width and "rocketproof show" not in line]
+    assert not long
+    assert "broken lock" in done.out

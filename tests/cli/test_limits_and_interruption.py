@@ -1,0 +1,103 @@
+"""Limits and Ctrl-C: what was established is printed and saved, the rest is unknown with the reason, the exit code is 3."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rocketproof_model
+import rocketproof_properties
+import rocketproof_traces
+
+ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+
+# 2**40 states: nobody finishes it.
+WIDE = '''
+from rocketproof_model import Bool, Model
+
+
+def model():
+    m = Model("wide")
+    Bit = m.index("Bit", 40)
+    on = m.var("on", Bool, over=Bit, init=False)
+
+    @m.action(b=Bit)
+    def switch(a, b):
+        """A bit is switched on."""
+        a.guard("off", ~on[b], "the bit is off")
+        a.set(on[b], True)
+
+    m.always("not two", ~(on[3] & on[4]), "bits 3 and 4 are never on together")
+    m.always("not many", ~(on[0] & on[1] & on[2] & on[3] & on[4] & on[5] & on[6] & on[7] & on[8]), "the first bits are not all on")
+    return m
+
+
+EXPECTED = {"not two": "violated", "not many": "violated"}
+'''
+Run = Callable[..., Any]
+
+
+def verdicts(path: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
+    return {(r["property"], r["engine"]): (r["verdict"], r["reason"]) for r in json.loads(Path(path).read_text())}
+
+
+@pytest.mark.parametrize(("option", "value", "reason"), [("--time", "2", "time"), ("--memory", "60", "memory")])
+def test_a_limit_keeps_what_was_established(option: str, value: str, reason: str, rocketproof: Run) -> None:
+    Path("wide.py").write_text(WIDE)
+    done = rocketproof("check", "wide.py", option, value, "--json", "out.json")
+    assert done.code == 3, done.out + done.err
+    assert verdicts("out.json") == {("not two", "explicit"): ("violated", ""), ("not many", "explicit"): ("unknown", reason)}
+    assert f"stopped by the {reason} limit" in done.out
+    assert "1 undecided" in done.out.splitlines()[-1]
+    assert Path(".rocketproof/witnesses/wide-not-two.itf.json").exists()
+
+
+def test_no_time_at_all(rocketproof: Run) -> None:
+    Path("wide.py").write_text(WIDE)
+    done = rocketproof("check", "wide.py", "--time", "1e-9", "--json", "out.json")
+    assert done.code == 3
+    assert set(verdicts("out.json").values()) == {("unknown", "time")}
+
+
+@pytest.mark.parametrize("engines", [[], ["--engine", "all"]], ids=["one process", "two processes"])
+def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
+    (tmp_path / "wide.py").write_text(WIDE)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "wide.py", "--workers", "2", "--json", "out.json", *engines]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        errors = []
+        for line in process.stderr:
+            errors.append(line)
+            if re.search(r"search, depth [4-9]", line):
+                break
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate(timeout=60)
+    assert process.returncode == 3, out + "".join(errors) + rest
+    assert "Traceback" not in rest
+    said = verdicts(tmp_path / "out.json")
+    assert said["not two", "explicit"] == ("violated", "")
+    assert said["not many", "explicit"] == ("unknown", "interrupted")
+    assert "stopped by Ctrl-C" in out.splitlines()[-1]
+
+
+def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
+    """No engine is imported for it."""
+    program = (
+        "import sys\nfrom rocketproof_properties.cli import run\n"
+        "codes = [run([*c.split(), '--help']) for c in ('', 'check', 'show', 'explain', 'graph', 'picture', 'judge', 'bench search')]\n"
+        "sys.exit(sum(codes) + ('numba' in sys.modules) + ('z3' in sys.modules))"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--why-not" in done.stdout and "--peers" in done.stdout

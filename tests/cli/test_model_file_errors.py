@@ -1,0 +1,125 @@
+"""A model file with an error is refused in one line that says where, what and how to mend it, with exit code 2."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import run
+from rocketproof_properties.modelfile import load
+
+GOOD = '''
+from rocketproof_model import Int, Model
+
+SCOPES = {"small": {"N": 2}, "large": {"N": 5}}
+EXPECTED = {"never two": "violated"}
+
+
+def model(N=3):
+    m = Model("counter")
+    n = m.var("n", Int(0, N), init=0)
+
+    @m.action()
+    def up(a):
+        """The counter goes up."""
+        a.guard("room", n < N, "there is room")
+        a.set(n, n + 1)
+
+    m.always("never two", n != 2, "the counter is never two")
+    return m
+'''
+
+# What is changed in the good file, and the line and words that the refusal must have.
+BROKEN = {
+    "syntax": ("def model(N=3):", "def model(N=3:", 8, "syntax"),
+    "import": ("import Int, Model", "import Int, Modell", 2, "ImportError: cannot import name 'Modell'"),
+    "name": ("n < N", "n < M", 15, "NameError: name 'M' is not defined"),
+    "unknown variable": ("init=0)", "init=0)\n    x = Model('other').var('x', Int(0, 1), init=0)\n    m.always('p', x == 0, 's')", 12, "x"),
+    "out of its type": ("init=0)", "init=7)", 10, "7"),
+    "no sentence": ('"there is room"', '""', 15, "no sentence"),
+    "written twice": ("a.set(n, n + 1)", "a.set(n, n + 1)\n        a.set(n, 0)", 17, "written twice"),
+    "truth value": ("n < N,", "n < N and n >= 0,", 15, "truth value"),
+    "nothing returned": ("    return m\n", "", 8, "returned NoneType"),
+    "no model": ("def model(", "def modell(", 1, "no model in this file"),
+    "foreign size": ('{"N": 2}', '{"K": 2}', 8, "unexpected keyword argument 'K'"),
+    "scopes": ('{"small": {"N": 2}, "large": {"N": 5}}', "[2, 5]", 4, "SCOPES is not a dict"),
+    "expected id": ('"never two": "violated"', '"never too": "violated"', 5, "never two"),
+    "expected verdict": ('"violated"}', '"maybe"}', 5, "holds, violated, unknown"),
+    "no properties": ('    m.always("never two", n != 2, "the counter is never two")\n', "", 8, "no properties"),
+    "exit": ("SCOPES =", "raise SystemExit(5)\nSCOPES =", 4, "SystemExit: 5"),
+    "recursion": ("SCOPES =", "def f(): f()\nf()\nSCOPES =", 4, "RecursionError"),
+    "assertion": ("SCOPES =", "assert 1 > 2\nSCOPES =", 4, "AssertionError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, line, words = BROKEN[name]
+    assert old in GOOD
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD.replace(old, new, 1).replace("EXPECTED", "EXPECTED") if name.startswith("expected") else
+                    GOOD.replace('EXPECTED = {"never two": "violated"}', "").replace(old, new, 1))  # fmt: skip
+    assert run(["check", str(file)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"one line was expected, not:\n{printed.err}"
+    assert f"{file}:{line}: " in printed.err, f"line {line} should be named:\n{printed.err}"
+    assert words in printed.err
+    assert re.search(r"[;:] (\w+ )*(use|write|name|define|correct|give|declare|say|end|choose|the|check|make)", printed.err), (
+        f"the line should say how to mend it:\n{printed.err}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"\xff\xfe\x00", "not UTF-8"), (b"x = 1\x00", "null bytes"), (b"", "no model in this file"), (b'{"a": true}', "NameError")],
+)
+def test_what_is_no_model_file_at_all(content: bytes, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        load(str(file))
+
+
+def test_a_missing_file_offers_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "counter.py").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no such file conter\.py; use counter\.py"):
+        load("conter.py")
+    with pytest.raises(InputError, match="is a directory"):
+        load(".")
+
+
+def test_a_witness_given_for_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "w.itf.json"
+    file.write_text("{}")
+    with pytest.raises(InputError, match="rocketproof show"):
+        load(str(file))
+
+
+def test_the_first_scope_is_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "counter.py"
+    file.write_text(GOOD)
+    assert load(str(file)).scope == "small"
+    assert load(str(file), "large").model.variable("n").type.hi == 5
+    assert load(str(file)).expected == {"never two": "violated"}
+    with pytest.raises(InputError, match="unknown scope 'larg'; use large, small"):
+        load(str(file), "larg")
+
+
+def test_a_model_without_scopes(tmp_path: Path) -> None:
+    file = tmp_path / "plain.py"
+    file.write_text(GOOD.replace("SCOPES", "SIZES") + "\nmodel = model(4)\n")
+    assert load(str(file)).scope == "default"
+    with pytest.raises(InputError, match="has no SCOPES"):
+        load(str(file), "small")
+
+
+def test_a_file_may_use_dataclasses_and_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "my_sizes.py").write_text("N = 4\n")
+    file = tmp_path / "counter.py"
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom my_sizes import N\n"
+    head += "@dataclass\nclass A:\n    x: int = N\n"
+    file.write_text(head + GOOD)
+    assert load(str(file)).model.name == "counter"

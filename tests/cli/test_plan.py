@@ -1,0 +1,85 @@
+"""Which tasks a request leads to, and how unknown names are answered."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.plan import Request, expectation, plan
+
+
+def chosen(request: Request) -> list[tuple[str, str, str]]:
+    return [(t.property, t.engine, t.condition) for t in plan(request).tasks]
+
+
+def test_the_catalogue_names_the_engines(catalogue: ModuleType) -> None:
+    assert len(plan(Request()).tasks) == 9
+    assert chosen(Request(properties=("D-2",))) == [("D-2", "explicit", ""), ("D-2", "symbolic", "")]
+
+
+def test_filters(catalogue: ModuleType) -> None:
+    assert chosen(Request(profiles=("P45",))) == [("D-7", "symbolic", "")]
+    assert chosen(Request(properties=("D-1",), condition="broken")) == [("D-1", "explicit", "broken lock")]
+    assert chosen(Request(properties=("D-1",), condition="")) == [("D-1", "explicit", "")]
+    assert chosen(Request(properties=("d-1", "D-4"), engine="explicit")) == [
+        ("D-1", "explicit", ""),
+        ("D-1", "explicit", "broken lock"),
+        ("D-4", "explicit", ""),
+    ]
+
+
+def test_all_engines_that_can_decide(catalogue: ModuleType) -> None:
+    assert [e for _, e, _ in chosen(Request(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate"]
+    assert [e for _, e, _ in chosen(Request(properties=("D-5",), engine="all"))] == ["symbolic"]
+
+
+def test_a_scope_replaces_the_catalogue_s(catalogue: ModuleType) -> None:
+    assert {t.source.scope for t in plan(Request(scope="tiny")).tasks} == {"tiny"}
+
+
+def test_engines_that_do_not_decide_are_named(catalogue: ModuleType) -> None:
+    assert plan(Request(engine="symbolic")).left_out == ("symbolic does not decide D-4 (leads_to); use --engine explicit",)
+    with pytest.raises(InputError, match="explicit does not decide D-5 \\(lemma\\); use --engine symbolic"):
+        plan(Request(properties=("D-5",), engine="explicit"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (Request(properties=("D-11",)), "unknown property 'D-11'; use D-1"),
+        (Request(profiles=("P94",)), "unknown profile 'P94'; use P494"),
+        (Request(scope="smal"), "unknown scope 'smal'; use small, tiny, huge"),
+        (Request(engine="explict"), "unknown engine 'explict'; use explicit"),
+        (Request(condition="borken"), "unknown condition 'borken'"),
+        (Request(properties=("D-7",), profiles=("P49",)), "no verdict on D-7 for P49; use --profile P45"),
+    ],
+)
+def test_unknown_names(request_: Request, words: str, catalogue: ModuleType) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        plan(request_)
+
+
+def test_options_that_a_model_file_does_not_have(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--profile P49 with a model file"):
+        plan(Request(file="x.py", profiles=("P49",)))
+    with pytest.raises(InputError, match="--condition with a model file"):
+        plan(Request(file="x.py", condition="x"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine", "method", "expected", "due"),
+    [
+        ("always", "explicit", "", "holds", "holds"),
+        ("always", "symbolic", "bounded:8", "holds", "unknown"),
+        ("always", "symbolic", "bounded:8", "violated", "violated"),
+        ("always", "symbolic", "induction:1", "holds", "holds"),
+        ("step", "simulate", "", "holds", "unknown"),
+        ("step", "simulate", "", "violated", "violated"),
+        ("reachable", "simulate", "", "holds", "holds"),
+        ("reachable", "symbolic", "bounded:8", "violated", "unknown"),
+    ],
+)
+def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: str, method: str, expected: str, due: str) -> None:
+    assert expectation(kind, engine, method, expected) == due

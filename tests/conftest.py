@@ -1,0 +1,18 @@
+"""Hypothesis profiles: `quick` while one works, `ci` the same examples every time, `long` for a night.
+
+Choose with `--hypothesis-profile=NAME`; without it `ci` where the variable CI is set, else `quick`.
+No profile has a deadline: the first example of a test may compile a kernel.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW = (HealthCheck.too_slow,)
+
+settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile(
+    "ci", max_examples=100, deadline=None, suppress_health_check=_SLOW, derandomize=True, database=None, print_blob=True
+)
+settings.register_profile("long", max_examples=5000, deadline=None, suppress_health_check=_SLOW)
+settings.load_profile("ci" if os.environ.get("CI") else "quick")

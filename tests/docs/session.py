@@ -1,0 +1,131 @@
+"""Run a document: its blocks are a session in an empty folder, from top to bottom.
+
+A Python block is appended to a file, after an empty line. A diff block changes the file; a comment `<!-- undo -->` takes the
+last diff back. In a console block `$` lines are commands, and the lines below must appear in the output in this order, where
+`...` stands for any text and seconds may differ. Commands exit with 0 unless a comment `<!-- exit N -->` stands before the
+block. Blocks of pycon are doctests. Other blocks are only read.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HOUSE = Path(__file__).resolve().parents[2]
+WIDTH = 100
+
+BLOCK = re.compile(r"^<!-- (?P<comment>undo|exit \d) -->$|^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+SECONDS = re.compile(r"\b\d+(\.\d+)? ?(ms|s)\b")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block, or a comment (`undo`, `exit 1`) in the place of the language."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(path: Path) -> list[Block]:
+    text = path.read_text()
+    return [Block(m["language"] or m["comment"], m["text"] or "", text.count("\n", 0, m.start()) + 1) for m in BLOCK.finditer(text)]
+
+
+def follow(document: Path, folder: Path, file: str) -> None:
+    """Do what the document says, with `file` as the file that its Python blocks write. Raises AssertionError where it errs."""
+    source = before = ""
+    code = 0
+    for block in blocks(document):
+        where = f"{document.name}:{block.line}"
+        if block.language == "python":
+            source = f"{source}\n{block.text}" if source else block.text
+        elif block.language == "diff":
+            before, source = source, patched(source, block.text, where)
+        elif block.language == "undo":
+            source = before
+        elif block.language.startswith("exit"):
+            code = int(block.language.split()[1])
+        elif block.language == "console":
+            (folder / file).write_text(source)
+            for command, expected in commands(block.text):
+                compare(where, command, expected, code, run(command, folder))
+            code = 0
+        elif block.language == "pycon":
+            (folder / file).write_text(source)
+            converse(block, where, folder)
+
+
+def compare(where: str, command: str, expected: list[str], code: int, done: subprocess.CompletedProcess[str]) -> None:
+    said = f"{where}: $ {command}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == code, f"expected exit code {code}: {said}"
+    lacks = missing(expected, done.stdout)
+    assert lacks is None, f"no line like {lacks!r} where it is expected: {said}"
+
+
+def converse(block: Block, where: str, folder: Path) -> None:
+    """A block of `>>>` lines, in a process of its own, where the folder's files can be imported."""
+    script = folder / "conversation.txt"
+    script.write_text(block.text)
+    program = f"import doctest; raise SystemExit(doctest.testfile({str(script)!r}, False, optionflags={doctest.ELLIPSIS}).failed)"
+    done = python("-c", program, folder=folder)
+    assert done.returncode == 0, f"{where}: {done.stdout}{done.stderr}"
+
+
+def patched(source: str, diff: str, where: str) -> str:
+    """The source with the one place that a diff shows changed."""
+    lines = diff.splitlines(keepends=True)
+    old = "".join(line[1:] or "\n" for line in lines if line[0] in " -\n")
+    new = "".join(line[1:] or "\n" for line in lines if line[0] in " +\n")
+    assert source.count(old) == 1, f"{where}: the diff's lines stand {source.count(old)} times in the file of that moment:\n{old}"
+    return source.replace(old, new)
+
+
+def commands(text: str) -> list[tuple[str, list[str]]]:
+    """Each command of a console block with the lines expected below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def environment() -> dict[str, str]:
+    paths = [".", *(str(HOUSE / room) for room in ("model", "impl", "traces", "properties"))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line; `rocketproof` is this environment's, whether installed or not."""
+    script = f'rocketproof() {{ "{sys.executable}" -m rocketproof_properties.cli "$@"; }}\n{command}\n'
+    return subprocess.run(["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False)
+
+
+def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False)
+
+
+def normal(line: str) -> str:
+    return " ".join(SECONDS.sub("#", line).split())
+
+
+def matches(expected: str, line: str) -> bool:
+    pattern = ".*".join(re.escape(part.strip()) for part in normal(expected).split("..."))
+    return re.fullmatch(pattern, normal(line)) is not None
+
+
+def missing(expected: list[str], printed: str) -> str | None:
+    """The first expected line that the output lacks, in order; None if all are there."""
+    lines = iter(printed.splitlines())
+    for line in expected:
+        if line.strip() in ("", "..."):
+            continue
+        if not any(matches(line, other) for other in lines):
+            return line
+    return None

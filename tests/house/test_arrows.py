@@ -1,0 +1,72 @@
+"""The rooms import each other in one direction only: the contracts under [tool.importlinter] hold, and they can fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[2]
+ROOMS = ("model", "impl", "traces", "properties")
+
+VIOLATIONS = [
+    ("model/rocketproof_model", "rocketproof_traces"),
+    ("model/rocketproof_model", "rocketproof_properties"),
+    ("model/rocketproof_model", "rocketproof_impl"),
+    ("impl/rocketproof_impl", "rocketproof_model"),
+    ("impl/rocketproof_impl", "rocketproof_traces"),
+    ("impl/rocketproof_impl", "rocketproof_properties"),
+    ("traces/rocketproof_traces", "rocketproof_impl"),
+    ("traces/rocketproof_traces", "rocketproof_properties"),
+    ("model/rocketproof_profiles", "rocketproof_model"),
+    ("model/rocketproof_profiles", "rocketproof_impl"),
+]
+
+
+def lint(house: Path) -> subprocess.CompletedProcess[str]:
+    """Judge the packages in the rooms of `house` by the contracts in its pyproject.toml."""
+    paths = os.pathsep.join(str(house / room) for room in ROOMS)
+    program = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    return subprocess.run(
+        [sys.executable, "-c", program, "--no-cache", "--no-logo"],
+        cwd=house, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The house's packages, to be spoilt."""
+    shutil.copy(HOUSE / "pyproject.toml", tmp_path)
+    for room in ROOMS:
+        for package in (HOUSE / room).glob("rocketproof_*"):
+            shutil.copytree(package, tmp_path / room / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_the_rooms_follow_the_arrows(copy: Path) -> None:
+    found = lint(copy)
+    assert found.returncode == 0, f"an import goes against the arrows (`uv run lint-imports` shows it):\n{found.stdout}{found.stderr}"
+
+
+@pytest.mark.parametrize(("package", "imported"), VIOLATIONS)
+def test_an_import_against_the_arrows_is_found(copy: Path, package: str, imported: str) -> None:
+    """A new module, one level down and with the import in a function, so that no name of today's files matters."""
+    spoilt = copy / package / "below"
+    spoilt.mkdir()
+    (spoilt / "__init__.py").write_text("")
+    (spoilt / "spoilt.py").write_text(f"def late():\n    import {imported}\n    return {imported}\n")
+    found = lint(copy)
+    importer = Path(package).name
+    assert found.returncode == 1, f"{importer} imports {imported}, and the contracts let it pass:\n{found.stdout}{found.stderr}"
+    assert f"{importer}.below.spoilt -> {imported}" in found.stdout.replace("\n", ""), found.stdout
+
+
+def test_profiles_need_nothing_but_python() -> None:
+    graph = grimp.build_graph("rocketproof_profiles", include_external_packages=True, cache_dir=None)
+    own = {module for module in graph.modules if module.split(".")[0] == "rocketproof_profiles"}
+    needed = set().union(*(graph.find_modules_directly_imported_by(module) for module in own)) - own
+    foreign = {module for module in needed if module.split(".")[0] not in sys.stdlib_module_names}
+    assert not foreign, f"rocketproof_profiles imports {sorted(foreign)}, but model and impl share it as plain data"

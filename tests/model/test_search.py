@@ -1,0 +1,376 @@
+"""The search finds the interpreter's states, the peers' counts, and one witness whatever the workers and the layout."""
+
+import signal
+import threading
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import routing
+
+from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after, interpreter, search
+from rocketproof_model.errors import LimitReached
+from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
+from rocketproof_model.search import Exploration, Tuning, explore
+
+SMALL = Tuning(unroll=1, word_bits=10, slots=64, block=2)
+TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bits=10), "growing": SMALL}
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start threads for the smallest level."""
+    monkeypatch.setattr(search, "_ALONE", 0)
+
+
+def ring(size: int = 4, broken: bool = False) -> Model:
+    """A token goes round; nodes work while they hold it; with `broken` it can be doubled once."""
+    m = Model("ring")
+    node = m.index("Node", size)
+    token = m.var("token", Bool, over=node, init=lambda n: n == 0)
+    work = m.var("work", Int(0, 2), over=node, init=0)
+    spare = m.var("spare", Bool, init=broken)
+
+    @m.action(n=node)
+    def pass_on(a, n):  # type: ignore[no-untyped-def]
+        """The token moves on, unless the neighbour has one."""
+        following = ite_next(n, size)
+        a.guard("holds", token[n], "the node has the token")
+        a.guard("free", ~token[following], "the neighbour has none")
+        for k in node:
+            a.set(token[k], (k == following) | (token[k] & (k != n)))
+
+    @m.action(n=node)
+    def labour(a, n):  # type: ignore[no-untyped-def]
+        """A node works while it holds the token."""
+        a.guard("holds", token[n], "the node has the token")
+        a.bound("left", work[n] < 2, "there is work left")
+        a.set(work[n], work[n] + 1)
+
+    @m.action(n=node)
+    def copy(a, n):  # type: ignore[no-untyped-def]
+        """Somebody makes a second token."""
+        a.guard("spare", spare, "there is a spare token")
+        a.guard("none", ~token[n], "the node has none")
+        a.set(token[n], True)
+        a.set(spare, False)
+
+    from rocketproof_model import count
+
+    m.always("one", count(node, lambda n: token[n]) <= 1, "at most one token")
+    m.reachable("all worked", work[size - 1] == 2, "the last node can finish")
+    m.reachable("never", work[0] + work[1] > 4, "this cannot be")
+    m.step("grows", after(work[1]) <= work[1], "node 1 does not work")
+    m.deadlock_free("alive", "something can always happen")
+    return m
+
+
+def ite_next(n, size):  # type: ignore[no-untyped-def]
+    from rocketproof_model import ite
+
+    return ite(n == size - 1, 0, n + 1)
+
+
+def counter(top: int = 6) -> Model:
+    """Counts up by one or two and stops."""
+    m = Model("counter")
+    x = m.var("x", Int(0, top), init=0)
+
+    for by in (1, 2):
+
+        @m.action(name=f"add{by}")
+        def add(a, by=by):  # type: ignore[no-untyped-def]
+            """Count."""
+            a.guard("room", x + by <= top, "it fits")
+            a.set(x, x + by)
+
+    m.deadlock_free("goes on", "it never stops")
+    m.deadlock_free("stops at top", "it stops at the top only", unless=x == top)
+    m.always("below", x < top, "never full")
+    m.step("slow", after(x) - x <= 1, "one at a time")
+    return m
+
+
+class Plain:
+    """The interpreter's breadth-first search."""
+
+    def __init__(self, instance: Instance) -> None:
+        start = interpreter.initial(instance)
+        self.depth = {start: 0}
+        self.transitions, self.deadlocks = 1, 0
+        queue = deque([start])
+        self.steps = []
+        while queue:
+            state = queue.popleft()
+            following = list(interpreter.successors(instance, state))
+            self.transitions += len(following)
+            self.deadlocks += not following
+            for step in following:
+                self.steps.append((state, step))
+                if step.state not in self.depth:
+                    self.depth[step.state] = self.depth[state] + 1
+                    queue.append(step.state)
+
+    def first(self, instance: Instance, claim_id: str) -> int | None:
+        """The length of the shortest witness."""
+        claim = instance.model.property(claim_id)
+        if claim.kind == "step":
+            found = [self.depth[s] + 1 for s, step in self.steps if not interpreter.holds(instance, claim.formula, s, step.state)]
+        elif claim.kind == "deadlock_free":
+            ends = self.depth.keys() - {s for s, _ in self.steps}
+            found = [self.depth[s] for s in ends if not interpreter.holds(instance, claim.formula, s)]
+        else:
+            wanted = claim.kind == "reachable"
+            found = [d for s, d in self.depth.items() if interpreter.holds(instance, claim.formula, s) == wanted]
+        return min(found, default=None)
+
+
+def summary(found: Exploration) -> object:
+    """All that must not depend on workers."""
+    outcomes = [
+        (o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes
+    ]
+    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, outcomes
+
+
+def replayed(found: Exploration) -> None:
+    """Each witness is a path of the interpreter to a state (or step) that decides its property."""
+    for outcome in found.outcomes:
+        witness, claim = outcome.witness, outcome.property
+        if witness is None:
+            continue
+        instance = witness.instance
+        assert witness.states[0] == interpreter.initial(instance)
+        for before, move, state in zip(witness.states, witness.moves, witness.states[1:], strict=False):
+            action = instance.model.named(move.action)
+            assert interpreter.refusing(instance, before, action, move.args) is None
+            assert interpreter.effect(instance, before, action, move.args) == state
+        if claim.kind == "step":
+            assert not interpreter.holds(instance, claim.formula, *witness.states[-2:])
+        else:
+            assert interpreter.holds(instance, claim.formula, witness.states[-1]) == (claim.kind == "reachable")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("checked", [True, False])
+def test_routing_small_has_the_peers_counts(workers: int, checked: bool) -> None:
+    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
+    assert (found.states, found.transitions, found.depth) == (326684, 1506411, 17)
+    assert found.finished and not found.reason
+    assert found.outcome("skew").details["satisfying"] == 4374
+    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = found.outcome("skew").witness
+    assert witness is not None and len(witness) == 6
+    replayed(found)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("tuning", TUNINGS)
+@pytest.mark.parametrize("model", [ring(), ring(3, True), counter()], ids=["ring", "broken ring", "counter"])
+def test_all_workers_and_forms_agree_with_the_interpreter(model: Model, tuning: str) -> None:
+    instance = model.given()
+    plain = Plain(instance)
+    summaries = []
+    for workers in (1, 2, 3):
+        found = explore(instance, workers=workers, tuning=TUNINGS[tuning])
+        assert (found.states, found.transitions, found.deadlocks) == (len(plain.depth), plain.transitions, plain.deadlocks)
+        assert found.depth == max(plain.depth.values()) + 1
+        replayed(found)
+        for outcome in found.outcomes:
+            shortest = plain.first(instance, outcome.property.id)
+            assert (outcome.witness and len(outcome.witness)) == shortest, outcome.property.id
+            decided = "holds" if outcome.property.kind == "reachable" else "violated"
+            other = "violated" if outcome.property.kind == "reachable" else "holds"
+            assert outcome.verdict == (other if shortest is None else decided), outcome.property.id
+        summaries.append(summary(found))
+    assert summaries[0] == summaries[1] == summaries[2]
+
+
+def test_coverage_names_what_never_happened() -> None:
+    found = explore(ring().given())
+    assert found.coverage.never() == [("copy", "spare")]
+    assert found.coverage.taken["copy"] == 0
+    assert found.coverage.guards["copy", "none"] == (False, False)
+    assert sum(found.coverage.taken.values()) == found.transitions - 1
+
+
+def test_the_table_grows_without_losing_states() -> None:
+    model = routing.model(B=2, P=1, M=2, K=2, C=1)
+    usual, growing = explore(model.given()), explore(model.given(), tuning=SMALL, workers=2)
+    assert usual.states > 1000
+    assert (usual.states, usual.transitions, usual.depth) == (growing.states, growing.transitions, growing.depth)
+
+
+def test_constants_need_no_other_kernel() -> None:
+    m = Model("limit")
+    top = m.constant("top", Int(0, 9), 3)
+    x = m.var("x", Int(0, 9), init=0)
+
+    @m.action()
+    def climb(a):  # type: ignore[no-untyped-def]
+        """One more."""
+        a.guard("below", x < top, "there is room")
+        a.set(x, x + 1)
+
+    one, other = explore(m.given()), explore(m.given(top=9))
+    assert (one.states, other.states) == (4, 10)
+    assert one.kernel.succ == other.kernel.succ
+
+
+def test_only_the_properties_asked_are_decided() -> None:
+    model = ring()
+    found = explore(model.given(), [model.property("one")])
+    assert [o.property.id for o in found.outcomes] == ["one"]
+    assert explore(model.given(), []).outcomes == []
+    with pytest.raises(KeyError):
+        found.outcome("alive")
+
+
+def test_it_stops_when_all_is_decided() -> None:
+    model = counter(60)
+    found = explore(model.given(), [model.property("slow")], stop_when_decided=True)
+    assert found.outcome("slow").verdict == "violated"
+    assert (found.finished, found.reason, found.depth) == (False, "decided", 2)
+    both = explore(model.given(), [model.property("slow"), model.property("below")], stop_when_decided=True)
+    assert both.outcome("below").verdict == "violated"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_limit_of_states_ends_it_without_a_verdict(workers: int) -> None:
+    model = routing.model(**routing.SCOPES["small"])
+    found = explore(model.given(), workers=workers, limits=Limits(states=50_000))
+    assert not found.finished
+    assert found.reason == STATES
+    assert 50_000 < found.states < 150_000
+    assert (found.outcome("append").verdict, found.outcome("append").reason) == ("unknown", STATES)
+    assert found.outcome("skew").verdict == "holds"
+    assert found.outcome("skew").witness is not None
+    with pytest.raises(LimitReached, match=STATES):
+        found.graph()
+
+
+def test_a_limit_that_is_just_enough_is_none() -> None:
+    model = ring()
+    whole = explore(model.given())
+    assert explore(model.given(), limits=Limits(states=whole.states)).finished
+    assert not explore(model.given(), limits=Limits(states=whole.states - 1)).finished
+
+
+def test_limits_of_time_and_memory_end_it() -> None:
+    instance = routing.model(**routing.SCOPES["small"]).given()
+    late = explore(instance, limits=Limits(seconds=0.0))
+    assert (late.reason, late.outcome("append").verdict) == (TIME, "unknown")
+    full = explore(instance, limits=Limits(memory=6_000_000))
+    assert (full.reason, full.outcome("append").verdict) == (MEMORY, "unknown")
+    assert full.states > 1
+
+
+@pytest.mark.usefixtures("threads")
+def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = routing.model(**routing.SCOPES["small"]).given()
+    explore(instance, limits=Limits(states=10))  # compiled
+    told: list[Progress] = []
+    real = search._Search._tell
+
+    def interrupt(self: search._Search) -> None:
+        real(self)
+        if len(self.levels) == 9 and not told:
+            told.append(Progress("explicit", 9, 0, 0, 0.0))
+            signal.raise_signal(signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals arrive in the main thread only")
+    monkeypatch.setattr(search._Search, "_tell", interrupt)
+    found = explore(instance, workers=2)
+    assert told
+    assert (found.finished, found.reason) == (False, INTERRUPTED)
+    assert found.outcome("append").verdict == "unknown"
+    assert found.outcome("skew").verdict == "holds"
+    replayed(found)
+
+
+def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_REPORT", 0.0)
+    told: list[Progress] = []
+    found = explore(ring().given(), report=told.append)
+    assert [p.depth for p in told] == sorted(p.depth for p in told)
+    assert told[-1].states == found.states
+    assert told[0].engine == "explicit"
+
+
+def overflowing() -> Model:
+    m = Model("overflow")
+    x = m.var("x", Int(0, 5), init=0)
+    m.var("y", Int(0, 5), init=5)
+
+    @m.action(k=m.index("K", 3))
+    def climb(a, k):  # type: ignore[no-untyped-def]
+        """Too much."""
+        a.set(x, x + k)
+
+    return m
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_checking_form_names_action_variable_and_state(workers: int) -> None:
+    with pytest.raises(EvaluationError, match=r"x becomes 6 by climb\(k=2\), outside Int\(0, 5\).* in state x=4, y=5"):
+        explore(overflowing().given(), workers=workers)
+    unchecked = explore(overflowing().given(), workers=workers, checked=False)
+    assert unchecked.finished, "the unchecked form goes on, and keeps other variables whole"
+    assert {state[1] for state in map(tuple, unchecked.graph().codes().tolist())} == {5}
+
+
+def test_a_property_without_value_is_named() -> None:
+    m = overflowing()
+    from rocketproof_model import rem
+
+    x = m.variable("x")[()]
+    m = replace(m, actions=[])
+    m.always("divides", rem(3, x) == 0, "divides by nothing")
+    with pytest.raises(EvaluationError, match=r"remainder by zero, in property divides, in state x=0"):
+        explore(m.given())
+
+
+@pytest.mark.parametrize("tuning", ["usual", "growing"])
+def test_the_graph_is_the_interpreters(tuning: str) -> None:
+    instance = ring(3, True).given()
+    plain = Plain(instance)
+    found = explore(instance, workers=2, tuning=TUNINGS[tuning])
+    graph = found.graph()
+    states = [tuple(codes) for codes in graph.codes().tolist()]
+    assert states[0] == interpreter.initial(instance)
+    assert set(states) == set(plain.depth)
+    assert [plain.depth[s] for s in states] == np.repeat(np.arange(len(graph.level) - 1), np.diff(graph.level)).tolist()
+    number = {s: k for k, s in enumerate(states)}
+    edges = [(int(s), int(t), graph.move(k).action, graph.move(k).args) for k, (s, t) in enumerate(zip(graph.source, graph.target, strict=True))]
+    wanted = [
+        (number[s], number[x.state], x.action.name, x.args) for s in states for x in interpreter.successors(instance, s)
+    ]
+    assert edges == wanted
+    for k, state in enumerate(states):
+        assert graph.state(k) == state
+        assert (graph.source[graph.first[k] : graph.first[k + 1]] == k).all()
+    assert len(edges) == graph.first[-1] == found.transitions - 1
+    assert graph.of(instance.model.named("copy")).sum() == found.coverage.taken["copy"]
+    assert (explore(instance, tuning=TUNINGS[tuning]).graph().states == graph.states).all()
+    with pytest.raises(LimitReached):
+        found.graph(most=5)
+
+
+def test_a_model_without_actions_has_one_state() -> None:
+    m = Model("still")
+    x = m.var("x", Bool, init=True)
+    m.always("true", x, "it stays")
+    m.deadlock_free("alive", "it moves")
+    found = explore(m.given())
+    assert (found.states, found.transitions, found.depth, found.deadlocks) == (1, 1, 1, 1)
+    assert [o.verdict for o in found.outcomes] == ["holds", "violated"]
+    witness = found.outcome("alive").witness
+    assert witness is not None and witness.states == ((1,),)
+    assert found.graph().first.tolist() == [0, 0]
+
+
+def test_arrays_stay_small() -> None:
+    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
+    assert found.bytes_per_state <= 40

@@ -1,0 +1,124 @@
+"""The judge explains a real broker's recording, and notices when it is tampered with."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocketproof_model import RocketproofError
+from rocketproof_traces.judge import judge
+
+RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
+
+
+def rows(keep: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    return [row for row in map(json.loads, RECORDING.read_text(encoding="utf-8").splitlines()) if keep(row)]
+
+
+def write(path: Path, cases: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    return path
+
+
+def first_sends(row: dict[str, Any]) -> bool:
+    return row["cfg"] == "A" and row["n"] < 40
+
+
+@pytest.mark.slow
+def test_a_real_broker_is_explained_case_by_case() -> None:
+    found = judge(RECORDING, "P494")
+    assert not found.unexplained, str(found.unexplained[0])
+    assert found.cases == 245
+    assert found.explained == 174
+    assert found.out_of_reach["delayed messages"] == 11
+    assert found.out_of_reach["role of the store"] == 10
+
+
+def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
+    found = judge(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
+    assert not found.unexplained, str(found.unexplained[0])
+    assert found.explained == 49
+    assert found.out_of_reach == {"subscription groups": 1, "request code 36": 1}
+
+
+def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) -> None:
+    names = write(tmp_path / "names.jsonl", rows(lambda r: r["cfg"] == "A" and 116 <= r["n"] <= 149))
+    assert not judge(names, "P494").unexplained
+    refused = {r.case.split()[0] for r in judge(names, "P49").unexplained}
+    assert refused == {"A-136", "A-137", "A-139", "A-140", "A-141"}
+
+
+def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], None]) -> str:
+    """The text of the first refusal after one case of cfg A was changed."""
+    cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= number)
+    change(next(c for c in cases if c["n"] == number))
+    found = judge(write(tmp_path / "tampered.jsonl", cases), "P494")
+    assert len(found.unexplained) == 1
+    return str(found.unexplained[0])
+
+
+def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
+    def accept(case: dict[str, Any]) -> None:
+        case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "8", "queueOffset": "0"}}
+
+    text = tampered(tmp_path, 39, accept)
+    assert text.startswith("A-39 'send w4r8 qid=8': recorded code 0, queue 8, offset 0; the specification answers SYSTEM_ERROR")
+    assert "accept_queue is refused by guard 'legal queue id' (the queue id is below the larger count)" in text
+    assert "job.queue[p] = 8" in text
+
+
+def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
+    def created(case: dict[str, Any]) -> None:
+        case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "0", "queueOffset": "0"}}
+        case.pop("topicConfig")
+
+    assert "template_not_inherited" not in tampered(tmp_path, 31, created)
+    assert "build is refused by guard 'may inherit'" in tampered(tmp_path, 31, created)
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value"),
+    [
+        (36, ("response", "extFields", "queueOffset"), "0"),
+        (6, ("topicConfig", "writeQueueNums"), 5),
+        (6, ("topicConfig", "perm"), 7),
+        (32, ("topicConfig", "readQueueNums"), 4),
+        (7, ("response", "extFields", "queueId"), "4"),
+        (30, ("response", "code"), 1),
+    ],
+)
+def test_each_recorded_field_is_looked_at(tmp_path: Path, number: int, path: tuple[str, ...], value: object) -> None:
+    def change(case: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            case = case[key]
+        assert case[path[-1]] != value
+        case[path[-1]] = value
+
+    assert f"A-{number} " in tampered(tmp_path, number, change)
+
+
+def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
+    def fewer(case: dict[str, Any]) -> None:
+        case["body"]["queueDatas"][0]["writeQueueNums"] = 3
+
+    assert "route (read 4, write 3, perm 6)" in tampered(tmp_path, 25, fewer)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("", "holds no case"), ("{}\n", ":1: no recorded case"), ("not json\n", ":1: no recorded case"), ("[1]\n", ":1: no recorded case")],
+)
+def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text(text)
+    with pytest.raises(RocketproofError, match=what) as error:
+        judge(path, "P494")
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_and_an_unknown_profile(tmp_path: Path) -> None:
+    with pytest.raises(RocketproofError, match="cannot be read"):
+        judge(tmp_path / "none.jsonl", "P494")
+    with pytest.raises(RocketproofError, match="did you mean P4"):
+        judge(RECORDING, "P495")

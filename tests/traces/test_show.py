@@ -1,0 +1,112 @@
+"""The story of a witness and its text at several widths."""
+
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from rocketproof_model.result import Witness
+from rocketproof_traces import show
+
+MORE = "rocketproof explain w.itf.json --step 2"
+
+
+def text_of(witness: Witness, width: int = 100, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    show.render(show.story(witness), Console(file=out, width=width, no_color=True, force_terminal=False), MORE)
+    out.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
+def test_the_printed_story(which: str, request: pytest.FixtureRequest, snapshot: Callable[[str, str], None]) -> None:
+    snapshot(f"show-{which}.txt", text_of(request.getfixturevalue(which)))
+
+
+@pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_every_width_tells_everything(which: str, width: int, request: pytest.FixtureRequest) -> None:
+    witness: Witness = request.getfixturevalue(which)
+    text = text_of(witness, width)
+    assert max(map(len, text.splitlines())) <= width
+    words = re.sub(r"[│┌└]|,(?=\s)", " ", text).split()
+    for view in show.steps(witness)[1:]:
+        for change in view.changes:
+            table, _, rest = change.name.partition(".")
+            row, field = f"{table}{rest[len(rest.partition('[')[0]) :]}:", rest.partition("[")[0]
+            assert change.name + ":" in words or (row in words and field in words), f"{change.name} is not told at width {width}"
+        if width >= 80:
+            assert view.label in text
+    assert text.endswith(MORE + "\n")
+    assert text == "\n".join(line.rstrip() for line in text.splitlines()) + "\n", "lines end in blanks"
+
+
+def test_a_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
+    assert re.search(r"\n\+ +\|", text_of(lasso, encoding="ascii")), "the loop has no bracket"
+    text = text_of(skew, 80, "ascii")
+    assert "*------>o" in text
+    assert "route: {} -> {0}" in text
+
+
+def test_lanes_partners_and_changes(skew: Witness) -> None:
+    told = show.story(skew)
+    assert told.lanes == ("Producer 0", "Producer 1", "Broker 0")
+    send = told.steps[2]
+    assert (send.label, send.lane, send.partner) == ("send(p=0, b=0, q=0)", "Producer 0", "Broker 0")
+    assert [(c.name, c.before, c.after) for c in send.changes] == [("broker_of[0]", "None", "0")]
+    assert (told.steps[5].truth_before, told.steps[5].truth, told.steps[6].truth) == ("not yet", "not yet", "reached")
+
+
+@pytest.mark.parametrize(
+    ("id_", "labels", "loop", "truths"),
+    [
+        ("calm", ["take(c=0, i=0)", "put(c=0, loudly=True)", "rest()"], None, ["holds", "holds", "fails", "holds"]),
+        ("gone", ["take(c=0, i=2)"], None, ["not yet", "reached"]),
+        ("keep", ["take(c=0, i=2)", "take(c=1, i=0)"], None, ["", "holds", "fails"]),
+        ("alive", ["rest()"], None, ["goes on", "goes on"]),
+        ("served", ["rest()", "take(c=0, i=2)", "rest()"], 2, ["not asked", "not asked", "waiting", "waiting"]),
+        ("served", ["take(c=0, i=2)", "put(c=0, loudly=False)", "rest()"], None, ["not asked", "waiting", "waiting", "waiting"]),
+        ("served", ["take(c=0, i=2)", "put(c=0, loudly=True)", "rest()"], None, ["not asked", "waiting", "reached", "not asked"]),
+    ],
+)
+def test_the_truth_of_each_kind_of_property(
+    id_: str, labels: list[str], loop: int | None, truths: list[str], through: Callable[..., Witness]
+) -> None:
+    witness = through(id_, *labels, loop=loop)
+    assert show.truths(witness) == truths
+    if truths[-1] == "fails":
+        assert show.story(witness).end.startswith(f"{id_} fails ")
+
+
+def test_the_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
+    told = show.story(lasso)
+    assert [v.number for v in told.steps if v.in_loop] == [3, 4]
+    assert [v.number for v in told.steps if v.opens_loop] == [3]
+    assert told.loop == "from here the steps 3-4 repeat for ever"
+    assert told.end == "served waits for ever"
+    stays = through("served", "take(c=0, i=1)", loop=1)
+    assert show.story(stays).loop == "after step 1 nothing changes any more, for ever"
+    assert "nothing changes any more" in text_of(stays)
+    assert show.story(through("served", "take(c=0, i=1)", "rest()", loop=1)).loop == "from here step 2 repeats for ever"
+
+
+def test_a_start_apart_from_the_initial_state_is_told(loud: Witness) -> None:
+    later = Witness(loud.instance, loud.property, loud.moves[1:], loud.states[1:])
+    start = show.story(later).steps[0]
+    assert start.label == "starts elsewhere"
+    assert "holding[0] = 0" in text_of(later)
+
+
+def test_a_witness_without_states_is_told(loud: Witness) -> None:
+    empty = Witness(loud.instance, loud.property, (), (), note="x = 3")
+    assert "a statement about values, without a path\nx = 3\n" in text_of(empty)
+
+
+def test_the_fields_of_a_row_stand_together(loud: Witness) -> None:
+    assert "shelf[0]: left 1 → 0, seen False → True" in text_of(loud)
+    narrow = [line.split("│")[-1].strip() for line in text_of(loud, 60).splitlines()]
+    at = narrow.index("shelf[0]: left 1 → 0,")
+    assert narrow[at + 1] == "seen False → True"

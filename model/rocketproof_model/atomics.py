@@ -6,7 +6,7 @@ are not counted references, whose counting would cost a quarter of the search. T
 
 # Numba's intrinsics have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped"
-# pyright: basic
+# pyright: basic, reportCallIssue=false
 from __future__ import annotations
 
 from typing import Any

@@ -309,12 +309,11 @@ class Emitter:
             if isinstance(test, bool):
                 return self.truth(a[1] if test else a[2], bound)
             return self.choose_truth(test, self.truth(a[1], bound), self.truth(a[2], bound))
-        x = self.number(a[0], bound)
-        y = self.number(a[1], bound)
+        left, right = self.number(a[0], bound), self.number(a[1], bound)
         if op == "has":
-            y = self.least(y, 63) if a[1].type.hi > 63 else self.and_(y, 63)
-            return self.narrow(self.lshr(x, y))
-        return self.compare({"lt": "slt", "le": "sle", "eq": "eq"}[op], x, y)
+            by = self.least(right, 63) if a[1].type.hi > 63 else self.and_(right, 63)
+            return self.narrow(self.lshr(left, by))
+        return self.compare({"lt": "slt", "le": "sle", "eq": "eq"}[op], left, right)
 
     # -- elements of variables --------------------------------------------------------------------------------------
 

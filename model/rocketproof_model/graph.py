@@ -73,9 +73,7 @@ def explored_graph(kernel: Kernel, consts: NDArray[np.int64], levels: list[NDArr
     at = 0
     for begin in range(0, total, _PIECE):
         end = min(begin + _PIECE, total)
-        at = loops.edges(
-            kernel.succ, width, consts, flat, begin, end, slots, mask, out, tags, counts, cover, at, source, target, instance
-        )
+        at = loops.edges(kernel.succ, width, consts, flat, begin, end, slots, mask, out, tags, counts, cover, at, source, target, instance)
     level = np.cumsum([0] + [len(rows) for rows in ordered])
     first = np.searchsorted(source, np.arange(total + 1))
     return Graph(kernel, states, level.astype(np.int64), source, target, instance, first.astype(np.int64))

@@ -77,7 +77,7 @@ class Kernel:
             args.append(type_.lo + k)
         return Move(action.name, tuple(reversed(args)))
 
-    def action_of(self, tags: NDArray[np.int64]) -> NDArray[np.int64]:
+    def action_of(self, tags: NDArray[np.int32] | NDArray[np.int64]) -> NDArray[np.int64]:
         """For instance numbers the positions of their actions in the model."""
         found: NDArray[np.int64] = np.searchsorted(np.array(self._firsts[1:]), tags, side="right").astype(np.int64)
         return found
@@ -117,9 +117,7 @@ def build(
     at = library.addresses
     most = sum(action.count for action in model.actions)
     words = 1 + max((word for word, _ in _cover_places(model).values()), default=0)
-    return Kernel(
-        model, places, checked, most, words, at["succ"], at.get("check", 0), at.get("ends", 0), at.get("steps", 0), library
-    )
+    return Kernel(model, places, checked, most, words, at["succ"], at.get("check", 0), at.get("ends", 0), at.get("steps", 0), library)
 
 
 def compile_masks(name: str, places: Layout, formulas: Sequence[Expr], *, checked: bool = True) -> int:
@@ -286,7 +284,7 @@ class _Successors:
                 gained = tuple(e.or_(x, y) for x, y in zip(gained, more, strict=True))
             return gained
         before, head, after = e.block, e.fresh("H"), e.fresh("E")
-        code, n = f"%{e.fresh()}", f"%{e.fresh()}"
+        element, n = f"%{e.fresh()}", f"%{e.fresh()}"
         so_far = [f"%{e.fresh()}" for _ in range(self.n_words)]
         start = self.n
         e.line(f"br label %{head}")
@@ -294,12 +292,13 @@ class _Successors:
         at = len(e.lines)
         self.n = n
         with e.scope():
-            more = self._level(depth + 1, asked, {**bound, name: code})
+            more = self._level(depth + 1, asked, {**bound, name: element})
             gained = tuple(e.or_(x, y) for x, y in zip(so_far, more, strict=True))
-            following = e.add(code, 1)
+            following = e.add(element, 1)
             again = e.compare("sle", following, type_.hi)
             e.line(f"br i1 {again}, label %{head}, label %{after}")
-            ways = [(code, type_.lo, following), (n, start, self.n), *((v, 0, g) for v, g in zip(so_far, gained, strict=True))]
+            ways: list[tuple[str, Number, Number]]
+            ways = [(element, type_.lo, following), (n, start, self.n), *((v, 0, g) for v, g in zip(so_far, gained, strict=True))]
             e.lines[at:at] = [f"  {v} = phi i64 [{first}, %{before}], [{then}, %{e.block}]" for v, first, then in ways]
         e.label(after)
         return gained
@@ -347,10 +346,10 @@ class _Successors:
         e = self.e
         groups: dict[tuple[int | None, Number, Number, Truth], list[tuple[int, int, Number]]] = {}
         for update in self.action.updates:
-            place, value, test = e.place(update.target, bound, write=True), update.value, True
+            place, value = e.place(update.target, bound, write=True), update.value
             if place.width == 0:
                 continue
-            condition: Truth = test
+            condition: Truth = True
             if value.op == "ite" and value.args[2] is update.target:
                 condition, value = e.truth(value.args[0], bound), value.args[1]
             elif value.op == "ite" and value.args[1] is update.target:

@@ -5,11 +5,13 @@ linear probing; a slot is empty while its first word is 0. A state of one word i
 wider ones the first word becomes BUSY, the others are written, then the first word is released: who meets BUSY
 waits for these few writes. Successors of a block of states are hashed and their slots prefetched before any is looked up.
 
-Names that end in `_at`, and the arguments of the small functions, are addresses. All functions are compiled once for all models, which come in as addresses of kernel functions.
+Names that end in `_at`, and the arguments of the small functions, are addresses. All functions are compiled once for
+all models, which come in as addresses of kernel functions.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
-# pyright: basic
+# pyright: basic, reportCallIssue=false
+# ruff: noqa: SIM110 (Numba compiles loops, no generators)
 from __future__ import annotations
 
 from numba import njit
@@ -141,9 +143,9 @@ def expand(
     steps_many, steps_at, steps_open_at = len(steps_masks), address(steps_masks), address(steps_open)
     steps_hits_at, steps_best_at = address(steps_hits), address(steps_best)
     n_fresh, transitions, deadlocks, faults = own[FRESH], own[TRANSITIONS], own[DEADLOCKS], own[FAULTS]
+    status = STOPPED
     while True:
         if load(shared_at, STOP) != 0:
-            status = STOPPED
             break
         if room - n_fresh < block * most:
             status = FULL_QUEUE

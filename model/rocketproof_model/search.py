@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,9 @@ class Tuning:
     word_bits: int = WORD_BITS
     slots: int = 1 << 18
     block: int = _BLOCK
+
+
+_UNLIMITED, _USUAL = Limits(), Tuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +99,11 @@ def explore(
     properties: Sequence[Property] | None = None,
     *,
     workers: int = 1,
-    limits: Limits = Limits(),
+    limits: Limits = _UNLIMITED,
     report: Report | None = None,
     checked: bool = True,
     stop_when_decided: bool = False,
-    tuning: Tuning = Tuning(),
+    tuning: Tuning = _USUAL,
 ) -> Exploration:
     """Search all reachable states and decide `always`, `reachable`, `step` and `deadlock_free` properties (others are left out).
 
@@ -113,10 +117,11 @@ def explore(
 class _Claims:
     """Formulas that one kernel function answers, each true where its property is decided: refuted, or shown reachable."""
 
-    def __init__(self, properties: list[Property], width: int) -> None:
+    def __init__(self, properties: list[Property], width: int, behind: int) -> None:
         self.properties = properties
         self.formulas: list[Expr] = [p.formula if p.kind == "reachable" else ~p.formula for p in properties]
         self.width = width  # states in what is kept: 2 for a step
+        self.behind = behind  # levels from the (first) state that is kept to the one under construction
         self.open = np.ones(max(len(properties), 1), dtype=np.int64)
         self.first: dict[Property, tuple[int, tuple[int, ...]]] = {}  # level and words
 
@@ -177,13 +182,14 @@ class _Search:
         self.asked = [p for p in asked if p.kind in ("always", "reachable", "step", "deadlock_free")]
         self.watch = Watch(limits)
         start = time.process_time()
-        self.check = _Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1)
-        self.ends = _Claims([p for p in self.asked if p.kind == "deadlock_free"], 1)
-        self.steps = _Claims([p for p in self.asked if p.kind == "step"], 2)
+        self.check = _Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
+        self.ends = _Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
+        self.steps = _Claims([p for p in self.asked if p.kind == "step"], 2, 1)
         self.groups = [self.check, self.ends, self.steps]
         self.made = kernel.build(
             instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits
         )
+        self.calls = np.array([self.made.succ, self.made.check, self.made.ends, self.made.steps], dtype=np.int64)
         self.words = self.made.layout.words
         self.consts = self.made.consts(instance)
         most = max(self.made.most, 1)
@@ -313,20 +319,19 @@ class _Search:
                 if worker.status != loops.FULL_QUEUE:
                     return
                 worker.flush()
-        except BaseException as error:  # raised again by the main thread
+        except BaseException as error:  # noqa: BLE001  raised again by the main thread
             worker.status, worker.error = loops.STOPPED, error
             self.shared[loops.STOP] = 1
 
     def _expand(self, w: _Worker, frontier: Words, alone: bool) -> int:
-        made, groups = self.made, []
+        given: list[Any] = [
+            self.calls, self.words, self.consts, max(self.made.most, 1), self.block, frontier, len(frontier) // self.words, self.shared,
+            alone, self.table, self._slots() - 1, self._limit(), w.out, w.tags, w.hashes, w.pair, w.fresh, w.room, w.own, w.counts, w.cover,
+        ]  # fmt: skip
         for claims, tally in zip(self.groups, w.tallies, strict=True):
-            groups += [tally.masks, claims.open, tally.hits, tally.best]
-        calls = np.array([made.succ, made.check, made.ends, made.steps], dtype=np.int64)
-        status: int = loops.expand(
-            calls, self.words, self.consts, max(made.most, 1), self.block, frontier, len(frontier) // self.words, self.shared, alone,
-            self.table, self._slots() - 1, self._limit(), w.out, w.tags, w.hashes, w.pair, w.fresh, w.room, w.own, w.counts, w.cover,
-            *groups, w.fault,
-        )  # fmt: skip
+            given += [tally.masks, claims.open, tally.hits, tally.best]
+        expand: Any = loops.expand
+        status: int = expand(*given, w.fault)
         return status
 
     def _grow(self) -> bool:
@@ -371,12 +376,13 @@ class _Search:
 
     def _merge(self, level: int) -> Words:
         """Bring the workers' new states and first findings together; the states are those of the given level."""
-        for claims, tallies, at in zip(self.groups, zip(*(w.tallies for w in self.workers), strict=True), (level, level - 1, level - 1), strict=True):
+        for number, claims in enumerate(self.groups):
+            tallies = [w.tallies[number] for w in self.workers]
             size = claims.width * self.words
             for k, claim in enumerate(claims.properties):
                 found = [tuple(t.best[k * size : (k + 1) * size].tolist()) for t in tallies if t.hits[k] and t.best[k * size] != -1]
                 if found and claim not in claims.first:
-                    claims.first[claim] = (at, min(found))
+                    claims.first[claim] = (level - claims.behind, min(found))
                     claims.open[k] = 0
         parts = [part for w in self.workers for part in w.parts]
         for w in self.workers:
@@ -392,8 +398,8 @@ class _Search:
             return
         state = self.made.layout.unpack(min(states))
         where = ", ".join(f"{name}={value}" for name, value in readable(self.instance, state).items())
+        asked = "a property"
         try:
-            asked = "a property"
             for claim in self.asked:
                 if claim.kind != "step":
                     asked = f"property {claim.id}"
@@ -422,9 +428,7 @@ class _Search:
             before.update({(level, state): parent for state, parent in found.items()})
             wanted = set(found.values())
         return {
-            claim: self._witness(claim, level, words, before)
-            for claims in self.groups
-            for claim, (level, words) in claims.first.items()
+            claim: self._witness(claim, level, words, before) for claims in self.groups for claim, (level, words) in claims.first.items()
         }
 
     def _witness(
@@ -436,7 +440,7 @@ class _Search:
         path.reverse()
         if claim.kind == "step":
             path.append(words[self.words :])
-        moves = tuple(self._move(one, other) for one, other in zip(path, path[1:], strict=False))
+        moves = tuple(self._move(one, other) for one, other in pairwise(path))
         states: tuple[State, ...] = tuple(self.made.layout.unpack(state) for state in path)
         return Witness(self.instance, claim, moves, states)
 
@@ -469,13 +473,13 @@ class _Search:
     # -- the result -----------------------------------------------------------------------------------------------------
 
     def _result(self, witnesses: dict[Property, Witness]) -> Exploration:
-        own = sum(w.own for w in self.workers)
-        counts, cover = sum(w.counts for w in self.workers), np.bitwise_or.reduce([w.cover for w in self.workers])
+        own, counts = (np.sum(arrays, axis=0) for arrays in ([w.own for w in self.workers], [w.counts for w in self.workers]))
+        cover = np.bitwise_or.reduce([w.cover for w in self.workers])
         states, transitions, depth = self._count(), int(own[loops.TRANSITIONS]) + 1, len(self.levels)
         seconds, finished = self.watch.seconds, not self.reason
         outcomes = {}
-        for claims, number in zip(self.groups, range(3), strict=True):
-            hits = sum(w.tallies[number].hits for w in self.workers)
+        for number, claims in enumerate(self.groups):
+            hits = np.sum([w.tallies[number].hits for w in self.workers], axis=0)
             for k, claim in enumerate(claims.properties):
                 good = claim.kind == "reachable"
                 if claim in claims.first:

@@ -103,10 +103,11 @@ def check(
     """
     chosen = [p for p in instance.model.properties if p.kind in KINDS] if properties is None else list(properties)
     found = estimate(instance, chosen, runs=runs, steps=steps, seed=seed, limits=limits, report=report, confidence=confidence)
-    return [_outcome(found, tally) for tally in found.tallies]
+    return [outcome(found, tally) for tally in found.tallies]
 
 
-def _outcome(found: Simulation, tally: Tally) -> Outcome:
+def outcome(found: Simulation, tally: Tally) -> Outcome:
+    """The verdict that a tally allows, as `check` gives it."""
     good = tally.property.kind == "reachable"
     details = {"runs": found.runs, "count": tally.count, "interval": tally.interval, "seed": found.seed, "run": tally.run}
     return Outcome(

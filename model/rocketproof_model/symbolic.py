@@ -97,6 +97,8 @@ class _Aim:
             self.found = conjunction(meaning.defined, negation(meaning.value))
         if claim.kind == "deadlock_free":
             self.found = conjunction(relation.stuck, self.found)
+            # As in the other engines the formula is only asked where nothing is enabled.
+            self.without = conjunction(relation.stuck, self.without)
 
     @property
     def verdict(self) -> Verdict:
@@ -321,8 +323,8 @@ def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch)
             solver.add(relation.at(relation.step, at), z3.Not(relation.at(relation.fault, at)))
         solver.add(*(relation.differ(other, at) for other in range(at)))
     fault = relation.at(relation.fault, last)
-    breaks = {aim.claim.id: z3.Not(relation.at(aim.holds, k - aim.back)) for aim in aims}
-    solver.add(z3.Or(fault, z3.And(relation.at(relation.step, last), z3.Or(*breaks.values()))))
+    breaks = [(aim.claim.id, z3.Not(relation.at(aim.holds, k - aim.back))) for aim in aims]
+    solver.add(z3.Or(fault, z3.And(relation.at(relation.step, last), z3.Or(*(term for _, term in breaks)))))
     model = solver.check()
     claim = claims[0]
     if model is None:
@@ -332,7 +334,7 @@ def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch)
     if faulty:
         failed, what = "fault", f"there is a model error: {_fault_of(instance, states[-1])}"
     else:
-        failed = next(name for name, term in breaks.items() if _true(model, term))
+        failed = next(name for name, term in breaks if _true(model, term))
         what = f"{failed} fails in the last {'step' if claim.kind == 'step' and failed == claim.id else 'state'}"
     note = f"a counterexample to induction: its first state may be unreachable; {what}"
     witness = Witness(instance, claim, moves, states, note=note)

@@ -19,7 +19,7 @@ import z3 as _z3
 from .errors import ModelError
 from .expr import Expr, children, fold32, java_rem, show
 from .model import Variable
-from .types import JAVA_INT, Type
+from .types import Type
 
 # Type checkers infer unions of all kinds of terms from z3's source; its results are checked by tests instead.
 z3: Any = _z3
@@ -337,7 +337,7 @@ def _rem(translation: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, 
     wide_x, wide_y = fit(x, width), fit(y, width)
     nonzero = y != 0 if isinstance(y, int) else wide_y != z3.BitVecVal(0, width)
     if translation.rough:
-        value = z3.FreshConst(z3.BitVecSort(width), "remainder")
+        value = z3.BitVec(f"remainder {len(translation.facts)}", width)
     elif dividend.lo >= 0 and divisor.lo >= 0:
         value = z3.URem(wide_x, wide_y)
     else:
@@ -352,7 +352,9 @@ def _rem(translation: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, 
 
 
 def _wrap32(_: Translation, e: Expr, x: Value) -> tuple[Value, Value]:
-    return (fold32(x) if isinstance(x, int) else fit(fit(x, max(32, x.size())), bits(Type(*JAVA_INT)))), True
+    if isinstance(x, int):
+        return fold32(x), True
+    return (fit(x, 32) if bits(e.args[0].type) > 32 else x), True
 
 
 def _eq(_: Translation, e: Expr, x: Value, y: Value) -> tuple[Value, Value]:

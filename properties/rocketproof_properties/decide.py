@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, Coverage, Limits, Outcome, Report
@@ -20,6 +21,7 @@ from .plan import DEPTH, Task
 from .rows import Row, decided, undecided
 from .sources import Source, Subject
 
+RUNS, STEPS = 10_000, 100  # of a simulation
 SEARCHED = ("always", "reachable", "step", "deadlock_free")
 # Beyond 2**32 the symbolic engine takes a counter for unbounded; products with small numbers must still fit 63 bits.
 
@@ -181,17 +183,21 @@ class _Work:
 
         questions = list(self.questions(subject))
         wanted = [claim for _, claim in questions]
-        found = simulate.check(subject.instance, wanted, seed=self.budget.seed, limits=self.budget.limits, report=self.report)
-        for (tasks, _), outcome in zip(questions, found, strict=True):
-            self.enter(tasks, outcome, f"{outcome.details['runs']:,} runs")
+        budget = self.budget
+        found = simulate.estimate(
+            subject.instance, wanted, runs=RUNS, steps=STEPS, seed=budget.seed, limits=budget.limits, report=self.report
+        )  # fmt: skip
+        self.answer.coverage = found.coverage
+        for (tasks, _), tally in zip(questions, found.tallies, strict=True):
+            self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
         self.stop_if_interrupted()
 
     def questions(self, subject: Subject) -> Iterator[tuple[list[Task], Property]]:
         """Tasks that one answer serves, with their claim."""
-        same: dict[tuple[str, str, str, tuple[tuple[str, int], ...]], list[Task]] = {}
+        same: dict[tuple[Any, ...], list[Task]] = {}
         for task in self.unit.tasks:
-            same.setdefault((task.claim, task.kind, task.method, task.widen), []).append(task)
-        for (id_, kind, _, _), tasks in same.items():
+            same.setdefault((task.claim, task.kind, task.method, task.widen, task.lemmas), []).append(task)
+        for (id_, kind, *_), tasks in same.items():
             yield tasks, subject.property(id_, kind)
 
 

@@ -18,10 +18,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.result import Progress
+from rocketproof_model.result import GAVE_UP, MEMORY, Progress
 
-from .choices import InputError
 from .decide import Answer, Budget, Unit, decide
+from .rows import undecided
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
 PATIENCE = 15.0  # seconds that a process has to put its results together after Ctrl-C
@@ -55,16 +55,10 @@ def run(
     Raises KeyboardInterrupt after Ctrl-C, when the answers that could be had have been passed to `done`, and the
     RocketproofError of a unit that met one.
     """
-    context = multiprocessing.get_context("spawn")
     waiting = list(units)
     hands: list[_Hand] = []
     try:
-        for _ in range(min(workers, len(units))):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs,), daemon=True)
-            process.start()
-            theirs.close()
-            hands.append(_Hand(process, ours))
+        hands += [_start() for _ in range(min(workers, len(units)))]
         try:
             _loop(hands, waiting, budget, begin, progress, done)
         except KeyboardInterrupt:
@@ -75,6 +69,15 @@ def run(
             hand.pipe.close()
             hand.process.terminate()
             hand.process.join()
+
+
+def _start() -> _Hand:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return _Hand(process, ours)
 
 
 def _loop(
@@ -102,6 +105,9 @@ def _loop(
         for pipe in wait(list(busy), timeout=1.0):
             hand = busy[pipe]  # type: ignore[index]
             _hear(hand, progress, done)
+            if hand.process.exitcode is not None:
+                hand.pipe.close()
+                hands[hands.index(hand)] = _start()
 
 
 def _hear(hand: _Hand, progress: Callable[[Unit, Progress], None], done: Callable[[Unit, Answer], None]) -> None:
@@ -111,17 +117,22 @@ def _hear(hand: _Hand, progress: Callable[[Unit, Progress], None], done: Callabl
         said: Any = hand.pipe.recv()
     except (EOFError, ConnectionError):
         hand.process.join()
-        raise InputError(
-            f"{unit}: its process ended ({hand.process.exitcode}), perhaps for want of memory; give a smaller --scope or --memory"
-        ) from None
+        said = _lost(unit, hand.process.exitcode)
     if isinstance(said, Progress):
         progress(unit, said)
         return
     hand.unit = None
-    if isinstance(said, Answer):
-        done(unit, said)
-    else:
+    if not isinstance(said, Answer):
         raise RocketproofError(said)
+    done(unit, said)
+
+
+def _lost(unit: Unit, code: int | None) -> Answer:
+    """The answer of a process that ended without one; the system kills those that take too much memory."""
+    if code == -signal.SIGKILL:
+        return Answer({task: undecided(task, MEMORY) for task in unit.tasks})
+    problem = f"{unit}: its process ended with exit code {code}"
+    return Answer({task: undecided(task, GAVE_UP) for task in unit.tasks}, problems=[problem])
 
 
 def _choose(hand: _Hand, hands: Sequence[_Hand], waiting: list[Unit]) -> Unit:

@@ -433,6 +433,13 @@ class _Maker:
 
         model.action(name=name, fair=self.pick((None, "weak", "strong")), **{f"i{k}": i for k, i in enumerate(variable.over)})(fill)
 
+    def take_any(self, model: Model, variable: Variable) -> None:
+        def become(a: Body, value: Expr) -> None:
+            """The variable takes any value."""
+            a.set(variable[()], value)
+
+        model.action(name=f"set {variable.name}", value=variable.type)(become)
+
     def update(self, a: Body, variable: Variable) -> None:
         ats: list[tuple[Expr, ...]]
         if variable.over and self.often(1, 3):
@@ -480,14 +487,28 @@ def models(*, faulty: bool = False) -> SearchStrategy[Case]:
 
 
 @st.composite
-def lemmas(draw: DrawFn) -> Expr:
-    """Formulas over a few unknowns of small types, which have a value for all of them."""
+def formulas(draw: DrawFn, *, faulty: bool = False) -> Case:
+    """Many state formulas about one model that reaches every value of its few variables."""
+    maker = _Maker(draw, faulty=faulty)
+    model = Model("values")
+    maker.indices = [model.index("A", 3), model.index("B", 2)]
+    for name, type_ in {"x": Int(-3, 3), "y": Int(-2, 2), "s": SetOf(maker.indices[1]), "m": Maybe(maker.indices[0])}.items():
+        maker.variable(model, name, {"": type_}, ())
+        maker.take_any(model, maker.variables[-1])
+    for k in range(12 if faulty else 40):
+        number, bound = maker.number(2), draw(st.integers(-4, 8))
+        model.always(f"formula {k}", number <= bound if k % 2 else maker.boolean(3), "claimed of every state")
+    return Case(model.given())
+
+
+@st.composite
+def terms(draw: DrawFn) -> Expr:
+    """A number or a formula over a few unknowns of small types, which has a value for all of them."""
     maker = _Maker(draw, faulty=False)
-    model = Model("lemma")
-    for name, size in (("A", 3), ("B", 2)):
-        maker.indices.append(model.index(name, size))
+    model = Model("term")
+    maker.indices = [model.index("A", 3), model.index("B", 2)]
     maker.parameters = [free(f"x{k}", maker.type_()) for k in range(draw(st.integers(1, 3)))]
-    return maker.boolean(3)
+    return maker.number(3) if maker.often(2, 3) else maker.boolean(3)
 
 
 # Text

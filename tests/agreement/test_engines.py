@@ -6,18 +6,20 @@ compilation costs most; z3 and the liveness algorithms see every model. Models d
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import oracle
 import pytest
-from generated_models import Case, describe, lemmas, models
+from generated_models import Case, describe, formulas, models, source, terms
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from rocketproof_model import EvaluationError, Expr, Instance, Model, free, liveness, search, symbolic
+from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, liveness, search, symbolic
 from rocketproof_model import expr as language
-from rocketproof_model.expr import walk
+from rocketproof_model.expr import const, walk
 from rocketproof_model.interpreter import Scope, evaluate, successors
 from rocketproof_model.lasso import Edges
 from rocketproof_model.result import Limits, Outcome, Watch
@@ -32,7 +34,9 @@ ODD = search.Tuning(unroll=1, word_bits=9, slots=128, block=1)
 SAFETY = ("always", "reachable", "step", "deadlock_free")
 
 
-def generated(group: int, examples: int, *strategies: st.SearchStrategy[Case] | st.SearchStrategy[Expr]) -> Callable[..., Callable[[], None]]:
+def generated(
+    group: int, examples: int, *strategies: st.SearchStrategy[Case] | st.SearchStrategy[Expr]
+) -> Callable[..., Callable[[], None]]:
     """Run a function on `examples` generated values, the same ones in every run.
 
     Shrinking a whole model can take minutes, so that only happens under `--hypothesis-profile=long`.
@@ -107,7 +111,7 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_model_errors_are_noticed_by_every_engine(group: int) -> None:
-    @generated(group, COMPILED // 2, models(faulty=True))
+    @generated(group, COMPILED, models(faulty=True))
     def agree(case: Case) -> None:
         faulty = oracle.faulty(case.instance)
         assert raises(lambda: search.explore(case.instance)) == faulty
@@ -127,18 +131,54 @@ def test_z3_notices_model_errors_within_its_depth(group: int) -> None:
     agree()
 
 
-@pytest.mark.parametrize("group", range(2))
-def test_proofs_agree_with_trying_all_values(group: int) -> None:
-    @generated(group, MODELS, lemmas())
-    def agree(formula: Expr) -> None:
-        model = Model("lemma")
-        claim = model.claim("lemma", "holds for all values", "lemma", formula)
-        unknowns = sorted({e for e in walk(formula) if e.op == "free"}, key=str)
-        truth = all(evaluate(formula, Scope((), {}, {}, free=values)) for values in all_values(unknowns))
-        outcome = symbolic.prove(model, claim)
-        # `premise | conclusion` looks like an implication; that its premise never holds is no counterexample.
-        told = "holds" if outcome.reason == symbolic.VACUOUS else outcome.verdict
-        assert told == ("holds" if truth else "violated"), outcome
+@pytest.mark.parametrize("group", range(10))
+def test_kernels_agree_about_formulas_in_all_states(group: int) -> None:
+    @generated(group, 3, formulas())
+    def agree(case: Case) -> None:
+        states = list(itertools.product(*(v.type.codes() for v in case.model.variables)))
+        for run in (search.explore(case.instance, checked=c, tuning=t) for c, t in ((True, USUAL), (False, ODD))):
+            assert run.states == len(states)
+            for outcome in run.outcomes:
+                formula = outcome.property.formula
+                wrong = sum(not oracle.holds(case.instance, formula, state) for state in states)
+                assert outcome.details["violating"] == wrong, source(formula)
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(10))
+def test_formulas_without_value_are_noticed(group: int) -> None:
+    @generated(group, 3, formulas(faulty=True))
+    def agree(case: Case) -> None:
+        start = oracle.initial(case.instance)
+        states = list(itertools.product(*(v.type.codes() for v in case.model.variables)))
+        for claim in case.model.properties:
+            asked = partial(oracle.holds, case.instance, claim.formula)
+            assert raises(partial(search.explore, case.instance, [claim])) == raises(lambda ask=asked: [*map(ask, states)])
+            assert raises(partial(symbolic.bounded, case.instance, [claim], depth=0)) == raises(partial(asked, start))
+
+    agree()
+
+
+@pytest.mark.parametrize("group", range(5))
+def test_proofs_agree_about_the_value_of_a_term(group: int) -> None:
+    @generated(group, MODELS, terms())
+    def agree(term: Expr) -> None:
+        unknowns = sorted({e for e in walk(term) if e.op == "free"}, key=str)
+        points = all_values(unknowns)
+        known = [(point, evaluate(term, Scope((), {}, {}, free=point))) for point in points[:: len(points) // 24 + 1]]
+
+        def table(change: int) -> Expr:
+            """That the term has the known value at each point; the last one may be changed."""
+            rows = [*known[:-1], (known[-1][0], known[-1][1] ^ change)]
+            at = [all_of(e == const(point[e.args[0]], e.type) for e in unknowns) for point, _ in rows]
+            return all_of(
+                implies(here, term == (bool(v) if term.type.sort == "bool" else v)) for here, (_, v) in zip(at, rows, strict=True)
+            )
+
+        model = Model("terms")
+        assert proven(model, table(0)), source(term)
+        assert not proven(model, table(1)), source(term)
 
     agree()
 
@@ -159,6 +199,12 @@ def test_printed_models_build_the_same_model() -> None:
                 assert oracle.shortest(one, mine) == oracle.shortest(other, its)
 
     agree()
+
+
+def proven(model: Model, formula: Expr) -> bool:
+    outcome = symbolic.prove(model, model.claim("lemma", "holds for all values", "lemma", formula))
+    assert outcome.verdict in ("holds", "violated"), outcome.reason
+    return outcome.verdict == "holds"
 
 
 def all_values(unknowns: list[Expr]) -> list[dict[str, int]]:

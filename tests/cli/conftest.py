@@ -32,7 +32,8 @@ class Case:
     given: Mapping[str, Any] = field(default_factory=dict)
     engines: tuple[str, ...] = ("explicit",)
     method: str = ""
-    widen: tuple[str, ...] = ()
+    widen: tuple[tuple[str, int], ...] = ()
+    lemmas: tuple[str, ...] = ()
     reason: str = ""
 
 

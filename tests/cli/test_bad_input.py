@@ -15,7 +15,7 @@ BAD = {
     "unknown option": (["check", "--enginee", "all"], "Did you mean --engine?"),
     "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
-    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P40"),
+    "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P45, P40"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
     "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),

@@ -138,9 +138,7 @@ def test_engines_that_contradict_each_other(catalogue: ModuleType, rocketproof: 
     assert "error: D-2 P49 small: explicit says holds, symbolic says violated; one engine is wrong" in done.out
 
 
-def test_an_engine_that_fails_costs_only_its_own_verdicts(
-    catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_that_fails_costs_only_its_own_verdicts(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any, **__: Any) -> Outcome:
         raise ZeroDivisionError("a mistake of ours")
 

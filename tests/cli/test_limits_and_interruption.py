@@ -41,6 +41,25 @@ def model():
 
 EXPECTED = {"not two": "violated", "not many": "violated"}
 '''
+SMALL = '''
+from rocketproof_model import Bool, Model
+
+
+def model():
+    m = Model("small")
+    on = m.var("on", Bool, init=False)
+
+    @m.action()
+    def switch(a):
+        """The bit is switched."""
+        a.set(on, ~on)
+
+    m.always("off", ~on, "the bit is off")
+    return m
+
+
+EXPECTED = {"off": "violated"}
+'''
 Run = Callable[..., Any]
 
 
@@ -48,15 +67,22 @@ def verdicts(path: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     return {(r["property"], r["engine"]): (r["verdict"], r["reason"]) for r in json.loads(Path(path).read_text())}
 
 
-@pytest.mark.parametrize(("option", "value", "reason"), [("--time", "2", "time"), ("--memory", "60", "memory")])
-def test_a_limit_keeps_what_was_established(option: str, value: str, reason: str, rocketproof: Run) -> None:
+def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
     Path("wide.py").write_text(WIDE)
-    done = rocketproof("check", "wide.py", option, value, "--json", "out.json")
+    done = rocketproof("check", "wide.py", "--memory", "60", "--json", "out.json")
     assert done.code == 3, done.out + done.err
-    assert verdicts("out.json") == {("not two", "explicit"): ("violated", ""), ("not many", "explicit"): ("unknown", reason)}
-    assert f"stopped by the {reason} limit" in done.out
+    assert verdicts("out.json") == {("not two", "explicit"): ("violated", ""), ("not many", "explicit"): ("unknown", "memory")}
+    assert "stopped by the memory limit" in done.out
     assert "1 undecided" in done.out.splitlines()[-1]
     assert Path(".rocketproof/witnesses/wide-not-two.itf.json").exists()
+
+
+def test_a_limit_of_time(rocketproof: Run) -> None:
+    Path("wide.py").write_text(WIDE)
+    done = rocketproof("check", "wide.py", "--time", "2", "--json", "out.json")
+    assert done.code == 3, done.out + done.err
+    assert verdicts("out.json")["not many", "explicit"] == ("unknown", "time")
+    assert "stopped by the time limit" in done.out
 
 
 def test_no_time_at_all(rocketproof: Run) -> None:
@@ -88,6 +114,28 @@ def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     assert said["not two", "explicit"] == ("violated", "")
     assert said["not many", "explicit"] == ("unknown", "interrupted")
     assert "stopped by Ctrl-C" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("end", "reason", "code"), [("os.kill(os.getpid(), 9)", "memory", 3), ("os._exit(7)", "engine gave up", 1)])
+def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: str, code: int, rocketproof: Run) -> None:
+    """The system kills a process that takes too much memory; here the first process that loads the model ends so."""
+    trap = f"""
+import multiprocessing, os
+if multiprocessing.parent_process():
+    try:
+        os.close(os.open("trapped", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        pass
+    else:
+        {end}
+"""
+    Path("small.py").write_text(trap + SMALL)
+    done = rocketproof("check", "small.py", "--engine", "all", "--workers", "2", "--json", "out.json")
+    assert done.code == code, done.out + done.err
+    said = verdicts("out.json")
+    lost = {engine for (_, engine), verdict in said.items() if verdict == ("unknown", reason)}
+    assert len(lost) == 1, said
+    assert all(verdict == "violated" for (_, engine), (verdict, _) in said.items() if engine not in lost)
 
 
 def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:

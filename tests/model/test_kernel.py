@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import routing
 
+import routing
 from rocketproof_model import (
     Bool,
     Enum,

@@ -286,7 +286,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "property without goal": (lambda d: d.m.leads_to("p", d.f, "it holds"), "no sentence"),
     "property of another model": (lambda d: d.m.always("p", other().f, "s"), "unknown variable f"),
     "property of another model's constant": (lambda d: d.m.always("p", Model("o").constant("q", Bool, True), "s"), "unknown constant q"),
-    "property about a constant of another type": (lambda d: d.m.always("p", Model("o").constant("c", Bool, True), "s"), "unknown constant c"),
+    "a constant of another type": (lambda d: d.m.always("p", Model("o").constant("c", Bool, True), "s"), "unknown constant c"),
     "state after outside a step": (lambda d: d.m.always("p", after(d.f), "s"), "may not use after"),
     "state after of a number": (lambda d: after(1), "no term"),
     "state after of an array": (lambda d: after(d.arr), "no term"),
@@ -319,13 +319,14 @@ def lines_of(function: Callable[..., Any]) -> range:
 
 def test_the_place_is_the_line_of_the_mistake() -> None:
     d = declared()
+
+    def properties() -> None:
+        d.m.always("right", d.f, "a property")
+        d.m.always("wrong", d.x, "a property")
+
     with pytest.raises(ModelError) as refusal:
-        # fmt: off
-        d.m.always("fine", d.f, "a property")
-        d.m.always("wrong", d.x, "a property"); expected = inspect.currentframe().f_lineno  # type: ignore[union-attr] # noqa: E702
-        # fmt: on
-    line = inspect.currentframe().f_lineno - 2  # type: ignore[union-attr]
-    assert refusal.value.place == f"{__file__}:{line}", "the line of `wrong`"
+        properties()
+    assert refusal.value.place == f"{__file__}:{properties.__code__.co_firstlineno + 2}", "the line of `wrong`"
 
 
 def test_a_parameter_is_not_the_one_of_the_same_name_in_another_action() -> None:
@@ -358,13 +359,17 @@ WORD = free("w", Int(LEAST, MOST))
 DIVISOR = free("d", Int(-10, 10))
 
 
-@pytest.mark.parametrize(("x", "y", "result"), [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-7, -3, -1), (-6, 3, 0), (LEAST, -1, 0), (MOST, 10, 7)])
+@pytest.mark.parametrize(
+    ("x", "y", "result"), [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-7, -3, -1), (-6, 3, 0), (LEAST, -1, 0), (MOST, 10, 7)]
+)
 def test_the_remainder_has_the_sign_of_the_dividend(x: int, y: int, result: int) -> None:
     assert value(rem(WORD, DIVISOR), w=x, d=y) == result
     assert value(rem(x, y)) == result
 
 
-@pytest.mark.parametrize(("x", "result"), [(MOST, MOST), (MOST + 1, LEAST), (LEAST - 1, MOST), (2**32, 0), (-(2**32) + 5, 5), (2**33 - 1, -1)])
+@pytest.mark.parametrize(
+    ("x", "result"), [(MOST, MOST), (MOST + 1, LEAST), (LEAST - 1, MOST), (2**32, 0), (-(2**32) + 5, 5), (2**33 - 1, -1)]
+)
 def test_wrap32_folds_into_a_java_int(x: int, result: int) -> None:
     wide = free("wide", Int(-(2**40), 2**40))
     assert value(wrap32(wide), wide=x) == result

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import routing
 
+import routing
 from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after, interpreter, search
 from rocketproof_model.errors import LimitReached
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
@@ -128,9 +128,7 @@ class Plain:
 
 def summary(found: Exploration) -> object:
     """All that must not depend on workers."""
-    outcomes = [
-        (o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes
-    ]
+    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, outcomes
 
 
@@ -343,10 +341,9 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
     assert set(states) == set(plain.depth)
     assert [plain.depth[s] for s in states] == np.repeat(np.arange(len(graph.level) - 1), np.diff(graph.level)).tolist()
     number = {s: k for k, s in enumerate(states)}
-    edges = [(int(s), int(t), graph.move(k).action, graph.move(k).args) for k, (s, t) in enumerate(zip(graph.source, graph.target, strict=True))]
-    wanted = [
-        (number[s], number[x.state], x.action.name, x.args) for s in states for x in interpreter.successors(instance, s)
-    ]
+    moves = [graph.move(k) for k in range(len(graph.source))]
+    edges = [(int(s), int(t), m.action, m.args) for s, t, m in zip(graph.source, graph.target, moves, strict=True)]
+    wanted = [(number[s], number[x.state], x.action.name, x.args) for s in states for x in interpreter.successors(instance, s)]
     assert edges == wanted
     for k, state in enumerate(states):
         assert graph.state(k) == state

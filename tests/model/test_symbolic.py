@@ -13,6 +13,7 @@ from rocketproof_model import (
     EvaluationError,
     Instance,
     Int,
+    Maybe,
     Model,
     ModelError,
     RocketproofError,
@@ -163,6 +164,32 @@ def test_a_model_error_is_raised_with_its_path() -> None:
         bounded(m.given(), depth=3)
 
 
+def test_a_guard_without_value_is_raised_only_if_it_is_asked() -> None:
+    def cart(first: bool) -> Instance:
+        m = Model("cart")
+        Node = m.index("Node", 2)
+        goal = m.var("goal", Maybe(Node), init=None)
+        at = m.var("at", Node, init=0)
+
+        @m.action()
+        def arrive(a):
+            """The cart is where it should be."""
+            if first:
+                a.guard("has goal", goal.is_some, "the cart has a goal")
+            a.guard("there", goal.get == at, "the cart is at its goal")
+            a.set(goal, None)
+
+        m.always("any", at <= 1, "always true")
+        return m.given()
+
+    assert bounded(cart(True), depth=2)[0].verdict == "unknown"
+    assert induction(cart(True), cart(True).model.property("any")).verdict == "holds"
+    with pytest.raises(EvaluationError, match=r"^after the start: goal is None where its element is asked"):
+        bounded(cart(False), depth=2)
+    faulty = cart(False)
+    assert induction(faulty, faulty.model.property("any")).details["failed"] == "fault"
+
+
 def test_a_property_without_value_is_raised() -> None:
     m = traffic()
     load = m.variable("load")
@@ -256,6 +283,21 @@ def test_how_many_states_must_be_assumed(table: tuple[int, ...], needed: int) ->
         expected = "holds" if k >= needed else "not inductive"
         assert induction(ring.given(), claim, k=k).verdict == expected, f"k={k}"
     assert induction(ring.given(), claim, k=1, lemmas=[at <= 2]).verdict == "holds"
+
+
+def test_a_loop_among_unreachable_states_does_not_spoil_induction() -> None:
+    m = Model("loop")
+    at = m.var("at", Int(0, 3), init=0)
+
+    @m.action(to=Int(1, 3))
+    def leave(a, to):
+        """From 1 the token goes anywhere but to 0."""
+        a.guard("at one", at == 1, "the token is at one")
+        a.set(at, to)
+
+    claim = m.always("never three", at != 3, "the token never gets to three")
+    assert induction(m.given(), claim, k=1).verdict == "not inductive"
+    assert induction(m.given(), claim, k=2).verdict == "holds"
 
 
 def test_step_properties_are_proven_with_lemmas() -> None:
@@ -355,7 +397,7 @@ def test_widening_leaves_the_old_model_and_can_keep_bounds() -> None:
     assert [g.name for g in wide.named("append").guards] == ["room"]
     assert model.variable("offset").type == Int(0, 3)
     assert wide.variable("records") is model.variable("records")
-    dropped = widened(model, {})
+    dropped = widened(model, {"offset": Int(0, 100)})
     assert induction(dropped.given(), dropped.property("dense")).details["failed"] == "fault"
 
 

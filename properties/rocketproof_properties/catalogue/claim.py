@@ -106,6 +106,11 @@ def wide(term: Expr) -> Expr:
     return generalise(term, widen)
 
 
+def second(claim: Claim, scope: str, depth: int, **more: Any) -> list[Case]:
+    """A second engine for a known violation: bounded checking to the depth of its witness, in P49."""
+    return cases(claim, scope, "violated", profiles=("P49",), engines=("symbolic",), method=f"bounded:{depth}", **more)
+
+
 def cases(claim: Claim, scope: str, expected: str | Mapping[str, str], *, profiles: Iterable[str] = SEEDS, **more: Any) -> list[Case]:
     """The same case in several profiles; `expected` may differ by profile."""
     verdict = expected if isinstance(expected, Mapping) else dict.fromkeys(profiles, expected)

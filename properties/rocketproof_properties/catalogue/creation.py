@@ -6,7 +6,7 @@ from rocketproof_model import Expr, after, all_of, any_of, exists, forall, impli
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import INHERIT
 
-from .claim import ERRORS, Case, Claim, answered, cases, condition, effect, moves, runs_on, same, wide
+from .claim import ERRORS, Case, Claim, answered, cases, condition, effect, moves, runs_on, same, second, wide
 
 
 def _jobs(s: Specification, body: object) -> Expr:
@@ -200,6 +200,9 @@ CASES: list[Case] = [
     *cases(NOT_TEMPLATE, "creation", "holds", **_OFF),
     *cases(KEPT, "creation", "holds", **_ON, reason="TCM-13 needs auto-create off"),
     *cases(KEPT, "creation", "violated", **_OFF, reason="HAZ-02: TCM-13 changes TBW102"),
+    *second(KEPT, "creation", 5, **_OFF),
+    *second(CONTENT, "creation", 5, **_OFF),
+    *second(SOME, "creation", 7, **_ON),
     *cases(CONTENT, "creation", "holds", **_ON, reason="TCM-13 needs auto-create off"),
     *cases(CONTENT, "creation", "violated", **_OFF, reason="HAZ-02"),
     *cases(CLEAN_ALL, "creation", "holds", **_LEMMA),

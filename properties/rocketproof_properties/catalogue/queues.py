@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rocketproof_model import Expr, after, forall, implies, maximum
 from rocketproof_model.specification import Specification
 
-from .claim import Case, Claim, append_now, cases, condition, effect, wide
+from .claim import Case, Claim, append_now, cases, condition, effect, second, wide
 
 
 def _accepted(s: Specification, limit: Callable[[Expr, Expr], Expr]) -> Expr:
@@ -84,6 +84,8 @@ CASES: list[Case] = [
            reason="CHK-10 asks before the update, the store puts after it"),
     *cases(WRITTEN, "creation", "holds", condition="auto-created topic", reason="TCM-15 makes both counts equal"),
     *cases(WRITTEN, "creation", "violated", **_MORE_READ, reason="HAZ-16"),
+    *second(WRITTEN, "creation", 4, **_MORE_READ),
+    *second(READABLE, "creation", 4, **_MORE_WRITE),
     *cases(READABLE, "creation", "holds", condition="auto-created topic", reason="TCM-15 makes both counts equal"),
     *cases(READABLE, "creation", "violated", **_MORE_WRITE, reason="HAZ-16"),
     *cases(BOUND_ALL, "creation", "holds", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),

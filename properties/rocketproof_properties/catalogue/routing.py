@@ -6,7 +6,7 @@ from rocketproof_model import Expr, all_of, any_of, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import WRITE, has_bit
 
-from .claim import Case, Claim, append_now, cases
+from .claim import Case, Claim, append_now, cases, second
 
 
 def _somewhere(s: Specification) -> Expr:
@@ -58,6 +58,8 @@ _ENDLESS = {"sends": 0}
 
 CASES: list[Case] = [
     *cases(READ_ONLY, "creation", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
+    *second(READ_ONLY, "creation", 4, given={"broker_writable": False}, condition="read-only broker"),
+    *second(NO_WRITE, "creation", 4, given={"existing": True, "existing_perm": 4}, condition="topic with permission 4"),
     *cases(NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"),
     *cases(KNOWN, "small", "holds", condition="auto-create on"),
     *cases(SINGLE, "small", "holds", condition="auto-create on"),
@@ -66,8 +68,16 @@ CASES: list[Case] = [
     *cases(KNOWN, "restart", "holds", condition="crash and restart"),
     *cases(SINGLE, "restart", "holds", condition="crash and restart"),
     *cases(SKEW, "small", "violated", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
+    *cases(SKEW, "skew", "violated", given={"round_robin": True, "burst": 1, "sends": 9},
+           condition="queues in turn, the refresh after 1 message", reason="HAZ-01: the first message reaches one broker"),
+    *cases(SKEW, "skew", "holds", given={"round_robin": True, "burst": 5, "sends": 13},
+           condition="queues in turn, the refresh after 5 messages", reason="five messages in turn reach both brokers' four queues"),
     *cases(TEMPLATE, "small", "violated", given={"auto_create": False, "template_in_file": True, "sends": 0},
            condition="auto-create off, TBW102 from the file", reason="HAZ-03"),
     *cases(ABSORBED, "small", "holds", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
+    *cases(ABSORBED, "skew", "holds", engines=("explicit", "simulate"), given={"round_robin": True, "burst": 1, "sends": 9},
+           condition="queues in turn, the refresh after 1 message", reason="HAZ-01"),
+    *cases(BALANCED, "skew", "holds", engines=("explicit", "simulate"), given={"round_robin": True, "burst": 4, "sends": 12},
+           condition="queues in turn, the refresh after 4 messages"),
     *cases(BALANCED, "small", "holds", condition="auto-create on"),
 ]  # fmt: skip

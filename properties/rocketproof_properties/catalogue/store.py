@@ -7,7 +7,7 @@ from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import counted, proper_position
 from rocketproof_model.specification.store import written_position
 
-from .claim import ERRORS, Case, Claim, answered, append_now, cases, condition, effect, wide
+from .claim import ERRORS, Case, Claim, answered, append_now, cases, condition, effect, second, wide
 
 
 def _log(s: Specification) -> bool:
@@ -122,12 +122,13 @@ _FAR = 2**61
 _OFFSETS = tuple((name, _FAR) for name in ("offset", "records", "entries", "job.offset"))
 _OFFSET_PROOF = {"engines": ("symbolic",), "method": "induction:1", "widen": _OFFSETS, "lemmas": ("AUX-01", "INV-34"),
                  "condition": "all offsets below 2^61"}  # fmt: skip
-_POSITION_PROOF = {"engines": ("symbolic",), "method": "induction:1", "lemmas": ("AUX-01", "AUX-02", "INV-38"), "condition": "all files below 2^40",
+_POSITION_PROOF = {"engines": ("symbolic",), "method": "induction:1", "lemmas": ("AUX-01", "AUX-02", "INV-34", "INV-38"), "condition": "all files below 2^40",
                    "widen": (("segment", 2**40), ("flushed", 2**44))}  # fmt: skip
 
 CASES: list[Case] = [
     *[c for claim in (PLACED, BEHIND) for c in cases(claim, "store", "holds", **_FIT)],
     *cases(STORED, "store", "violated", given={"existing": True}, **_LARGE, reason="HAZ-22"),
+    *second(STORED, "store", 4, given={"existing": True}, **_LARGE),
     *cases(STORED, "store", "holds", **_FIT),
     *cases(NOTHING, "creation", "holds", condition="auto-create on"),
     *[c for claim in (TABLE, NEXT, ZERO, DISPATCHED, ROOM, FORWARD, ROLLED, FLUSHED) for c in cases(claim, "store", "holds", **_FIT)],

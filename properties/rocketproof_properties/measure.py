@@ -1,0 +1,61 @@
+"""One measurement in a process of its own: `python -m rocketproof_properties.measure '{"file": ..., "scope": ..., "threads": ...}'`.
+
+Compiling (or loading what the cache has) is kept apart from searching by a first search that a limit ends at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+from rocketproof_model import Instance, search
+from rocketproof_model.result import Limits
+
+from .modelfile import load
+
+
+def peak_memory() -> int | None:
+    """Bytes that this process had at most, where the system tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def instance(order: dict[str, Any]) -> Instance:
+    """A scope of a model file, or the specification in a scope with some of its sizes changed."""
+    if "file" in order:
+        return load(order["file"], order["scope"]).model.given()
+    from rocketproof_model import specification
+
+    sizes = order.get("sizes", {})
+    scope = replace(specification.SCOPES[order["scope"]], **sizes)
+    return specification.specify(scope).model.given(**specification.constants(order["profile"]))
+
+
+def measure(order: dict[str, Any]) -> dict[str, Any]:
+    """What one search took."""
+    subject = instance(order)
+    first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
+    cpu, wall = time.process_time(), time.perf_counter()
+    found = search.explore(subject, workers=order["threads"], limits=Limits(seconds=order.get("seconds"), memory=order.get("memory")))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {
+        "distinct": found.states,
+        "generated": found.transitions,
+        "cpu_seconds": cpu,
+        "wall_seconds": wall,
+        "compile_seconds": first.compile_seconds,
+        "bytes_per_state": found.bytes_per_state,
+        "peak_rss_bytes": peak_memory(),
+        "finished": found.finished,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

@@ -1,0 +1,67 @@
+"""How often does auto-creation leave a topic on one broker for ever? A simulation of the specification beside real brokers.
+
+Two brokers, one producer whose round robin starts anywhere: k first messages, then the 30 s refresh, then more messages
+than there are queues. The walk is the specification's, with its refresh timer; the formula max(0, 2(5-k)/8) and the
+recorded figures of real brokers stand beside it for comparison only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rocketproof_model import Expr, count, simulate
+from rocketproof_model.specification import Specification, build, constants
+
+QUEUES = 8  # of both brokers' lists together
+STEPS = 600  # far more than a run takes; every run ends by itself
+
+# Of 12 topics, those that ended on one broker alone: one real Java producer, 35 s of pause, then 200 more messages.
+RECORDED = {"4.9.4": (12, 10, 5, 4, 0), "5.3.3": (12, 8, 8, 5, 0)}
+RECORDED_TOPICS = 12
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of `topics` simulated topics `skewed` ended on one broker alone; `predicted` is the formula's share."""
+
+    first_messages: int
+    topics: int
+    skewed: int
+    interval: tuple[float, float]
+    predicted: float
+
+    @property
+    def share(self) -> float:
+        return self.skewed / self.topics
+
+    @property
+    def standard_errors(self) -> float:
+        """How far the share lies from the formula's, in standard errors of the latter; 0 or infinite where that has none."""
+        spread = math.sqrt(self.predicted * (1 - self.predicted) / self.topics)
+        off = abs(self.share - self.predicted)
+        return off / spread if spread else (0.0 if off == 0 else math.inf)
+
+    def data(self) -> dict[str, Any]:
+        recorded = {release: counts[self.first_messages - 1] / RECORDED_TOPICS for release, counts in RECORDED.items()}
+        return {
+            "first_messages": self.first_messages, "topics": self.topics, "skewed": self.skewed, "share": self.share,
+            "interval": list(self.interval), "predicted": self.predicted, "standard_errors": self.standard_errors, "recorded": recorded,
+        }  # fmt: skip
+
+
+def alone(s: Specification) -> Expr:
+    """Exactly one broker has the topic."""
+    return count(s.Broker, lambda b: s.config[b, s.scope.subject].known) == 1
+
+
+def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: str = "P49") -> Share:
+    """Simulate topics whose producer sends this many messages (1 to 5) before its first refresh."""
+    s = build("skew")
+    given = constants(profile, round_robin=True, burst=first_messages, sends=first_messages + QUEUES)
+    found = simulate.estimate(s.model.given(**given), {"alone": alone(s)}, runs=topics, steps=STEPS, seed=seed)
+    tally = found.tallies[0]
+    assert tally.last is not None and tally.last_interval is not None, "the whole simulation ran"
+    predicted = max(0.0, 2 * (5 - first_messages) / QUEUES)
+    return Share(first_messages, topics, tally.last, tally.last_interval, predicted)

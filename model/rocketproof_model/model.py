@@ -297,7 +297,7 @@ class Model:
         if fair not in (None, "weak", "strong"):
             raise ModelError(f"fair={fair!r}", "an action is fair=None, fair='weak' or fair='strong'")
         if not weight >= 0 or not isinstance(rules, str):
-            raise ModelError(f"weight={weight!r}, rules={rules!r}", "a weight is at least 0, rules are one string of ids with blanks between")
+            raise ModelError(f"weight={weight!r}, rules={rules!r}", "a weight is at least 0, rules are one string of ids")
 
         def declare(function: Callable[..., None]) -> Callable[..., None]:
             called = name or function.__name__

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 DECIDED = "decided"
 _LOAD = 0.75  # part of the table's slots that may be taken
 _BLOCK = 64  # states of the frontier that a worker takes at once, fewer if they may have very many successors
+_PIECE = 1 << 16  # states in which predecessors are looked for at once
 _REPORT = 0.5  # seconds between two reports
 _ALONE = 512  # a level smaller than this is not worth starting threads for
 
@@ -203,8 +204,17 @@ class _Search:
         self.threads: list[threading.Thread] = []
         self.reason = ""
         self.reported = self.watch.seconds
-        self._expand(self.workers[0], np.empty(0, dtype=np.int64), True)  # compiles or loads the loop
+        self._ready()
         self.compile_seconds = time.process_time() - start
+
+    def _ready(self) -> None:
+        """Compile or load all loops that a search needs, so that this is not counted as searching."""
+        nothing, start = np.empty(0, dtype=np.int64), self.made.layout.pack(initial(self.instance))
+        self._expand(self.workers[0], nothing, True)
+        self._predecessors(nothing, [])
+        loops.enter(self.table, self._slots() - 1, nothing, 0, self.words)
+        w = _Worker(self.made, [], 1)
+        loops.successors(self.made.succ, start, self.consts, w.out, w.tags, w.counts, w.cover)
 
     # -- levels -------------------------------------------------------------------------------------------------------
 
@@ -455,16 +465,18 @@ class _Search:
         """For each wanted state the smallest of the given level that leads there."""
         goals = np.array(wanted, dtype=np.int64).ravel()
         total = len(states) // self.words
-        piece = max(1 << 16, -(-total // 64))
 
         def scan(first: int) -> Words:
             w, best = _Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
-            last = min(first + piece, total)
+            last = min(first + _PIECE, total)
             loops.predecessors(self.made.succ, self.words, self.consts, states, first, last, goals, best, w.out, w.tags, w.counts, w.cover)
             return best.reshape(-1, self.words)
 
-        with ThreadPoolExecutor(len(self.workers)) as pool:
-            pieces = list(pool.map(scan, range(0, total, piece)))
+        if total <= _PIECE:
+            pieces = [scan(0)]
+        else:
+            with ThreadPoolExecutor(len(self.workers)) as pool:
+                pieces = list(pool.map(scan, range(0, total, _PIECE)))
         found = {}
         for k, state in enumerate(wanted):
             found[state] = min(tuple(best[k].tolist()) for best in pieces if best[k][0] != -1)

@@ -4,7 +4,7 @@ Sizes: B brokers, P producers, M sends a producer, K offset bound, C crashes. Th
 all tools to the last one (see README.md).
 """
 
-from rocketproof_model import Bool, Int, Maybe, Model, SetOf, all_of, exists, forall, ite, single, total
+from rocketproof_model import Bool, Int, Maybe, Model, SetOf, all_of, exists, forall, single, total
 
 SCOPES = {
     "small": {"B": 2, "P": 2, "M": 2, "K": 2, "C": 1},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import runpy
 import statistics
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from typing import Any
 from rocketproof_model import RocketproofError, specification
 
 from .choices import InputError
-from .modelfile import load
 from .peers import PEERS, PeerError, Run
 
 Bench = dict[str, Any]
@@ -86,7 +86,9 @@ def ours(model: str, scope: str, order: Bench, threads: Iterable[int], repeats: 
         warm = [f["compile_seconds"] for f in found[1:]]
         row = {key: statistics.median(f[key] for f in found) for key in ("cpu_seconds", "wall_seconds", "bytes_per_state")}
         row |= {key: found[0][key] for key in ("distinct", "generated", "compile_seconds", "peak_rss_bytes")}
-        rows.append(_row("rocketproof", _version(), model, scope, n, {**row, "warm_compile_seconds": statistics.median(warm) if warm else None}))
+        rows.append(
+            _row("rocketproof", _version(), model, scope, n, {**row, "warm_compile_seconds": statistics.median(warm) if warm else None})
+        )
     return rows
 
 
@@ -105,7 +107,8 @@ def child(order: Bench, cache: str) -> Bench:
 
 def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
     """Rows of the peers that are installed; the others are told of."""
-    sizes = tuple(load(str(MODELS / "routing.py"), scope).model.variables and _sizes(scope))
+    numbers = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"][scope]
+    sizes = tuple(numbers[letter] for letter in "BPMKC")
     rows = []
     for name, prepare in PEERS.items():
         try:
@@ -118,13 +121,6 @@ def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list
         except PeerError as problem:
             tell(f"{name}: left out, {problem}")
     return rows
-
-
-def _sizes(scope: str) -> list[int]:
-    """B P M K C of a scope of the routing model."""
-    space: Bench = {}
-    exec(compile((MODELS / "routing.py").read_text("utf-8"), "routing.py", "exec"), space)
-    return [space["SCOPES"][scope][letter] for letter in "BPMKC"]
 
 
 def _medians(runs: Sequence[Run], compile_seconds: float | None) -> Bench:
@@ -150,7 +146,14 @@ def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
     for sends in range(specification.SCOPES["small"].sends, 100):
         scope = f"small, {sends} sends"
         tell(f"rocketproof: specification {scope}, {threads} threads, at most {seconds:g} s")
-        order = {"scope": "small", "sizes": {"sends": sends}, "profile": PROFILE, "threads": threads, "seconds": seconds, "memory": _memory()}
+        order = {
+            "scope": "small",
+            "sizes": {"sends": sends},
+            "profile": PROFILE,
+            "threads": threads,
+            "seconds": seconds,
+            "memory": _memory(),
+        }
         with tempfile.TemporaryDirectory() as cache:
             found = child(order, cache)
         if not found.pop("finished"):

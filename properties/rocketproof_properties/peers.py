@@ -84,8 +84,9 @@ def spend(command: Sequence[str], folder: Path) -> Usage:
         output.seek(0)
         text = output.read()
     if process.returncode:
-        last = text.strip().splitlines()[-1:] or ["it says nothing"]
-        raise PeerError(f"{command[0]} ended with code {process.returncode}: {last[0]}; run it by hand to see why")
+        lines = text.strip().splitlines() or ["it says nothing"]
+        told = next((line for line in lines if "rror" in line), lines[-1])
+        raise PeerError(f"{command[0]} ended with code {process.returncode}: {told}; run it by hand to see why")
     return Usage(text, cpu, wall, peak)
 
 
@@ -130,7 +131,9 @@ def stateright(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[t
         built = spend(["cargo", "rustc", "--release", "--quiet", "--", "-C", "target-cpu=native"], folder)
         lock = (folder / "Cargo.lock").read_text()
         version = re.search(r'name = "stateright"\nversion = "([^"]+)"', lock)
-        peer = Peer("stateright", version.group(1) if version else "", (r"distinct=(\d+)", r"generated=(\d+)"), compile_seconds=built.cpu_seconds)
+        peer = Peer(
+            "stateright", version.group(1) if version else "", (r"distinct=(\d+)", r"generated=(\d+)"), compile_seconds=built.cpu_seconds
+        )
         for n in threads:
             peer.commands[n] = ["target/release/routing", *map(str, sizes), str(n), "dfs"]
         yield peer, folder
@@ -145,10 +148,12 @@ def tlc(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Pe
         spend(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={TLC_JAR}", f"-DoutputDirectory={folder}"], folder)
         (jar,) = folder.glob("*.jar")
         shutil.copy(models / "tlc" / "Routing.tla", folder)
-        lines = ["SPECIFICATION Spec", "CHECK_DEADLOCK FALSE", "INVARIANTS Append NoInherit Conserve"]
+        lines = ["SPECIFICATION Spec", "CHECK_DEADLOCK FALSE", "INVARIANTS InQueues NoInherit Conserve"]
         lines += [f"CONSTANT {name} = {value}" for name, value in zip("BPMKC", sizes, strict=True)]
         (folder / "Routing.cfg").write_text("\n".join(lines) + "\n")
-        peer = Peer("tlc", TLC_JAR, (r"([\d,]+) distinct states found, 0 states left", r"([\d,]+) states generated, [\d,]+ distinct[^,]*, 0 states"))
+        peer = Peer(
+            "tlc", TLC_JAR, (r"([\d,]+) distinct states found, 0 states left", r"([\d,]+) states generated, [\d,]+ distinct[^,]*, 0 states")
+        )
         for n in threads:
             peer.commands[n] = [
                 "java", "-XX:+UseParallelGC", "-Xmx4g", "-cp", jar.name, "tlc2.TLC", "-workers", str(n), "-metadir", f"states{n}", "Routing",

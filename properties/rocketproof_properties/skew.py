@@ -46,9 +46,15 @@ class Share:
     def data(self) -> dict[str, Any]:
         recorded = {release: counts[self.first_messages - 1] / RECORDED_TOPICS for release, counts in RECORDED.items()}
         return {
-            "first_messages": self.first_messages, "topics": self.topics, "skewed": self.skewed, "share": self.share,
-            "interval": list(self.interval), "predicted": self.predicted, "standard_errors": self.standard_errors, "recorded": recorded,
-        }  # fmt: skip
+            "first_messages": self.first_messages,
+            "topics": self.topics,
+            "skewed": self.skewed,
+            "share": self.share,
+            "interval": list(self.interval),
+            "predicted": self.predicted,
+            "standard_errors": self.standard_errors,
+            "recorded": recorded,
+        }
 
 
 def alone(s: Specification) -> Expr:

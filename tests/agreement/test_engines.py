@@ -13,9 +13,10 @@ from functools import partial
 import numpy as np
 import oracle
 import pytest
-from generated_models import Case, describe, formulas, models, source, terms
+from generated_models import Case, formulas, models, terms
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from model_text import describe, source
 
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, liveness, search, symbolic
 from rocketproof_model import expr as language

@@ -1,6 +1,7 @@
 """Every mutant of the specification is found by the property that it names: that one's verdict is no longer the usual one."""
 
 import pytest
+
 from rocketproof_model import search, symbolic
 from rocketproof_model.mutation import CONSTANT
 from rocketproof_model.specification import constants

@@ -1,6 +1,7 @@
 """The simulated skew agrees with the formula within three standard errors, exactly at both ends, and with real brokers."""
 
 import pytest
+
 from rocketproof_properties.skew import RECORDED, RECORDED_TOPICS, share
 
 TOPICS = 2000

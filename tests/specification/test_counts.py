@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from rocketproof_model import Instance, Int, interpreter, search, symbolic
 from rocketproof_model.specification import SCOPES, Scope, build, constants, specify
-
 from rocketproof_properties import catalogue
 
 OFF = {"auto_create": False, "template_in_file": True}
@@ -54,18 +54,33 @@ SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
     "tiny": (SCOPES["tiny"], {}),
     "tiny-off": (SCOPES["tiny"], OFF),
     "tiny-P40": (SCOPES["tiny"], {"check_names": False, "signed_random": True}),
-    "two brokers": (replace(SCOPES["small"], producers=1, queues=1, counts=Int(0, 1), numbers=Int(0, 1), queue_ids=Int(-1, 0)), {"sends": 1}),
+    "two brokers": (
+        replace(SCOPES["small"], producers=1, queues=1, counts=Int(0, 1), numbers=Int(0, 1), queue_ids=Int(-1, 0)),
+        {"sends": 1},
+    ),
     "two brokers, off": (SCOPES["small"], {**OFF, "sends": 0}),
     "lost": (replace(SCOPES["small"], producers=1), {"loss_budget": 1, "retries": 1, "sends": 1, "template_write": 1}),
-    "round robin": (replace(SCOPES["skew"], queues=2, counts=Int(0, 2), numbers=Int(0, 2), queue_ids=Int(-1, 1), sends=3),
-                    {"round_robin": True, "burst": 1, "sends": 2}),
+    "round robin": (
+        replace(SCOPES["skew"], queues=2, counts=Int(0, 2), numbers=Int(0, 2), queue_ids=Int(-1, 1), sends=3),
+        {"round_robin": True, "burst": 1, "sends": 2},
+    ),
     "one client": (replace(SCOPES["creation"], producers=1), {}),
     "restart": (replace(SCOPES["restart"], producers=1), {}),
-    "names": (replace(SCOPES["names"], topics=("template", "retry", "long"), queues=1, counts=Int(0, 1), numbers=Int(1, 1), queue_ids=Int(-1, 0),
-                      draws=Int(0, 0), updates=False),
-              {**OFF, "sends": 1}),
+    "names": (
+        replace(
+            SCOPES["names"],
+            topics=("template", "retry", "long"),
+            queues=1,
+            counts=Int(0, 1),
+            numbers=Int(1, 1),
+            queue_ids=Int(-1, 0),
+            draws=Int(0, 0),
+            updates=False,
+        ),
+        {**OFF, "sends": 1},
+    ),
     "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=SMALL, ids=list(SMALL))

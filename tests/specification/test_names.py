@@ -1,6 +1,7 @@
 """The one function that knows names as text (CHK-02, CHK-03, CHK-04, CLI-11)."""
 
 import pytest
+
 from rocketproof_profiles import PROFILES, classify, java_length
 
 P40, P49, P494 = PROFILES["P40"], PROFILES["P49"], PROFILES["P494"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from rocketproof_model import RocketproofError
 from rocketproof_traces.judge import judge
 

@@ -20,7 +20,7 @@ from rocketproof_model.expr import Expr, show, walk
 from rocketproof_model.interpreter import Scope as Sight
 from rocketproof_model.interpreter import State, effect, evaluate, initial, refusing
 from rocketproof_model.model import Action, Guard, Instance
-from rocketproof_model.specification import Scope, Specification, constants, specify
+from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_model.types import JAVA_INT
 from rocketproof_profiles import PROFILES, TEMPLATE, NameClass, classify
@@ -68,7 +68,13 @@ class Judgement:
     def data(self) -> dict[str, Any]:
         """The judgement as JSON values."""
         rows = [vars(r) for r in self.unexplained]
-        return {"profile": self.profile, "cases": self.cases, "explained": self.explained, "out_of_reach": self.out_of_reach, "unexplained": rows}
+        return {
+            "profile": self.profile,
+            "cases": self.cases,
+            "explained": self.explained,
+            "out_of_reach": self.out_of_reach,
+            "unexplained": rows,
+        }
 
 
 def judge(path: Path, profile: str) -> Judgement:
@@ -112,7 +118,9 @@ class Court:
             names.update(dict.fromkeys(s.real[0] for s in case.stored if s.real))
         self.topics = {name: number for number, name in enumerate(names)}
         self.spec = specify(self._scope(cases))
-        switches = constants(profile, auto_create=auto_create, sends=0, update_budget=-1, template_read=8, template_write=8, size_limit=_FILE, blank=8)
+        switches = constants(
+            profile, auto_create=auto_create, sends=0, update_budget=-1, template_read=8, template_write=8, size_limit=_FILE, blank=8
+        )
         self.instance: Instance = self.spec.model.given(**switches)
         state = initial(self.instance)
         for name, (queues, perm) in system.items():
@@ -126,12 +134,28 @@ class Court:
     def _scope(self, cases: Sequence[Case]) -> Scope:
         queues = [s.queue for c in cases for s in c.stored] + [c.answered_queue or 0 for c in cases]
         return Scope(
-            "judge", "a recording", topics=tuple(self._class(name) for name in self.topics), queues=max(queues) + 1, counts=Int(0, JAVA_INT[1]),
-            numbers=Int(*JAVA_INT), queue_ids=Int(*JAVA_INT), draws=Int(0, JAVA_INT[1]), requests=True, routes=False, store=True, updates=True,
+            "judge",
+            "a recording",
+            topics=tuple(self._class(name) for name in self.topics),
+            queues=max(queues) + 1,
+            counts=Int(0, JAVA_INT[1]),
+            numbers=Int(*JAVA_INT),
+            queue_ids=Int(*JAVA_INT),
+            draws=Int(0, JAVA_INT[1]),
+            requests=True,
+            routes=False,
+            store=True,
+            updates=True,
             defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
-            offsets=1 << 40, files=1024, file_size=_FILE, blank=8, sizes=Int(1, _FILE), versions=4 * len(cases) + 4, sends=0,
+            offsets=1 << 40,
+            files=1024,
+            file_size=_FILE,
+            blank=8,
+            sizes=Int(1, _FILE),
+            versions=4 * len(cases) + 4,
+            sends=0,
             permissions=tuple(range(16)),
-        )  # fmt: skip
+        )
 
     # -- hearing a case
 
@@ -268,7 +292,13 @@ class Court:
         known = config is not None
         values = config or Config(0, 0, 0, False)
         for table in ("config", "file"):
-            for column, value in (("known", known), ("read", values.read), ("write", values.write), ("perm", values.perm), ("order", values.order)):
+            for column, value in (
+                ("known", known),
+                ("read", values.read),
+                ("write", values.write),
+                ("perm", values.perm),
+                ("order", values.order),
+            ):
                 state = self._assign(state, f"{table}.{column}", at, int(value))
         for column, value in (("entries", known), ("read", values.read), ("write", values.write), ("perm", values.perm)):
             state = self._assign(state, f"route.{column}", at, int(value))
@@ -290,7 +320,8 @@ class Court:
         if not known:
             return None
         order = self._value(state, "config.order", 0, t) if table == "config" else False
-        return Config(*(self._value(state, f"{table}.{column}", 0, t) for column in ("read", "write", "perm")), order)
+        read, write, perm = (self._value(state, f"{table}.{column}", 0, t) for column in ("read", "write", "perm"))
+        return Config(read, write, perm, order)
 
     # -- explaining what is not explained
 
@@ -309,7 +340,9 @@ class Court:
             for action in self.spec.model.actions:
                 found = self._if_it_held(before, action, case)
                 if found is not None:
-                    return Refusal(case.label, recorded, specified, action.name, found.name, found.sentence, self._values(before, action, found, case))
+                    return Refusal(
+                        case.label, recorded, specified, action.name, found.name, found.sentence, self._values(before, action, found, case)
+                    )
         return Refusal(case.label, recorded, specified)
 
     def _refused_update(self, case: Case, recorded: str) -> Refusal:

@@ -17,8 +17,17 @@ from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
 SERVICE_NOT_AVAILABLE = 14
-_V2 = {"b": "topic", "c": "defaultTopic", "d": "defaultTopicQueueNums", "e": "queueId", "f": "sysFlag", "i": "properties",
-       "j": "reconsumeTimes", "l": "maxReconsumeTimes", "m": "batch"}  # fmt: skip
+_V2 = {
+    "b": "topic",
+    "c": "defaultTopic",
+    "d": "defaultTopicQueueNums",
+    "e": "queueId",
+    "f": "sysFlag",
+    "i": "properties",
+    "j": "reconsumeTimes",
+    "l": "maxReconsumeTimes",
+    "m": "batch",
+}
 _KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
 _OTHER_CODES = {10: "flush", 11: "replication", 12: "replication", 13: "size limits", 14: "role of the store", 26: "subscription groups"}
 _RETRY_MAX = 16
@@ -67,7 +76,7 @@ class Case:
     answered_queue: int | None
     answered_offset: int | None
     stored: tuple[Stored, ...]
-    config: Config | None | Literal["absent"]
+    config: Config | Literal["absent"] | None
     route: dict[str, Config] = field(default_factory=dict)
     cluster: str = ""
 
@@ -123,18 +132,28 @@ def _case(row: dict[str, Any]) -> Case:
     body = row.get("body") if isinstance(row.get("body"), dict) else {}
     brokers = (body or {}).get("brokerDatas", [])
     return Case(
-        number=row["n"], cfg=row["cfg"], name=row["case"], kind=kind, why=why, topic=str(fields.get("topic", "")),
-        default=str(fields.get("defaultTopic", TEMPLATE)), numbers=_int(fields.get("defaultTopicQueueNums")), queue=_int(fields.get("queueId")),
+        number=row["n"],
+        cfg=row["cfg"],
+        name=row["case"],
+        kind=kind,
+        why=why,
+        topic=str(fields.get("topic", "")),
+        default=str(fields.get("defaultTopic", TEMPLATE)),
+        numbers=_int(fields.get("defaultTopicQueueNums")),
+        queue=_int(fields.get("queueId")),
         transaction=_KINDS[_int(fields.get("sysFlag")) & 12],
         wanted=_config(fields) if kind == "update" else None,
-        code=response["code"], remark=response.get("remark") or "",
+        code=response["code"],
+        remark=response.get("remark") or "",
         answered_queue=int(answer["queueId"]) if "queueId" in answer else None,
         answered_offset=int(answer["queueOffset"]) if "queueOffset" in answer else None,
         stored=stored,
         config=_config(row["topicConfig"]) if "topicConfig" in row else "absent",
-        route={q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in (body or {}).get("queueDatas", [])},
+        route={
+            q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in (body or {}).get("queueDatas", [])
+        },
         cluster=brokers[0]["cluster"] if brokers else "",
-    )  # fmt: skip
+    )
 
 
 def _int(value: Any) -> int:

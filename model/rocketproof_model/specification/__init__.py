@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import difflib
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from rocketproof_profiles import PROFILES
@@ -45,7 +45,7 @@ def specify(scope: Scope) -> Specification:
     return s
 
 
-@lru_cache(maxsize=None)
+@cache
 def build(name: str) -> Specification:
     """The specification in a named scope; raises RocketproofError for an unknown name."""
     if name not in SCOPES:

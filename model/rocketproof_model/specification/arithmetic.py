@@ -46,9 +46,11 @@ def counted(kind: Expr) -> Expr:
 
 def fits(size: Any, position: Any, file_size: Any, blank: Any) -> Expr:
     """APP-07: the record and the smallest blank fit between the position and the file's end."""
-    return position + size + blank <= file_size  # type: ignore[no-any-return]
+    fit: Expr = position + size + blank <= file_size
+    return fit
 
 
 def proper_position(position: Expr, file_size: Any, blank: Any) -> Expr:
     """INV-38: a file is full or has room for a blank."""
-    return (position <= file_size) & implies(position != file_size, position + blank <= file_size)
+    within: Expr = position <= file_size
+    return within & implies(position != file_size, position + blank <= file_size)

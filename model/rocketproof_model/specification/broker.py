@@ -32,18 +32,48 @@ def checks(s: Specification) -> None:
     job, config = s.job, s.config
     check = s.given("check_names")
     refusals: list[tuple[str, str, str, str, str, Any]] = [
-        ("refuse_order_topic", "CHK-01", "NO_PERMISSION", "order topic on a read-only broker",
-         "the broker may not write and the topic is an order topic",
-         lambda b, t: ~_writable(s) & s.config[b, t].known & s.config[b, t].order),
+        (
+            "refuse_order_topic",
+            "CHK-01",
+            "NO_PERMISSION",
+            "order topic on a read-only broker",
+            "the broker may not write and the topic is an order topic",
+            lambda b, t: ~_writable(s) & s.config[b, t].known & s.config[b, t].order,
+        ),
         ("refuse_blank", "CHK-02", "SYSTEM_ERROR", "blank name", "the name is blank", lambda b, t: check & s.of_class(t, "blank")),
-        ("refuse_characters", "CHK-02", "SYSTEM_ERROR", "illegal characters", "the name has an illegal character",
-         lambda b, t: check & s.of_class(t, "illegal")),
-        ("refuse_length", "CHK-02", "SYSTEM_ERROR", "name too long", "the name is longer than 127", lambda b, t: check & s.of_class(t, "long")),
-        ("refuse_forbidden", "CHK-03", "NO_PERMISSION", "forbidden topic", "clients may not send to this topic",
-         lambda b, t: check & s.of_class(t, "forbidden")),
-        ("refuse_template", "CHK-04", "SYSTEM_ERROR", "reserved name", "the name is the template's",
-         lambda b, t: ~check & s.of_class(t, "template")),
-    ]  # fmt: skip
+        (
+            "refuse_characters",
+            "CHK-02",
+            "SYSTEM_ERROR",
+            "illegal characters",
+            "the name has an illegal character",
+            lambda b, t: check & s.of_class(t, "illegal"),
+        ),
+        (
+            "refuse_length",
+            "CHK-02",
+            "SYSTEM_ERROR",
+            "name too long",
+            "the name is longer than 127",
+            lambda b, t: check & s.of_class(t, "long"),
+        ),
+        (
+            "refuse_forbidden",
+            "CHK-03",
+            "NO_PERMISSION",
+            "forbidden topic",
+            "clients may not send to this topic",
+            lambda b, t: check & s.of_class(t, "forbidden"),
+        ),
+        (
+            "refuse_template",
+            "CHK-04",
+            "SYSTEM_ERROR",
+            "reserved name",
+            "the name is the template's",
+            lambda b, t: ~check & s.of_class(t, "template"),
+        ),
+    ]
 
     def arrived(a: Body, p: Expr) -> tuple[Expr, Expr]:
         row = job[p]
@@ -57,7 +87,9 @@ def checks(s: Specification) -> None:
 
     for place, (action, rule, code, name, sentence, test) in enumerate(refusals):
 
-        def refuse(a: Body, p: Expr, place: int = place, code: str = code, name: str = name, sentence: str = sentence, test: Any = test) -> None:
+        def refuse(
+            a: Body, p: Expr, place: int = place, code: str = code, name: str = name, sentence: str = sentence, test: Any = test
+        ) -> None:
             b, t = arrived(a, p)
             earlier(a, b, t, place)
             a.guard(name, test(b, t), sentence)
@@ -353,8 +385,13 @@ def failures(s: Specification) -> None:
             code = t.args[0]
             made = s.file[b, t]
             if s.scope.topics[code] == "template":
-                own = s.Config(known=s.given("auto_create"), read=s.given("template_read"), write=s.given("template_write"),
-                               perm=s.given("template_perm"), order=False)  # fmt: skip
+                own = s.Config(
+                    known=s.given("auto_create"),
+                    read=s.given("template_read"),
+                    write=s.given("template_write"),
+                    perm=s.given("template_perm"),
+                    order=False,
+                )
                 made = ite(made.known | ~s.given("auto_create"), made, own)
             elif s.scope.topics[code] == "cluster":
                 own = s.Config(known=True, read=s.scope.counts.hi, write=s.scope.counts.hi, perm=s.given("cluster_perm"), order=False)

@@ -22,7 +22,11 @@ def nameserver(s: Specification) -> None:
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
         a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
-        a.guard("version differs", ~s.live[b] | (s.live_version[b] != s.letter_version[b]), "it is the first or its version is not the stored one")
+        a.guard(
+            "version differs",
+            ~s.live[b] | (s.live_version[b] != s.letter_version[b]),
+            "it is the first or its version is not the stored one",
+        )
         a.set(s.live[b], True)
         a.set(s.live_version[b], s.letter_version[b])
         for t in s.Topic:

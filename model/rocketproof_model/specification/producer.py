@@ -5,6 +5,8 @@ It publishes one topic. Raw clients, in scopes that have them, put any header on
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..expr import Expr, Row, all_of, any_of, const, ite, minimum, rem, total
 from ..model import Body
 from .arithmetic import has_bit
@@ -83,7 +85,8 @@ def sending(s: Specification) -> None:
         a.guard("has route", s.known_route[p], "the producer has a route for the topic")
         a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
         a.guard("its turn", ~s.given("round_robin") | _turn(s, p, b, q), "it is this queue's turn")
-        a.guard("before the timer", (s.given("burst") == 0) | s.refreshed[p] | (s.sent[p] < s.given("burst")), "the first period allows another message")
+        untimed = (s.given("burst") == 0) | s.refreshed[p]
+        a.guard("before the timer", untimed | (s.sent[p] < s.given("burst")), "the first period allows another message")
         a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
         _header(s, a, p, b, const(subject, s.Topic), const(0, s.Topic), s.given("client_queues"), q)
         a.set(s.sent[p], ite(s.given("sends") == 0, s.sent[p], s.sent[p] + 1))
@@ -95,7 +98,7 @@ def _turn(s: Specification, p: Expr, b: Expr, q: Expr) -> Expr:
     """Whether the queue stands at the producer's position in its list, sorted by broker name."""
     size = total(s.Broker, lambda c: s.queues[p, c])
     before = total(s.Broker, lambda c: ite(c < b, s.queues[p, c], 0))
-    return before + q == rem(s.position[p], ite(size == 0, 1, size))  # type: ignore[return-value]
+    return before + q == rem(s.position[p], ite(size == 0, 1, size))
 
 
 def _header(s: Specification, a: Body, p: Expr, b: Expr, topic: Expr, default: Expr, numbers: Expr, queue: Expr) -> None:
@@ -112,16 +115,18 @@ def clients(s: Specification) -> None:
     """Raw clients: any header."""
     scope = s.scope
 
-    @s.model.action(
-        rules="CLI-34", p=s.Producer, b=s.Broker, t=s.Topic, d=s.Topic, numbers=scope.numbers, queue=scope.queue_ids,
-        **({"kind": Kind, "size": scope.sizes} if scope.store else {}),
-    )  # fmt: skip
+    header: dict[str, Any] = {"numbers": scope.numbers, "queue": scope.queue_ids}
+    if scope.store:
+        header |= {"kind": Kind, "size": scope.sizes}
+
+    @s.model.action(rules="CLI-34", p=s.Producer, b=s.Broker, t=s.Topic, d=s.Topic, **header)
     def request(a: Body, p: Expr, b: Expr, t: Expr, d: Expr, numbers: Expr, queue: Expr, **more: Expr) -> None:
         """A client sends a message with a header of its own making."""
         row = s.job[p]
         a.guard("idle", s.at(row, "idle"), "the client waits for no answer")
         a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
-        a.bound("template named", any_of(d == t for t in scope.named(*scope.defaults)), "the default topic is one that may be a template")
+        templates = scope.named(*scope.defaults)
+        a.bound("template named", any_of(d == t for t in templates), "the default topic is one that may be a template")
         if "size" in more:
             a.bound("size", more["size"] <= s.given("size_limit"), "the scope has messages of this size")
         _header(s, a, p, b, t, d, numbers, queue)

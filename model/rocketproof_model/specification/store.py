@@ -17,7 +17,11 @@ def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
     row = s.job[p]
     a.guard("accepted", s.at(row, "append"), "the request is accepted")
     a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-    a.guard("has a queue", (row.queue >= 0) | (s.config[row.broker.get, row.topic].write != 0), "the queue id is given, or the topic has one to draw")
+    a.guard(
+        "has a queue",
+        (row.queue >= 0) | (s.config[row.broker.get, row.topic].write != 0),
+        "the queue id is given, or the topic has one to draw",
+    )
     return row, row.broker.get
 
 

@@ -18,24 +18,24 @@ from .arithmetic import INHERIT, READ, WRITE
 from .scope import Scope
 
 Phase = Enum(
-    "idle",      # no request
-    "arrived",   # at the broker, before msgCheck
-    "missing",   # topic unknown: creation is tried
-    "locked",    # holds the broker lock, before the second look-up
+    "idle",  # no request
+    "arrived",  # at the broker, before msgCheck
+    "missing",  # topic unknown: creation is tried
+    "locked",  # holds the broker lock, before the second look-up
     "template",  # the topic is still unknown
-    "inherit",   # the template exists; its permission is asked next
-    "built",     # the new configuration is made
-    "put",       # in the table, before the new version
-    "versioned", # before persist
-    "persisted", # before unlock
-    "found",     # second look-up found it, before unlock
-    "refused",   # no template to inherit from, before unlock
+    "inherit",  # the template exists; its permission is asked next
+    "built",  # the new configuration is made
+    "put",  # in the table, before the new version
+    "versioned",  # before persist
+    "persisted",  # before unlock
+    "found",  # second look-up found it, before unlock
+    "refused",  # no template to inherit from, before unlock
     "unlocked",  # created, before the registration
-    "failed",    # creation gave nothing
-    "checked",   # a configuration is at hand, before the queue id check
-    "append",    # accepted, before the store
+    "failed",  # creation gave nothing
+    "checked",  # a configuration is at hand, before the queue id check
+    "append",  # accepted, before the store
     "answered",
-)  # fmt: skip
+)
 
 CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persisted", "found", "refused")
 
@@ -107,7 +107,8 @@ class Specification:
     @cached_property
     def permission(self) -> Expr:
         """brokerPermission, from its two switches."""
-        return ite(self.given("broker_readable"), READ, 0) + ite(self.given("broker_writable"), WRITE, 0)
+        permission: Expr = ite(self.given("broker_readable"), READ, 0) + ite(self.given("broker_writable"), WRITE, 0)
+        return permission
 
     def published(self, row: Row) -> Row:
         """NS-11: a broker that may not read or write registers copies with its own permission."""
@@ -157,18 +158,21 @@ def declare(scope: Scope) -> Specification:
         "existing_write": m.constant("existing_write", counts, most),
         "existing_perm": m.constant("existing_perm", perm, 6),
     }
-    row = {name: value for name, value in constant.items()}
+    row = constant
 
     def constructed(t: int) -> Row:
         """TCM-03: the table before the file is read, and PER-04: what a file of an earlier run lays over it."""
-        none = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
+        none: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
         if scope.topics[t] == "template":
             known = row["auto_create"] | row["template_in_file"]
             return template_row(known)
         if scope.topics[t] == "cluster":
-            return config(known=True, read=most, write=most, perm=row["cluster_perm"], order=False)
+            cluster: Row = config(known=True, read=most, write=most, perm=row["cluster_perm"], order=False)
+            return cluster
         if t == scope.subject:
-            made = config(known=True, read=row["existing_read"], write=row["existing_write"], perm=row["existing_perm"], order=row["order_topic"])
+            made = config(
+                known=True, read=row["existing_read"], write=row["existing_write"], perm=row["existing_perm"], order=row["order_topic"]
+            )
             chosen: Row = ite(row["existing"], made, none)
             return chosen
         return none
@@ -186,10 +190,26 @@ def declare(scope: Scope) -> Specification:
         return Row({name: ite(kept, value, 0 if value.type.sort == "int" else False) for name, value in start.fields.items()})
 
     job = Record(
-        phase=Phase, broker=Maybe(broker), topic=topic, default=topic, numbers=scope.numbers, queue=scope.queue_ids, kind=Kind,
-        size=scope.sizes, read=counts, write=counts, perm=perm, fallback=Bool, created=Bool, touched=Bool, checks=Bool, appended=Int(0, 1),
-        answer=Answer, offset=Int(0, scope.offsets), tries=Int(0, 2),
-    )  # fmt: skip
+        phase=Phase,
+        broker=Maybe(broker),
+        topic=topic,
+        default=topic,
+        numbers=scope.numbers,
+        queue=scope.queue_ids,
+        kind=Kind,
+        size=scope.sizes,
+        read=counts,
+        write=counts,
+        perm=perm,
+        fallback=Bool,
+        created=Bool,
+        touched=Bool,
+        checks=Bool,
+        appended=Int(0, 1),
+        answer=Answer,
+        offset=Int(0, scope.offsets),
+        tries=Int(0, 2),
+    )
     listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm)
     empty = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
     length = scope.brokers * max(counts.hi, 1)
@@ -198,14 +218,23 @@ def declare(scope: Scope) -> Specification:
         start = constructed(t)
         limited = ~(row["broker_readable"] & row["broker_writable"])
         own = ite(row["broker_readable"], READ, 0) + ite(row["broker_writable"], WRITE, 0)
-        return listed(
+        entry: Row = listed(
             entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=ite(start.known & limited, own, start.perm)
-        )  # fmt: skip
+        )
+        return entry
 
     store = scope.store
     log = Int(0, scope.file_size * scope.files)
     return Specification(
-        scope=scope, model=m, job_record=job, Broker=broker, Producer=producer, Topic=topic, Queue=queue, Config=config, constant=constant,
+        scope=scope,
+        model=m,
+        job_record=job,
+        Broker=broker,
+        Producer=producer,
+        Topic=topic,
+        Queue=queue,
+        Config=config,
+        constant=constant,
         up=m.var("up", Bool, over=broker, init=True),
         config=m.var("config", config, over=(broker, topic), init=lambda b, t: constructed(t)),
         version=m.var("version", Int(0, scope.versions), over=broker, init=0),
@@ -236,17 +265,33 @@ def declare(scope: Scope) -> Specification:
         filled=m.var("filled", Int(0, scope.file_size), over=broker, init=0) if store else None,
         segment=m.var("segment", Int(0, scope.files - 1), over=broker, init=0) if store else None,
         flushed=m.var("flushed", log, over=broker, init=0) if store else None,
-    )  # fmt: skip
+    )
 
 
 def idle(job: Record, scope: Scope) -> Row:
     """A handler without a request."""
     zero = {"counts": scope.counts.lo}
     row: Row = job(
-        phase="idle", broker=None, topic=0, default=0, numbers=scope.numbers.lo, queue=scope.queue_ids.lo, kind="not", size=scope.sizes.lo,
-        read=zero["counts"], write=zero["counts"], perm=0, fallback=False, created=False, touched=False, checks=False, appended=0,
-        answer="none", offset=0, tries=0,
-    )  # fmt: skip
+        phase="idle",
+        broker=None,
+        topic=0,
+        default=0,
+        numbers=scope.numbers.lo,
+        queue=scope.queue_ids.lo,
+        kind="not",
+        size=scope.sizes.lo,
+        read=zero["counts"],
+        write=zero["counts"],
+        perm=0,
+        fallback=False,
+        created=False,
+        touched=False,
+        checks=False,
+        appended=0,
+        answer="none",
+        offset=0,
+        tries=0,
+    )
     return row
 
 

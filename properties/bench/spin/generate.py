@@ -50,9 +50,7 @@ def model(B: int, P: int, M: int, K: int, C: int) -> Iterator[str]:
         for b in brokers:
             for q in queues:
                 request = 1 + QUEUES * b + q
-                yield step(
-                    f"request{p} == 0 && sent{p} < {M} && (fallback{p} || (cached{p} & {1 << b}) != 0)", f"request{p} = {request}"
-                )
+                yield step(f"request{p} == 0 && sent{p} < {M} && (fallback{p} || (cached{p} & {1 << b}) != 0)", f"request{p} = {request}")
                 create = f"if :: created{b} -> skip :: else -> created{b} = 1; queues{b} = 4; perm{b} = 6; registered{b} = 0 fi"
                 yield step(
                     f"request{p} == {request} && offset{b}_{q} < {K}",

@@ -97,7 +97,7 @@ Spec == Init /\ [][Next]_vars
 RECURSIVE Sum(_, _)
 Sum(f, s) == IF s = {} THEN 0 ELSE LET x == CHOOSE x \in s : TRUE IN f[x] + Sum(f, s \ {x})
 
-Append == \A b \in Broker, q \in Queue : offset[b][q] > 0 => q < queues[b]
+InQueues == \A b \in Broker, q \in Queue : offset[b][q] > 0 => q < queues[b]
 NoInherit == \A b \in Broker : perm[b] % 2 = 0
 Conserve == Sum([b \in Broker |-> Sum(offset[b], Queue)], Broker) = Sum(sent, Producer)
 ==============================================================================

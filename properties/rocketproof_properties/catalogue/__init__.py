@@ -6,7 +6,7 @@ the verdict matrix. To add a property: write its `Claim` beside its kin, put it 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from rocketproof_model.model import Property
 from rocketproof_model.specification import Specification
@@ -20,7 +20,7 @@ CLAIMS: tuple[Claim, ...] = tuple(c for module in (creation, queues, routing, st
 CASES: tuple[Case, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CASES)
 
 
-@lru_cache(maxsize=None)
+@cache
 def properties(specification: Specification) -> tuple[Property, ...]:
     """The properties of the catalogue that this specification's scope can state."""
     return tuple(claim.of(specification) for claim in CLAIMS if claim.needs(specification))

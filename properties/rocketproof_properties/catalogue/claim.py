@@ -37,7 +37,8 @@ class Case:
 
     `property` is the id of the behaviour's list; `claim` the formula's own id where a property has several.
     `method` refines the symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with
-    the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along. `reason` says why the verdict is due.
+    the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along.
+    `reason` says why the verdict is due.
     """
 
     property: str
@@ -58,12 +59,14 @@ class Case:
 
 def append_now(s: Specification, p: Expr) -> Expr:
     """The step stores the message of p."""
-    return (s.job[p].appended == 0) & (after(s.job[p].appended) == 1)
+    fresh: Expr = s.job[p].appended == 0
+    return fresh & (after(s.job[p].appended) == 1)
 
 
 def moves(row: Row, before: str, then: str) -> Expr:
     """The step takes the request from one phase to another."""
-    return (row.phase == before) & (after(row.phase) == then)
+    move: Expr = (row.phase == before) & (after(row.phase) == then)
+    return move
 
 
 def same(row: Row) -> Expr:
@@ -73,11 +76,13 @@ def same(row: Row) -> Expr:
 
 def runs_on(s: Specification, b: Expr) -> Expr:
     """The broker runs before and after the step: one process run."""
-    return s.up[b] & after(s.up[b])
+    both: Expr = s.up[b] & after(s.up[b])
+    return both
 
 
 def answered(row: Row, *codes: str) -> Expr:
-    return (row.phase == "answered") & any_of(row.answer == code for code in codes)
+    done: Expr = row.phase == "answered"
+    return done & any_of(row.answer == code for code in codes)
 
 
 ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST")

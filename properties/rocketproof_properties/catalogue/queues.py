@@ -61,11 +61,19 @@ def _drawn(s: Specification) -> Expr:
     return implies(premise & (asked < 0), (queue >= 0) & (queue < write))
 
 
-BOUND = Claim("INV-30", "an accepted queue id is at least 0 and below the larger of the read and write counts", "step",
-              lambda s: _accepted(s, lambda read, write: maximum(read, write)))  # fmt: skip
+BOUND = Claim(
+    "INV-30",
+    "an accepted queue id is at least 0 and below the larger of the read and write counts",
+    "step",
+    lambda s: _accepted(s, lambda read, write: maximum(read, write)),
+)
 WRITTEN = Claim("INV-31", "an accepted queue id is below the write count", "step", lambda s: _accepted(s, lambda read, write: write))
-READABLE = Claim("INV-32", "an accepted queue id is below the read count, so that some consumer reads it", "step",
-                 lambda s: _accepted(s, lambda read, write: read))  # fmt: skip
+READABLE = Claim(
+    "INV-32",
+    "an accepted queue id is below the read count, so that some consumer reads it",
+    "step",
+    lambda s: _accepted(s, lambda read, write: read),
+)
 BOUND_ALL = Claim("INV-30.lemma", BOUND.sentence, "lemma", _lemma(lambda read, write: maximum(read, write)))
 WRITTEN_ALL = Claim("INV-31.lemma", WRITTEN.sentence, "lemma", _lemma(lambda read, write: write))
 READABLE_ALL = Claim("INV-32.lemma", READABLE.sentence, "lemma", _lemma(lambda read, write: read))
@@ -80,8 +88,14 @@ CASES: list[Case] = [
     *cases(BOUND, "creation", "holds", condition="auto-created topic"),
     *cases(BOUND, "creation", "holds", **_MORE_READ),
     *cases(BOUND, "creation", "holds", **_MORE_WRITE),
-    *cases(BOUND, "names", "violated", condition="an administrator's update", given={"update_budget": 1, "sends": 1},
-           reason="CHK-10 asks before the update, the store puts after it"),
+    *cases(
+        BOUND,
+        "names",
+        "violated",
+        condition="an administrator's update",
+        given={"update_budget": 1, "sends": 1},
+        reason="CHK-10 asks before the update, the store puts after it",
+    ),
     *cases(WRITTEN, "creation", "holds", condition="auto-created topic", reason="TCM-15 makes both counts equal"),
     *cases(WRITTEN, "creation", "violated", **_MORE_READ, reason="HAZ-16"),
     *second(WRITTEN, "creation", 4, **_MORE_READ),

@@ -22,7 +22,9 @@ def _skew(s: Specification) -> Expr:
     t = s.scope.subject
 
     def alone(b: Expr) -> Expr:
-        brokers = all_of((s.config[c, t].known == (c == b)) & ((s.route[c, t].entries > 0) == (c == b)) & ~s.letter_sent[c] for c in s.Broker)
+        brokers = all_of(
+            (s.config[c, t].known == (c == b)) & ((s.route[c, t].entries > 0) == (c == b)) & ~s.letter_sent[c] for c in s.Broker
+        )
         lists = all_of(s.known_route[p] & all_of((s.queues[p, c] > 0) == (c == b) for c in s.Broker) for p in s.Producer)
         idle = all_of((s.job[p].phase == "idle") | (s.job[p].broker == b) for p in s.Producer)
         return brokers & lists & idle
@@ -32,25 +34,56 @@ def _skew(s: Specification) -> Expr:
 
 def _writable(s: Specification) -> Expr:
     def one(p: Expr) -> Expr:
-        return forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(
-            append_now(s, p) & (s.job[p].broker == b) & (s.job[p].topic == t), has_bit(s.config[b, t].perm, WRITE))))  # fmt: skip
+        return forall(
+            s.Broker,
+            lambda b: forall(
+                s.Topic,
+                lambda t: implies(append_now(s, p) & (s.job[p].broker == b) & (s.job[p].topic == t), has_bit(s.config[b, t].perm, WRITE)),
+            ),
+        )
 
     return forall(s.Producer, one)
 
 
-READ_ONLY = Claim("INV-52", "a broker without write permission stores nothing from producers", "always",
-                  lambda s: implies(~s.given("broker_writable"), forall(s.Producer, lambda p: s.job[p].appended == 0)))  # fmt: skip
+READ_ONLY = Claim(
+    "INV-52",
+    "a broker without write permission stores nothing from producers",
+    "always",
+    lambda s: implies(~s.given("broker_writable"), forall(s.Producer, lambda p: s.job[p].appended == 0)),
+)
 NO_WRITE = Claim("INV-53", "a topic without write permission stores nothing", "step", _writable)
-KNOWN = Claim("INV-58", "every queue data in a route belongs to a broker that the name server knows", "always",
-              lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(s.route[b, t].entries > 0, s.live[b]))))  # fmt: skip
-SINGLE = Claim("INV-59", "a route has at most one queue data for a topic and broker", "always",
-               lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: s.route[b, t].entries <= 1)))  # fmt: skip
-SKEW = Claim("LIV-03", "once the topic exists, every broker gets it, however long messages are sent", "leads_to",
-             lambda s: (_somewhere(s), _everywhere(s)), lambda s: s.scope.brokers > 1 and s.scope.routes)  # fmt: skip
-TEMPLATE = Claim("LIV-08", "with auto-create off the route of TBW102 becomes unavailable", "leads_to",
-                 lambda s: (~s.given("auto_create"), all_of(s.route[b, 0].entries == 0 for b in s.Broker)))  # fmt: skip
-ABSORBED = Claim("REA-10", "the auto-create skew is reached: one broker alone has the topic and every producer's list", "reachable", _skew,
-                 lambda s: s.scope.brokers > 1 and s.scope.routes)  # fmt: skip
+KNOWN = Claim(
+    "INV-58",
+    "every queue data in a route belongs to a broker that the name server knows",
+    "always",
+    lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(s.route[b, t].entries > 0, s.live[b]))),
+)
+SINGLE = Claim(
+    "INV-59",
+    "a route has at most one queue data for a topic and broker",
+    "always",
+    lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: s.route[b, t].entries <= 1)),
+)
+SKEW = Claim(
+    "LIV-03",
+    "once the topic exists, every broker gets it, however long messages are sent",
+    "leads_to",
+    lambda s: (_somewhere(s), _everywhere(s)),
+    lambda s: s.scope.brokers > 1 and s.scope.routes,
+)
+TEMPLATE = Claim(
+    "LIV-08",
+    "with auto-create off the route of TBW102 becomes unavailable",
+    "leads_to",
+    lambda s: (~s.given("auto_create"), all_of(s.route[b, 0].entries == 0 for b in s.Broker)),
+)
+ABSORBED = Claim(
+    "REA-10",
+    "the auto-create skew is reached: one broker alone has the topic and every producer's list",
+    "reachable",
+    _skew,
+    lambda s: s.scope.brokers > 1 and s.scope.routes,
+)
 BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhere, lambda s: s.scope.routes)
 
 CLAIMS = [READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED]
@@ -60,24 +93,66 @@ CASES: list[Case] = [
     *cases(READ_ONLY, "creation", "violated", given={"broker_writable": False}, condition="read-only broker", reason="HAZ-06"),
     *second(READ_ONLY, "creation", 4, given={"broker_writable": False}, condition="read-only broker"),
     *second(NO_WRITE, "creation", 4, given={"existing": True, "existing_perm": 4}, condition="topic with permission 4"),
-    *cases(NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"),
+    *cases(
+        NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"
+    ),
     *cases(KNOWN, "small", "holds", condition="auto-create on"),
     *cases(SINGLE, "small", "holds", condition="auto-create on"),
-    *[c for claim in (KNOWN, SINGLE) for c in cases(claim, "small", "holds", condition="a registration lost, one retry",
-                                                    given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1})],
+    *[
+        c
+        for claim in (KNOWN, SINGLE)
+        for c in cases(
+            claim,
+            "small",
+            "holds",
+            condition="a registration lost, one retry",
+            given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1},
+        )
+    ],
     *cases(KNOWN, "restart", "holds", condition="crash and restart"),
     *cases(SINGLE, "restart", "holds", condition="crash and restart"),
     *cases(SKEW, "small", "violated", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
-    *cases(SKEW, "skew", "violated", given={"round_robin": True, "burst": 1, "sends": 9},
-           condition="queues in turn, the refresh after 1 message", reason="HAZ-01: the first message reaches one broker"),
-    *cases(SKEW, "skew", "holds", given={"round_robin": True, "burst": 5, "sends": 13},
-           condition="queues in turn, the refresh after 5 messages", reason="five messages in turn reach both brokers' four queues"),
-    *cases(TEMPLATE, "small", "violated", given={"auto_create": False, "template_in_file": True, "sends": 0},
-           condition="auto-create off, TBW102 from the file", reason="HAZ-03"),
+    *cases(
+        SKEW,
+        "skew",
+        "violated",
+        given={"round_robin": True, "burst": 1, "sends": 9},
+        condition="queues in turn, the refresh after 1 message",
+        reason="HAZ-01: the first message reaches one broker",
+    ),
+    *cases(
+        SKEW,
+        "skew",
+        "holds",
+        given={"round_robin": True, "burst": 5, "sends": 13},
+        condition="queues in turn, the refresh after 5 messages",
+        reason="five messages in turn reach both brokers' four queues",
+    ),
+    *cases(
+        TEMPLATE,
+        "small",
+        "violated",
+        given={"auto_create": False, "template_in_file": True, "sends": 0},
+        condition="auto-create off, TBW102 from the file",
+        reason="HAZ-03",
+    ),
     *cases(ABSORBED, "small", "holds", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),
-    *cases(ABSORBED, "skew", "holds", engines=("explicit", "simulate"), given={"round_robin": True, "burst": 1, "sends": 9},
-           condition="queues in turn, the refresh after 1 message", reason="HAZ-01"),
-    *cases(BALANCED, "skew", "holds", engines=("explicit", "simulate"), given={"round_robin": True, "burst": 4, "sends": 12},
-           condition="queues in turn, the refresh after 4 messages"),
+    *cases(
+        ABSORBED,
+        "skew",
+        "holds",
+        engines=("explicit", "simulate"),
+        given={"round_robin": True, "burst": 1, "sends": 9},
+        condition="queues in turn, the refresh after 1 message",
+        reason="HAZ-01",
+    ),
+    *cases(
+        BALANCED,
+        "skew",
+        "holds",
+        engines=("explicit", "simulate"),
+        given={"round_robin": True, "burst": 4, "sends": 12},
+        condition="queues in turn, the refresh after 4 messages",
+    ),
     *cases(BALANCED, "small", "holds", condition="auto-create on"),
-]  # fmt: skip
+]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from rocketproof_model import Expr, after, all_of, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import counted, proper_position
@@ -14,8 +17,8 @@ def _log(s: Specification) -> bool:
     return s.scope.store
 
 
-def _cells(s: Specification, body: object) -> Expr:
-    return forall(s.Broker, lambda b: forall(s.Topic, lambda t: forall(s.Queue, lambda q: body(b, t, q))))  # type: ignore[operator]
+def _cells(s: Specification, body: Callable[[Expr, Expr, Expr], Expr]) -> Expr:
+    return forall(s.Broker, lambda b: forall(s.Topic, lambda t: forall(s.Queue, lambda q: body(b, t, q))))
 
 
 def _next_offset(s: Specification) -> Expr:
@@ -25,9 +28,13 @@ def _next_offset(s: Specification) -> Expr:
 
     def one(p: Expr) -> Expr:
         row = s.job[p]
-        return _cells(s, lambda b, t, q: implies(
-            append_now(s, p) & counted(row.kind) & (row.broker == b) & (row.topic == t) & (after(row.queue) == q),
-            (after(row.offset) == records[b, t, q]) & (after(records[b, t, q]) == records[b, t, q] + 1)))  # fmt: skip
+        return _cells(
+            s,
+            lambda b, t, q: implies(
+                append_now(s, p) & counted(row.kind) & (row.broker == b) & (row.topic == t) & (after(row.queue) == q),
+                (after(row.offset) == records[b, t, q]) & (after(records[b, t, q]) == records[b, t, q] + 1),
+            ),
+        )
 
     return forall(s.Producer, one)
 
@@ -35,9 +42,13 @@ def _next_offset(s: Specification) -> Expr:
 def _prepared(s: Specification) -> Expr:
     assert s.offset is not None
     table = s.offset
-    return forall(s.Producer, lambda p: implies(
-        append_now(s, p) & ~counted(s.job[p].kind),
-        (after(s.job[p].offset) == 0) & _cells(s, lambda b, t, q: after(table[b, t, q]) == table[b, t, q])))  # fmt: skip
+    return forall(
+        s.Producer,
+        lambda p: implies(
+            append_now(s, p) & ~counted(s.job[p].kind),
+            (after(s.job[p].offset) == 0) & _cells(s, lambda b, t, q: after(table[b, t, q]) == table[b, t, q]),
+        ),
+    )
 
 
 def _table(s: Specification) -> Expr:
@@ -49,8 +60,12 @@ def _table(s: Specification) -> Expr:
 def _entries(s: Specification) -> Expr:
     assert s.offset is not None and s.records is not None and s.entries is not None
     offset, records, entries = s.offset, s.records, s.entries
-    return _cells(s, lambda b, t, q: (entries[b, t, q] <= records[b, t, q]) & implies(
-        entries[b, t, q] == records[b, t, q], entries[b, t, q] == offset[b, t, q]))  # fmt: skip
+    return _cells(
+        s,
+        lambda b, t, q: (
+            (entries[b, t, q] <= records[b, t, q]) & implies(entries[b, t, q] == records[b, t, q], entries[b, t, q] == offset[b, t, q])
+        ),
+    )
 
 
 def _positions(s: Specification) -> Expr:
@@ -59,7 +74,8 @@ def _positions(s: Specification) -> Expr:
 
     def one(b: Expr) -> Expr:
         written = written_position(s, b)
-        return (after(written) >= written) & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
+        forward: Expr = after(written) >= written
+        return forward & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
 
     return forall(s.Broker, one)
 
@@ -85,9 +101,13 @@ def _free_all(s: Specification) -> Expr:
     record = wide(s.job[p].size)
     before = proper_position(filled, size, blank) & (blank >= 1) & (size >= blank) & (filled >= 0) & (record >= 1)
     outcomes = [(store, ("fits",)), (roll, ("too large", "fits the next")), (lost, ("too large", "fits no file"))]
-    return implies(before, all_of(
-        implies(all_of(wide(condition(action, g)) for g in guards), proper_position(wide(effect(action, "filled")), size, blank))
-        for action, guards in outcomes))  # fmt: skip
+    return implies(
+        before,
+        all_of(
+            implies(all_of(wide(condition(action, g)) for g in guards), proper_position(wide(effect(action, "filled")), size, blank))
+            for action, guards in outcomes
+        ),
+    )
 
 
 def _rolled(s: Specification, *, flushed: bool) -> Expr:
@@ -96,12 +116,23 @@ def _rolled(s: Specification, *, flushed: bool) -> Expr:
     return exists(s.Broker, lambda b: (segment[b] > 0) & ((position[b] == written_position(s, b)) | (not flushed)))
 
 
-STORED = Claim("INV-06", "SUCCESS means that exactly one record was appended", "always",
-               lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], "SUCCESS"), s.job[p].appended == 1)), _log)  # fmt: skip
-NOTHING = Claim("INV-07", "an error answer means that no record was appended", "always",
-                lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], *ERRORS), s.job[p].appended == 0)))  # fmt: skip
+STORED = Claim(
+    "INV-06",
+    "SUCCESS means that exactly one record was appended",
+    "always",
+    lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], "SUCCESS"), s.job[p].appended == 1)),
+    _log,
+)
+NOTHING = Claim(
+    "INV-07",
+    "an error answer means that no record was appended",
+    "always",
+    lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], *ERRORS), s.job[p].appended == 0)),
+)
 TABLE = Claim("INV-34", "the queue offset table counts the NOT and COMMIT records of each queue", "always", _table, _log)
-NEXT = Claim("INV-34.next", "queue offsets of NOT and COMMIT records are 0, 1, 2 and so on, without gap or repetition", "step", _next_offset, _log)
+NEXT = Claim(
+    "INV-34.next", "queue offsets of NOT and COMMIT records are 0, 1, 2 and so on, without gap or repetition", "step", _next_offset, _log
+)
 ZERO = Claim("INV-35", "PREPARED and ROLLBACK records have queue offset 0 and leave the table as it is", "step", _prepared, _log)
 DISPATCHED = Claim("INV-36", "a consume queue that has caught up has as many entries as the table counts", "always", _entries, _log)
 ROOM = Claim("INV-38", "the free space of a file is 0 or at least a smallest blank", "always", _free, _log)
@@ -110,9 +141,15 @@ FORWARD = Claim("ACT-03", "the written and the flushed position never go back, a
 ROLLED = Claim("REA-20", "a record rolls into the next file", "reachable", lambda s: _rolled(s, flushed=False), _log)
 FLUSHED = Claim("REA-21", "the whole log is flushed after a roll", "reachable", lambda s: _rolled(s, flushed=True), _log)
 
-PLACED = Claim("AUX-01", "a request under way is at a broker, and only an answered one has stored anything", "always",
-               lambda s: forall(s.Producer, lambda p: ((s.job[p].phase == "idle") | s.job[p].broker.is_some)
-                                & ((s.job[p].phase == "answered") | (s.job[p].appended == 0))))  # fmt: skip
+PLACED = Claim(
+    "AUX-01",
+    "a request under way is at a broker, and only an answered one has stored anything",
+    "always",
+    lambda s: forall(
+        s.Producer,
+        lambda p: ((s.job[p].phase == "idle") | s.job[p].broker.is_some) & ((s.job[p].phase == "answered") | (s.job[p].appended == 0)),
+    ),
+)
 BEHIND = Claim("AUX-02", "the flushed position does not pass the written one", "always", _behind, _log)
 
 CLAIMS = [PLACED, BEHIND, STORED, NOTHING, TABLE, NEXT, ZERO, DISPATCHED, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED]
@@ -120,10 +157,20 @@ _LARGE = {"condition": "a message larger than a file"}
 _FIT = {"condition": "every message fits a file", "given": {"size_limit": 4, "existing": True}}
 _FAR = 2**61
 _OFFSETS = tuple((name, _FAR) for name in ("offset", "records", "entries", "job.offset"))
-_OFFSET_PROOF = {"engines": ("symbolic",), "method": "induction:1", "widen": _OFFSETS, "lemmas": ("AUX-01", "INV-34"),
-                 "condition": "all offsets below 2^61"}  # fmt: skip
-_POSITION_PROOF = {"engines": ("symbolic",), "method": "induction:1", "lemmas": ("AUX-01", "AUX-02", "INV-34", "INV-38"), "condition": "all files below 2^40",
-                   "widen": (("segment", 2**40), ("flushed", 2**44))}  # fmt: skip
+_OFFSET_PROOF: dict[str, Any] = {
+    "engines": ("symbolic",),
+    "method": "induction:1",
+    "widen": _OFFSETS,
+    "lemmas": ("AUX-01", "INV-34"),
+    "condition": "all offsets below 2^61",
+}
+_POSITION_PROOF: dict[str, Any] = {
+    "engines": ("symbolic",),
+    "method": "induction:1",
+    "lemmas": ("AUX-01", "AUX-02", "INV-34", "INV-38"),
+    "condition": "all files below 2^40",
+    "widen": (("segment", 2**40), ("flushed", 2**44)),
+}
 
 CASES: list[Case] = [
     *[c for claim in (PLACED, BEHIND) for c in cases(claim, "store", "holds", **_FIT)],
@@ -136,4 +183,4 @@ CASES: list[Case] = [
     *cases(ROOM_ALL, "store", "holds", engines=("symbolic",), method="lemma", condition="all 32-bit ints"),
     *[c for claim in (TABLE, NEXT, ZERO, DISPATCHED) for c in cases(claim, "store", "holds", **_OFFSET_PROOF)],
     *cases(FORWARD, "store", "holds", **_POSITION_PROOF),
-]  # fmt: skip
+]

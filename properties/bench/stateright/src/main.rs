@@ -144,7 +144,7 @@ impl Model for Routing {
             Property::<Self>::always("no inherit", |_, s| s.brokers.iter().all(|b| b.perm & 1 == 0)),
             Property::<Self>::always("conserve", |_, s| {
                 let stored: u32 = s.brokers.iter().flat_map(|b| b.offset).map(u32::from).sum();
-                stored == s.producers.iter().map(|p| u32::from(p.sent)).sum()
+                stored == s.producers.iter().map(|p| u32::from(p.sent)).sum::<u32>()
             }),
         ]
     }
@@ -152,7 +152,7 @@ impl Model for Routing {
 
 fn report<M: Model>(checker: impl Checker<M>, start: Instant)
 where
-    M::State: std::fmt::Debug + std::hash::Hash,
+    M::State: Clone + std::fmt::Debug + std::hash::Hash + PartialEq,
     M::Action: Clone + std::fmt::Debug + PartialEq,
 {
     println!(

@@ -1,0 +1,95 @@
+"""A model as the Python text that builds it again, so that what a failing test prints can be pasted into a file."""
+
+from __future__ import annotations
+
+from rocketproof_model import Expr, Index, Instance, Model, Type
+from rocketproof_model.expr import walk
+from rocketproof_model.model import Variable
+
+
+def describe(instance: Instance) -> str:
+    """The model as Python text that builds it again (without the sentences)."""
+    model = instance.model
+    lines = [f'm = Model("{model.name}")']
+    types = {i for v in model.variables for i in (*v.over, v.type)} | {t for a in model.actions for t in a.parameters.values()}
+    types |= {t for t, _ in model.constants.values()} | {e.type for e in walk(*_terms(model))}
+    indices = {t if isinstance(t, Index) else t.of for t in types if isinstance(t, Index) or hasattr(t, "of")}
+    lines += [f'{i.name} = m.index("{i.name}", {i.size})' for i in sorted(indices, key=lambda i: i.name)]
+    for name, (type_, code) in model.constants.items():
+        lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
+    for v in model.variables:
+        over = f", over=({', '.join(i.name for i in v.over)},)" if v.over else ""
+        if len(set(map(id, v.init))) == 1:
+            init = source(v.init[0])
+        else:
+            table = ", ".join(f"{at}: {source(e)}" for at, e in zip(v.elements(), v.init, strict=True))
+            init = f"lambda *at: {{{table}}}[tuple(at)]"
+        lines.append(f'{_name(v)} = m.var("{v.name}", {_type(v.type)}{over}, init={init})')
+    for action in model.actions:
+        parameters = "".join(f", {n}={_type(t)}" for n, t in action.parameters.items())
+        lines += ["", f'@m.action(name="{action.name}", fair={action.fair!r}{parameters})']
+        lines += [f"def {action.name}(a{''.join(f', {n}' for n in action.parameters)}):", f'    "{action.sentence}"']
+        for g in action.guards:
+            lines.append(f'    a.{"bound" if g.bound else "guard"}("{g.name}", {source(g.condition)}, "{g.sentence}")')
+        lines += [f"    a.set({source(u.target)}, {source(u.value)})" for u in action.updates]
+    lines.append("")
+    for p in model.properties:
+        if p.kind == "deadlock_free":
+            lines.append(f'm.deadlock_free("{p.id}", "{p.sentence}", unless={source(p.formula)})')
+        else:
+            goal = "" if p.goal is None else f", {source(p.goal)}"
+            lines.append(f'm.{p.kind}("{p.id}", {source(p.formula)}{goal}, "{p.sentence}")')
+    values = ", ".join(f"{n}={_literal(model.constants[n][0], code)}" for n, code in instance.constants.items())
+    return "\n".join([*lines, f"instance = m.given({values})"])
+
+
+def _terms(model: Model) -> list[Expr]:
+    terms = [e for v in model.variables for e in v.init]
+    for action in model.actions:
+        terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value)]
+    return terms + [e for p in model.properties for e in (p.formula, p.goal) if e is not None]
+
+
+def _name(variable: Variable) -> str:
+    return variable.name.replace(".", "_")
+
+
+def _literal(type_: Type, code: int) -> str:
+    value = type_.decode(code)
+    return repr(tuple(sorted(value)) if isinstance(value, frozenset) else value)
+
+
+def _type(type_: Type) -> str:
+    if isinstance(type_, Index):
+        return type_.name
+    if type_.sort == "enum":
+        return f"Enum{type_.names!r}" if type_.size > 1 else f"Enum({type_.names[0]!r})"
+    if type_.sort in ("maybe", "set"):
+        return f"{'Maybe' if type_.sort == 'maybe' else 'SetOf'}({type_.of.name})"
+    return str(type_)
+
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "and": "&", "or": "|", "lt": "<", "le": "<=", "eq": "=="}
+
+
+def source(e: Expr) -> str:
+    """The term as the Python text that builds it."""
+    op, a = e.op, e.args
+    if op == "const":
+        return f"const({a[0]}, {_type(e.type)})"
+    if op in ("ref", "after"):
+        text = _name(a[0]) + (f"[{', '.join(map(source, a[1:]))}]" if a[1:] else "")
+        return text if op == "ref" else f"after({text})"
+    if op in ("par", "given", "free"):
+        return str(a[0])
+    if op in _INFIX:
+        return f"({source(a[0])} {_INFIX[op]} {source(a[1])})"
+    if op == "not":
+        return f"~{source(a[0])}"
+    if op == "bitandnot":
+        return f"({source(a[0])} - {source(a[1])})" if e.type.sort == "set" else f"without_bits({source(a[0])}, {source(a[1])})"
+    if op in ("has", "get"):
+        return f"{source(a[0])}.{op}" + (f"({source(a[1])})" if op == "has" else "")
+    if op == "some":
+        return f"coerce({source(a[0])}, {_type(e.type)})"
+    return f"{op}({', '.join(map(source, a))})"

@@ -184,7 +184,7 @@ def disagreement(rows: Iterable[Bench]) -> None:
 def table(rows: Sequence[Bench]) -> str:
     """The rows as text, with the machine that they belong to."""
     head = ("tool", "model", "scope", "threads", "distinct", "cpu s", "wall s", "compile s", "warm s", "bytes/state", "states/cpu s")
-    lines = [head]
+    lines: list[tuple[str, ...]] = [head]
     for r in rows:
         numbers = [_figure(r[k]) for k in ("cpu_seconds", "wall_seconds", "compile_seconds", "warm_compile_seconds", "bytes_per_state")]
         rate = f"{r['distinct_per_cpu_second']:,.0f}" if r["distinct_per_cpu_second"] else ""

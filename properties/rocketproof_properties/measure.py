@@ -58,4 +58,4 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(sys.argv[1]))))
+    sys.stdout.write(json.dumps(measure(json.loads(sys.argv[1]))) + "\n")

@@ -156,7 +156,8 @@ def tlc(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Pe
         )
         for n in threads:
             peer.commands[n] = [
-                "java", "-XX:+UseParallelGC", "-Xmx4g", "-cp", jar.name, "tlc2.TLC", "-workers", str(n), "-metadir", f"states{n}", "Routing",
+                "java", "-XX:+UseParallelGC", "-Xmx4g", "-cp", jar.name, "tlc2.TLC",
+                "-workers", str(n), "-metadir", f"states{n}", "Routing",
             ]  # fmt: skip
         peer.repeat = False
         yield peer, folder

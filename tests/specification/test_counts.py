@@ -1,6 +1,5 @@
 """State counts of the specification are golden numbers; kernel, interpreter and z3 agree on its small scopes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -84,10 +83,10 @@ SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
 
 
 @pytest.fixture(params=SMALL, ids=list(SMALL))
-def small(request: pytest.FixtureRequest) -> Iterator[tuple[Instance, Any]]:
+def small(request: pytest.FixtureRequest) -> tuple[Instance, Any]:
     scope, given = SMALL[request.param]
     specification = specify(scope)
-    yield specification.model.given(**constants("P49", **given)), specification
+    return specification.model.given(**constants("P49", **given)), specification
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -334,7 +334,7 @@ class Court:
         if case.kind == "update":
             return self._refused_update(case, recorded)
         state = min(self.states)
-        done = [s for s in self._answers(state, case)]
+        done = list(self._answers(state, case))
         specified = "gives no answer" if not done else f"answers {self._answer(done[0], case)}"
         for before in sorted(self._closure(self._submit(state, case), case)):
             for action in self.spec.model.actions:

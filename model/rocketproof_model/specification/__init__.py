@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import difflib
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from rocketproof_profiles import PROFILES

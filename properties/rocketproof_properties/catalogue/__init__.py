@@ -6,7 +6,7 @@ the verdict matrix. To add a property: write its `Claim` beside its kin, put it 
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 
 from rocketproof_model.model import Property
 from rocketproof_model.specification import Specification

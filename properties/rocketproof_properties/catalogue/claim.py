@@ -59,8 +59,8 @@ class Case:
 
 def append_now(s: Specification, p: Expr) -> Expr:
     """The step stores the message of p."""
-    fresh: Expr = s.job[p].appended == 0
-    return fresh & (after(s.job[p].appended) == 1)
+    stored: Expr = (s.job[p].appended == 0) & (after(s.job[p].appended) == 1)
+    return stored
 
 
 def moves(row: Row, before: str, then: str) -> Expr:

@@ -35,8 +35,8 @@ def _same_counts(s: Specification) -> Expr:
     _, _, write, client, _, made = _built(s)
     read = wide(effect(s.model.named("build"), "job.read"))
     floor = ite((client < 0) | (write < 0), 0, ite(client <= write, client, write))
-    equal: Expr = made == read
-    return equal & (made == floor)
+    equal: Expr = (made == read) & (made == floor)
+    return equal
 
 
 def _subset(s: Specification) -> Expr:

@@ -74,8 +74,8 @@ def _positions(s: Specification) -> Expr:
 
     def one(b: Expr) -> Expr:
         written = written_position(s, b)
-        forward: Expr = after(written) >= written
-        return forward & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
+        forward: Expr = (after(written) >= written) & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
+        return forward
 
     return forall(s.Broker, one)
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import kernel, loops
+from .crew import Claims, Worker
 from .errors import EvaluationError, LimitReached
-from .expr import Expr
 from .graph import Graph, explored_graph
 from .interpreter import State, holds, initial, readable, successors
 from .layout import WORD_BITS
@@ -115,64 +115,6 @@ def explore(
     return _Search(instance, properties, workers, limits, report, checked, stop_when_decided, tuning).run()
 
 
-class _Claims:
-    """Formulas that one kernel function answers, each true where its property is decided: refuted, or shown reachable."""
-
-    def __init__(self, properties: list[Property], width: int, behind: int) -> None:
-        self.properties = properties
-        self.formulas: list[Expr] = [p.formula if p.kind == "reachable" else ~p.formula for p in properties]
-        self.width = width  # states in what is kept: 2 for a step
-        self.behind = behind  # levels from the (first) state that is kept to the one under construction
-        self.open = np.ones(max(len(properties), 1), dtype=np.int64)
-        self.first: dict[Property, tuple[int, tuple[int, ...]]] = {}  # level and words
-
-    def masks(self) -> Words:
-        return np.zeros(kernel.mask_words(self.formulas), dtype=np.int64)
-
-
-class _Tally:
-    """One worker's answers for one group of claims."""
-
-    def __init__(self, claims: _Claims, words: int) -> None:
-        many = max(len(claims.properties), 1)
-        self.masks = claims.masks()
-        self.hits = np.zeros(many, dtype=np.int64)
-        self.best = np.full(many * claims.width * words, -1, dtype=np.int64)
-
-
-class _Worker:
-    """What one thread writes."""
-
-    def __init__(self, made: kernel.Kernel, groups: list[_Claims], block: int) -> None:
-        words, most = made.layout.words, max(made.most, 1)
-        self.words = words
-        self.room = max(2 * block * most, 1 << 15)
-        self.out = np.empty(block * most * words, dtype=np.int64)
-        self.tags = np.empty(most, dtype=np.int64)
-        self.hashes = np.empty(block * most, dtype=np.int64)
-        self.pair = np.empty(2 * words, dtype=np.int64)
-        self.fresh = np.empty(self.room * words, dtype=np.int64)
-        self.own = np.zeros(4, dtype=np.int64)
-        self.counts = np.zeros(max(len(made.model.actions), 1), dtype=np.int64)
-        self.cover = np.zeros(made.cover_words, dtype=np.int64)
-        self.tallies = [_Tally(claims, words) for claims in groups]
-        self.fault = np.full(words, -1, dtype=np.int64)
-        self.parts: list[Words] = []
-        self.status = loops.DONE
-        self.error: BaseException | None = None
-
-    def flush(self) -> None:
-        """Put the new states aside, so that the queue has room again."""
-        n = int(self.own[loops.FRESH]) * self.words
-        if n:
-            self.parts.append(self.fresh[:n].copy())
-            self.own[loops.FRESH] = 0
-
-    def bytes(self) -> int:
-        arrays = (self.out, self.tags, self.hashes, self.fresh)
-        return sum(a.nbytes for a in arrays) + sum(p.nbytes for p in self.parts)
-
-
 class _Search:
     def __init__(
         self, instance: Instance, properties: Sequence[Property] | None, workers: int, limits: Limits,
@@ -183,9 +125,9 @@ class _Search:
         self.asked = [p for p in asked if p.kind in ("always", "reachable", "step", "deadlock_free")]
         self.watch = Watch(limits)
         start = time.process_time()
-        self.check = _Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
-        self.ends = _Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
-        self.steps = _Claims([p for p in self.asked if p.kind == "step"], 2, 1)
+        self.check = Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
+        self.ends = Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
+        self.steps = Claims([p for p in self.asked if p.kind == "step"], 2, 1)
         self.groups = [self.check, self.ends, self.steps]
         self.made = kernel.build(
             instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits
@@ -195,7 +137,7 @@ class _Search:
         self.consts = self.made.consts(instance)
         most = max(self.made.most, 1)
         self.block = max(1, min(tuning.block, 32768 // most))
-        self.workers = [_Worker(self.made, self.groups, self.block) for _ in range(max(workers, 1))]
+        self.workers = [Worker(self.made, self.groups, self.block) for _ in range(max(workers, 1))]
         self.reserve = len(self.workers) * self.block * most
         self.shared = np.zeros(loops.SHARED, dtype=np.int64)
         self.table = np.zeros(tuning.slots * self.words, dtype=np.int64)
@@ -213,7 +155,7 @@ class _Search:
         self._expand(self.workers[0], nothing, True)
         self._predecessors(nothing, [])
         loops.enter(self.table, self._slots() - 1, nothing, 0, self.words)
-        w = _Worker(self.made, [], 1)
+        w = Worker(self.made, [], 1)
         loops.successors(self.made.succ, start, self.consts, w.out, w.tags, w.counts, w.cover)
 
     # -- levels -------------------------------------------------------------------------------------------------------
@@ -322,7 +264,7 @@ class _Search:
                     self.shared[loops.STOP] = 1
             self.threads.pop()
 
-    def _work(self, worker: _Worker, frontier: Words, alone: bool) -> None:
+    def _work(self, worker: Worker, frontier: Words, alone: bool) -> None:
         try:
             while True:
                 worker.status = self._expand(worker, frontier, alone)
@@ -333,7 +275,7 @@ class _Search:
             worker.status, worker.error = loops.STOPPED, error
             self.shared[loops.STOP] = 1
 
-    def _expand(self, w: _Worker, frontier: Words, alone: bool) -> int:
+    def _expand(self, w: Worker, frontier: Words, alone: bool) -> int:
         given: list[Any] = [
             self.calls, self.words, self.consts, max(self.made.most, 1), self.block, frontier, len(frontier) // self.words, self.shared,
             alone, self.table, self._slots() - 1, self._limit(), w.out, w.tags, w.hashes, w.pair, w.fresh, w.room, w.own, w.counts, w.cover,
@@ -456,7 +398,7 @@ class _Search:
 
     def _move(self, one: tuple[int, ...], other: tuple[int, ...]) -> Move:
         """The first action in model order that leads from one state to the other."""
-        w = _Worker(self.made, [], 1)
+        w = Worker(self.made, [], 1)
         n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.counts, w.cover)
         rows = w.out[: n * self.words].reshape(n, self.words)
         return self.made.move(int(w.tags[int(np.flatnonzero((rows == np.array(other)).all(axis=1))[0])]))
@@ -467,7 +409,7 @@ class _Search:
         total = len(states) // self.words
 
         def scan(first: int) -> Words:
-            w, best = _Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
+            w, best = Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
             last = min(first + _PIECE, total)
             loops.predecessors(self.made.succ, self.words, self.consts, states, first, last, goals, best, w.out, w.tags, w.counts, w.cover)
             return best.reshape(-1, self.words)

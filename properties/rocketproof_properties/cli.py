@@ -274,6 +274,39 @@ def search(*, peers: bool = False, json: Path | None = None) -> int:
     return OK
 
 
+@bench.command
+def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path | None = None) -> int:
+    """Simulate how often a topic ends on one of two brokers, beside the formula and recorded brokers.
+
+    Parameters
+    ----------
+    topics
+        Topics for each number of first messages.
+    seed
+        The seed of the random walks.
+    profile
+        The profile of the specification.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_profiles import PROFILES
+
+    from . import output, store
+    from .choices import known
+
+    _positive("--topics", topics)
+    profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    from .skew import FIRST_MESSAGES, share
+
+    shares = [share(k, topics=topics, seed=seed, profile=profile) for k in FIRST_MESSAGES]
+    if json is not None:
+        store.write_json(json, [found.data() for found in shares])
+    output.print_skew(shares)
+    return OK if all(found.standard_errors <= 3 for found in shares) else DIFFERS
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

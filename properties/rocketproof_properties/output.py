@@ -15,8 +15,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
 from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Progress
@@ -24,6 +26,7 @@ from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, P
 from .decide import Unit
 from .matrix import Gap, Report
 from .rows import Row
+from .skew import RECORDED, RECORDED_TOPICS, Share
 
 if TYPE_CHECKING:
     from rocketproof_traces.judge import Judgement
@@ -252,3 +255,18 @@ def print_judgement(found: Judgement, console: Console | None = None) -> None:
         first = "\n".join(textwrap.wrap(f"first not explained: {found.unexplained[0]}", width, subsequent_indent="  "))
         console.print(Text(first, "bold red"), soft_wrap=True)
         console.print(Text(f"{len(found.unexplained)} not explained", "bold"), soft_wrap=True)
+
+
+def print_skew(shares: Sequence[Share], console: Console | None = None) -> None:
+    """Print the simulated shares of skewed topics beside the formula's and the recorded ones."""
+    console = console or Console(highlight=False)
+    table = Table(title="topics that end on one of two brokers alone, by number of first messages k", title_justify="left", box=box.SIMPLE)
+    for head in ("k", "topics", "share", "99 % interval", "formula", "off", *RECORDED):
+        table.add_column(head, justify="right")
+    for found in shares:
+        low, high = found.interval
+        row = [str(found.first_messages), f"{found.topics:,}", f"{found.share:.3f}", f"{low:.3f}-{high:.3f}", f"{found.predicted:.2f}"]
+        row.append(f"{found.standard_errors:.1f} s.e.")
+        row += [f"{counts[found.first_messages - 1]} of {RECORDED_TOPICS}" for counts in RECORDED.values()]
+        table.add_row(*row)
+    console.print(table)

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rocketproof_model import Expr, count, simulate
+from rocketproof_model import Expr, count
 from rocketproof_model.specification import Specification, build, constants
 
 QUEUES = 8  # of both brokers' lists together
@@ -20,6 +20,7 @@ STEPS = 600  # far more than a run takes; every run ends by itself
 # Of 12 topics, those that ended on one broker alone: one real Java producer, 35 s of pause, then 200 more messages.
 RECORDED = {"4.9.4": (12, 10, 5, 4, 0), "5.3.3": (12, 8, 8, 5, 0)}
 RECORDED_TOPICS = 12
+FIRST_MESSAGES = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def alone(s: Specification) -> Expr:
 
 def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: str = "P49") -> Share:
     """Simulate topics whose producer sends this many messages (1 to 5) before its first refresh."""
+    from rocketproof_model import simulate
+
     s = build("skew")
     given = constants(profile, round_robin=True, burst=first_messages, sends=first_messages + QUEUES)
     found = simulate.estimate(s.model.given(**given), {"alone": alone(s)}, runs=topics, steps=STEPS, seed=seed)

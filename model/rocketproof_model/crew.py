@@ -1,0 +1,74 @@
+"""What the workers of a search write: counts, new states, and for each property the smallest state that decides it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import kernel, loops
+from .expr import Expr
+from .model import Property
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+
+class Claims:
+    """Formulas that one kernel function answers, each true where its property is decided: refuted, or shown reachable."""
+
+    def __init__(self, properties: list[Property], width: int, behind: int) -> None:
+        self.properties = properties
+        self.formulas: list[Expr] = [p.formula if p.kind == "reachable" else ~p.formula for p in properties]
+        self.width = width  # states in what is kept: 2 for a step
+        self.behind = behind  # levels from the (first) state that is kept to the one under construction
+        self.open = np.ones(max(len(properties), 1), dtype=np.int64)
+        self.first: dict[Property, tuple[int, tuple[int, ...]]] = {}  # level and words
+
+    def masks(self) -> Words:
+        return np.zeros(kernel.mask_words(self.formulas), dtype=np.int64)
+
+
+class Tally:
+    """One worker's answers for one group of claims."""
+
+    def __init__(self, claims: Claims, words: int) -> None:
+        many = max(len(claims.properties), 1)
+        self.masks = claims.masks()
+        self.hits = np.zeros(many, dtype=np.int64)
+        self.best = np.full(many * claims.width * words, -1, dtype=np.int64)
+
+
+class Worker:
+    """What one thread writes."""
+
+    def __init__(self, made: kernel.Kernel, groups: list[Claims], block: int) -> None:
+        words, most = made.layout.words, max(made.most, 1)
+        self.words = words
+        self.room = max(2 * block * most, 1 << 15)
+        self.out = np.empty(block * most * words, dtype=np.int64)
+        self.tags = np.empty(most, dtype=np.int64)
+        self.hashes = np.empty(block * most, dtype=np.int64)
+        self.pair = np.empty(2 * words, dtype=np.int64)
+        self.fresh = np.empty(self.room * words, dtype=np.int64)
+        self.own = np.zeros(4, dtype=np.int64)
+        self.counts = np.zeros(max(len(made.model.actions), 1), dtype=np.int64)
+        self.cover = np.zeros(made.cover_words, dtype=np.int64)
+        self.tallies = [Tally(claims, words) for claims in groups]
+        self.fault = np.full(words, -1, dtype=np.int64)
+        self.parts: list[Words] = []
+        self.status = loops.DONE
+        self.error: BaseException | None = None
+
+    def flush(self) -> None:
+        """Put the new states aside, so that the queue has room again."""
+        n = int(self.own[loops.FRESH]) * self.words
+        if n:
+            self.parts.append(self.fresh[:n].copy())
+            self.own[loops.FRESH] = 0
+
+    def bytes(self) -> int:
+        arrays = (self.out, self.tags, self.hashes, self.fresh)
+        return sum(a.nbytes for a in arrays) + sum(p.nbytes for p in self.parts)

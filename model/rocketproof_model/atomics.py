@@ -2,6 +2,8 @@
 
 Memory is named by an address and an index of 64-bit words, neither of which is checked. Addresses, unlike Numba's arrays,
 are not counted references, whose counting would cost a quarter of the search. The caller keeps the arrays alive.
+
+Numba's cache watches the file of the compiled function only: after a change here, touch the files that import this one.
 """
 
 # Numba's intrinsics have no types that a checker knows.
@@ -120,14 +122,14 @@ def fetch_add(typing, base, index, amount):
 
 @intrinsic
 def prefetch(typing, base, index):
-    """Bring the cache line of the word near, to be written."""
+    """Bring the cache line of the word near."""
 
     def emit(context, builder, signature, args):
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         pointer = builder.bitcast(_element(builder, args), byte)
-        builder.call(function, [pointer, _I32(1), _I32(3), _I32(1)])
+        builder.call(function, [pointer, _I32(0), _I32(3), _I32(1)])
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), emit

@@ -60,7 +60,19 @@ def _keep(states, at, best, to, width):
 def _insert(table, slot_mask, slot, states, at, width, alone):
     """Enter a state into the table; whether it is new. The table must have room."""
     key = get(states, at)
-    first = key if width == 1 else BUSY
+    if width == 1:
+        while True:
+            found = load(table, slot)
+            if found == 0:
+                if alone:
+                    put(table, slot, key)
+                    return True
+                found = swap(table, slot, 0, key)
+                if found == 0:
+                    return True
+            if found == key:
+                return False
+            slot = (slot + 1) & slot_mask
     while True:
         place = slot * width
         found = load(table, place)
@@ -69,12 +81,11 @@ def _insert(table, slot_mask, slot, states, at, width, alone):
                 for k in range(width):
                     put(table, place + k, get(states, at + k))
                 return True
-            found = swap(table, place, 0, first)
+            found = swap(table, place, 0, BUSY)
             if found == 0:
-                if width > 1:
-                    for k in range(1, width):
-                        put(table, place + k, get(states, at + k))
-                    store(table, place, key)
+                for k in range(1, width):
+                    put(table, place + k, get(states, at + k))
+                store(table, place, key)
                 return True
         while found == BUSY:
             found = load(table, place)

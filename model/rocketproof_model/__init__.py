@@ -1,7 +1,7 @@
 """rocketproof's modelling language: write a model once, check it with every engine."""
 
 from .errors import EvaluationError, LimitReached, ModelError, RocketproofError
-from .expr import (
+from .language.expr import (
     Expr,
     Row,
     after,
@@ -23,8 +23,8 @@ from .expr import (
     without_bits,
     wrap32,
 )
-from .model import Action, Body, Guard, Instance, Model, Property, Variable
-from .types import Bool, Enum, Index, Int, Maybe, Record, SetOf, Type
+from .language.model import Action, Body, Guard, Instance, Model, Property, Variable
+from .language.types import Bool, Enum, Index, Int, Maybe, Record, SetOf, Type
 
 __all__ = [
     "Action",

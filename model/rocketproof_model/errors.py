@@ -10,6 +10,7 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_LANGUAGE = (_HERE, os.path.join(_HERE, "language"))
 
 
 class RocketproofError(Exception):
@@ -47,6 +48,6 @@ def caller() -> str:
         except ValueError:
             return "<unknown>"
         name = frame.f_code.co_filename
-        if os.path.dirname(os.path.abspath(name)) != _HERE and not name.startswith("<"):
+        if os.path.dirname(os.path.abspath(name)) not in _LANGUAGE and not name.startswith("<"):
             return f"{name}:{frame.f_lineno}"
         depth += 1

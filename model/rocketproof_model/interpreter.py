@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import EvaluationError
-from .expr import Expr, fold32, java_rem, show
-from .model import Action, Guard, Instance, Variable
+from .language.expr import Expr, fold32, java_rem, show
+from .language.model import Action, Guard, Instance, Variable
 
 State = tuple[int, ...]
 

@@ -19,14 +19,14 @@ from typing import Any, cast
 import numpy as np
 
 from .errors import EvaluationError, LimitReached
-from .expr import Expr
+from .explicit.kernel import BITS, compile_masks, mask_words
+from .explicit.lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
+from .explicit.walks import ask_all
 from .interpreter import State, holds, refusing
-from .kernel import BITS, compile_masks, mask_words
-from .lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
-from .model import Action, Instance, Property
+from .language.expr import Expr
+from .language.model import Action, Instance, Property
 from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
 from .search import Exploration, explore
-from .walks import ask_all
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
 _WORD = {WEAK: "weak", STRONG: "strong"}

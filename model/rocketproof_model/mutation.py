@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .errors import ModelError
-from .expr import Expr, coerce, ite
-from .model import Action, Guard, Model, Update
-from .types import Bool, Int
+from .language.expr import Expr, coerce, ite
+from .language.model import Action, Guard, Model, Update
+from .language.types import Bool, Int
 
 CONSTANT = "mutant"
 Change = Callable[[Expr], object]

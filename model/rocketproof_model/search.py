@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import kernel, loops
-from .crew import Claims, Worker
 from .errors import EvaluationError, LimitReached
-from .graph import Graph, explored_graph
+from .explicit import kernel, loops
+from .explicit.crew import Claims, Worker
+from .explicit.graph import Graph, explored_graph
+from .explicit.layout import WORD_BITS
 from .interpreter import State, holds, initial, readable, successors
-from .layout import WORD_BITS
-from .model import Instance, Property
+from .language.model import Instance, Property
 from .result import INTERRUPTED, MEMORY, STATES, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernel
-from .chance import Generator, base, choose, interval
 from .errors import EvaluationError, ModelError
-from .expr import Expr
+from .explicit import kernel
+from .explicit.chance import Generator, base, choose, interval
+from .explicit.walks import DEADLOCK, UNTIL, walk_runs
 from .interpreter import State, holds, initial, successors
-from .model import Instance, Property
+from .language.expr import Expr
+from .language.model import Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
-from .walks import DEADLOCK, UNTIL, walk_runs
 
 KINDS = ("always", "reachable", "step", "deadlock_free")
 _BATCH_SECONDS = 0.3

@@ -16,10 +16,12 @@ from typing import Any
 
 from . import interpreter
 from .errors import EvaluationError, LimitReached, RocketproofError
-from .expr import Expr, show
+from .formulas.relation import Relation, code_of
+from .formulas.terms import Elements, Translation, Unknowns, Value, conjunction, element_name, formula, negation, z3
 from .interpreter import Scope, State
-from .model import Instance, Model, Property
-from .relation import Relation, code_of
+from .language.expr import Expr, show
+from .language.model import Instance, Model, Property
+from .language.types import Type
 from .result import (
     BOUND,
     GAVE_UP,
@@ -35,8 +37,6 @@ from .result import (
     Watch,
     Witness,
 )
-from .terms import Elements, Translation, Unknowns, Value, conjunction, element_name, formula, negation, z3
-from .types import Type
 
 BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 VACUOUS = "vacuous premise"

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import ModelError
-from .expr import Expr, rewrite, walk
-from .model import Action, Model, Property, Variable
-from .types import Index, Type
+from .language.expr import Expr, rewrite, walk
+from .language.model import Action, Model, Property, Variable
+from .language.types import Index, Type
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:

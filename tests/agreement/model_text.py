@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rocketproof_model import Expr, Index, Instance, Model, Type
-from rocketproof_model.expr import walk
-from rocketproof_model.model import Variable
+from rocketproof_model.language.expr import walk
+from rocketproof_model.language.model import Variable
 
 
 def describe(instance: Instance) -> str:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketproof_model import Bool, Enum, Int, Model, ModelError, SetOf
-from rocketproof_model.layout import layout
+from rocketproof_model.explicit.layout import layout
 
 
 def _mixed() -> Model:

@@ -11,8 +11,8 @@ import pytest
 import routing
 from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite
 from rocketproof_model.errors import EvaluationError, LimitReached
+from rocketproof_model.explicit.lasso import Edges
 from rocketproof_model.interpreter import holds, initial, successors
-from rocketproof_model.lasso import Edges
 from rocketproof_model.liveness import Labels, Space, check, decide
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Watch
 from rocketproof_model.search import explore

@@ -7,8 +7,8 @@ import pytest
 
 import routing
 from rocketproof_model import Int, Model, after
-from rocketproof_model.chance import Generator, choose, interval
 from rocketproof_model.errors import EvaluationError, ModelError
+from rocketproof_model.explicit.chance import Generator, choose, interval
 from rocketproof_model.interpreter import holds, initial, refusing, successors
 from rocketproof_model.result import INTERRUPTED, TIME, Limits
 from rocketproof_model.simulate import _Walks, check, estimate, walk

@@ -24,11 +24,11 @@ from rocketproof_model import (
     ite,
     total,
 )
+from rocketproof_model.formulas.relation import Relation
+from rocketproof_model.formulas.terms import formula
 from rocketproof_model.interpreter import State, initial, successors
-from rocketproof_model.relation import Relation
 from rocketproof_model.result import Limits, Move, Progress
 from rocketproof_model.symbolic import bounded, induction
-from rocketproof_model.terms import formula
 from rocketproof_model.widening import widened
 
 

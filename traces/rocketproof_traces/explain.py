@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from rocketproof_model import Action, EvaluationError, Expr, Guard, Instance, Model
-from rocketproof_model.expr import show, walk
 from rocketproof_model.interpreter import Scope, State, effect, evaluate
+from rocketproof_model.language.expr import show, walk
+from rocketproof_model.language.types import BoolType, EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
-from rocketproof_model.types import BoolType, EnumType, MaybeType, SetType, Type
 
 from .errors import TraceError
 from .words import Change, changes, code_of, code_text, element

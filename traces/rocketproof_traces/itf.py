@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Bool, EvaluationError, Instance, Model, Property, Variable
-from rocketproof_model.expr import const
 from rocketproof_model.interpreter import State, Step, effect, refusing, successors
+from rocketproof_model.language.expr import const
+from rocketproof_model.language.types import EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Move, Witness
-from rocketproof_model.types import EnumType, MaybeType, SetType, Type
 
 from .errors import TraceError, short
 from .files import replace_text

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import EvaluationError, Int
-from rocketproof_model.expr import Expr, show, walk
 from rocketproof_model.interpreter import Scope as Sight
 from rocketproof_model.interpreter import State, effect, evaluate, initial, refusing
-from rocketproof_model.model import Action, Guard, Instance
+from rocketproof_model.language.expr import Expr, show, walk
+from rocketproof_model.language.model import Action, Guard, Instance
+from rocketproof_model.language.types import JAVA_INT
 from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
-from rocketproof_model.types import JAVA_INT
 from rocketproof_profiles import PROFILES, TEMPLATE, NameClass, classify
 
 from .recording import SERVICE_NOT_AVAILABLE, Case, Config, read

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.types import JAVA_INT
+from rocketproof_model.language.types import JAVA_INT
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105

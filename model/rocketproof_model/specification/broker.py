@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..expr import Expr, Row, const, ite
-from ..model import Body
+from ..language.expr import Expr, Row, const, ite
+from ..language.model import Body
 from .arithmetic import clamped, has_bit, legal_queue, random_queue, stripped
 from .vocabulary import Phase, Specification, inherits
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..expr import Expr, Row, any_of, ite
-from ..model import Body
+from ..language.expr import Expr, Row, any_of, ite
+from ..language.model import Body
 from .broker import send_letter, write_file
 from .vocabulary import Specification
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..expr import Expr, Row, all_of, any_of, const, ite, minimum, rem, total
-from ..model import Body
+from ..language.expr import Expr, Row, all_of, any_of, const, ite, minimum, rem, total
+from ..language.model import Body
 from .arithmetic import has_bit
 from .vocabulary import Kind, Specification, idle
 

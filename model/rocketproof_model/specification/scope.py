@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocketproof_profiles import NameClass
 
-from ..types import Int, Type
+from ..language.types import Int, Type
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ answers an accepted request at once.
 
 from __future__ import annotations
 
-from ..expr import Expr, Row, ite
-from ..model import Body, Variable
+from ..language.expr import Expr, Row, ite
+from ..language.model import Body, Variable
 from .arithmetic import counted, fits
 from .broker import drawn
 from .vocabulary import Specification

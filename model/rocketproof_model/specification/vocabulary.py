@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..expr import Expr, Row, all_of, any_of, ite
-from ..model import Model, Table, Variable
-from ..types import Bool, Enum, Index, Int, Maybe, Record
+from ..language.expr import Expr, Row, all_of, any_of, ite
+from ..language.model import Model, Table, Variable
+from ..language.types import Bool, Enum, Index, Int, Maybe, Record
 from .arithmetic import INHERIT, READ, WRITE
 from .scope import Scope
 

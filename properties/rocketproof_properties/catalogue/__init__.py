@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from rocketproof_model.model import Property
+from rocketproof_model.language.model import Property
 from rocketproof_model.specification import Specification
 
 from . import creation, queues, routing, store

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
-from rocketproof_model.model import Kind, Property
+from rocketproof_model.language.model import Kind, Property
+from rocketproof_model.language.types import JAVA_INT, Index, Int, Type
 from rocketproof_model.mutation import CONSTANT as MUTANT
 from rocketproof_model.specification import Specification
-from rocketproof_model.types import JAVA_INT, Index, Int, Type
 
 SEEDS = ("P40", "P45", "P49")
 

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..language.expr import Expr
+from ..language.model import Action, Guard, Instance, Model, Update
+from ..result import Coverage, Move
 from . import native
 from .emit import Bindings, Emitter, Number, Truth, deep_terms
-from .expr import Expr
 from .layout import WORD_BITS, Layout, layout
-from .model import Action, Guard, Instance, Model, Update
-from .result import Coverage, Move
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

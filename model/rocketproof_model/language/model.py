@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .errors import ModelError, caller
+from ..errors import ModelError, caller
 from .expr import Expr, Row, Whole, coerce, const, ite, walk
 from .types import Bool, Index, Record, Type, index, indexed
 

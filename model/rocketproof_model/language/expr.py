@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .errors import ModelError
+from ..errors import ModelError
 from .types import JAVA_INT, Bool, EnumType, Index, Int, MaybeType, SetType, Type
 
 _interned: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()

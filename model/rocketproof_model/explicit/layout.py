@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import ModelError
+from ..errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .interpreter import State
-    from .model import Model, Variable
+    from ..interpreter import State
+    from ..language.model import Model, Variable
 
 WORD_BITS = 63
 

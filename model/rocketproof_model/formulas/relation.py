@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import interpreter
-from .model import Action, Instance, Update
-from .result import Move
+from .. import interpreter
+from ..language.model import Action, Instance, Update
+from ..language.types import Type
+from ..result import Move
 from .terms import (
     Translation,
     Value,
@@ -30,7 +31,6 @@ from .terms import (
     within,
     z3,
 )
-from .types import Type
 
 WIDE = 2**32
 _ABOVE = 2**63

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..language.expr import Expr
+from ..language.model import Property
 from . import kernel, loops
-from .expr import Expr
-from .model import Property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ModelError
-from .expr import Expr, children, show
+from ..errors import ModelError
+from ..language.expr import Expr, children, show
+from ..language.model import Model, Variable
 from .layout import Layout
-from .model import Model, Variable
 
 Number = int | str
 Truth = bool | str

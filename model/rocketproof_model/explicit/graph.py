@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..interpreter import State
+from ..language.model import Action
+from ..result import Move
 from . import loops
-from .interpreter import State
 from .kernel import Kernel
-from .model import Action
-from .result import Move
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import ModelError
+from ..errors import ModelError
 
 if TYPE_CHECKING:
     from .expr import Expr

@@ -1,0 +1,1 @@
+"""Models as formulas for z3: terms, and the transition relation."""

@@ -1,0 +1,1 @@
+"""The modelling language: types, terms, models."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import EvaluationError
-from .language.expr import Expr, fold32, java_rem, show
+from .language.expr import BINARY, Expr, fold32, java_rem, show
 from .language.model import Action, Guard, Instance, Variable
 
 State = tuple[int, ...]
@@ -34,19 +34,7 @@ def _rem(x: int, y: int) -> int:
     return java_rem(x, y)
 
 
-_BINARY: dict[str, Callable[[int, int], int]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "rem": _rem,
-    "bitand": lambda x, y: x & y,
-    "bitor": lambda x, y: x | y,
-    "bitandnot": lambda x, y: x & ~y,
-    "lt": lambda x, y: int(x < y),
-    "le": lambda x, y: int(x <= y),
-    "eq": lambda x, y: int(x == y),
-    "has": lambda x, y: x >> y & 1,
-}
+_BINARY: dict[str, Callable[[int, int], int]] = {**BINARY, "rem": _rem, "has": lambda x, y: x >> y & 1}
 
 
 def evaluate(e: Expr, scope: Scope) -> int:

@@ -36,11 +36,18 @@ KEYS = (
 )  # fmt: skip
 
 
-def search(*, peers: bool = False) -> list[Bench]:
-    """Measure everything, tell on stderr what is being done, print the table, and return its rows."""
-    rows = run_search_bench(peers=peers, tell=lambda text: print(text, file=sys.stderr, flush=True))
-    print(table(rows))
-    return rows
+def search(*, peers: bool = False) -> tuple[list[Bench], bool]:
+    """Measure everything, tell on stderr what is being done, print the table; its rows, and whether Ctrl-C left some out."""
+    rows: list[Bench] = []
+    finished = True
+    try:
+        run_search_bench(peers=peers, tell=lambda text: print(text, file=sys.stderr, flush=True), into=rows)
+    except KeyboardInterrupt:
+        finished = False
+        print("stopped by Ctrl-C; what was measured follows", file=sys.stderr)
+    if rows:
+        print(table(rows))
+    return rows, finished
 
 
 def run_search_bench(
@@ -52,17 +59,18 @@ def run_search_bench(
     specification_scopes: Sequence[str] | None = None,
     reach_seconds: float = 60.0,
     tell: Tell = lambda text: None,
+    into: list[Bench] | None = None,
 ) -> list[Bench]:
     """Rows of KEYS: the routing model by us (and by the peers that are installed), then the specification.
 
     `specification_scopes` are all by default. The last row is the largest scope of the specification searched within
     `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
-    `warm_compile_seconds` with a full one; `bytes_per_state` counts the search's arrays and is None for peers. Raises
-    RocketproofError if two tools count different states.
+    `warm_compile_seconds` with a full one; `bytes_per_state` counts the search's arrays and is None for peers. Rows are
+    added to `into` as they come. Raises RocketproofError if two tools count different states.
     """
     if not (MODELS / "routing.py").is_file():
         raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
-    rows: list[Bench] = []
+    rows = [] if into is None else into
     for scope in scopes:
         order = {"file": str(MODELS / "routing.py"), "scope": scope}
         rows += ours("routing", scope, order, threads, repeats, tell)

@@ -244,7 +244,8 @@ def judge(recording: Path, /, *, profile: str, json: Path | None = None) -> int:
         store.check_writable(json)
     from rocketproof_traces import judge as judging
 
-    found = judging.judge(recording, profile)
+    with output.counting("judging case") as report:
+        found = judging.judge(recording, profile, report)
     if json is not None:
         store.write_json(json, found.data())
     output.print_judgement(found)
@@ -268,10 +269,10 @@ def search(*, peers: bool = False, json: Path | None = None) -> int:
         store.check_writable(json)
     from .bench import search as measure
 
-    rows = measure(peers=peers)
+    rows, finished = measure(peers=peers)
     if json is not None:
         store.write_json(json, rows)
-    return OK
+    return OK if finished else STOPPED
 
 
 @bench.command

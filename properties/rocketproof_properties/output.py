@@ -10,7 +10,8 @@ import shlex
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -240,6 +241,14 @@ def closing(report: Report) -> str:
     ]
     said = ", ".join(part for part in parts if part) or "all as expected"
     return f"{count}, {said}, {report.seconds:.1f} s"
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress line on stderr, on a terminal only: `report(done, all)`."""
+    console = Console(stderr=True, highlight=False)
+    with console.status(what) as status:
+        yield lambda done, all_: status.update(f"{what} {done} of {all_}")
 
 
 def print_judgement(found: Judgement, console: Console | None = None) -> None:

@@ -10,7 +10,7 @@ adopted. The first case that no step explains is reported with the guard that re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,23 +77,29 @@ class Judgement:
         }
 
 
-def judge(path: Path, profile: str) -> Judgement:
+def judge(path: Path, profile: str, report: Callable[[int, int], None] | None = None) -> Judgement:
     """Judge a recording file. A `cfg` whose broker refuses sends by its role is out of reach as a whole.
+
+    `report(heard, all)` is called after each case.
 
     Raises RocketproofError for an unknown profile or a file that is no recording.
     """
     constants(profile)
     cases = read(path)
-    explained, reasons, refusals = 0, Counter[str](), []
+    heard, explained, reasons, refusals = 0, 0, Counter[str](), []
     for cfg in dict.fromkeys(c.cfg for c in cases):
         mine = [c for c in cases if c.cfg == cfg]
         role = next((c.why for c in mine if c.code == SERVICE_NOT_AVAILABLE), "")
         if role:
             reasons[role] += len(mine)
+            heard += len(mine)
             continue
         court = Court(mine, profile)
         for case in mine:
             why, refusal = court.hear(case)
+            heard += 1
+            if report is not None:
+                report(heard, len(cases))
             if why:
                 reasons[why] += 1
             elif refusal is not None:

@@ -278,7 +278,8 @@ def fold32(x: int) -> int:
     return (x + 2**31) % 2**32 - 2**31
 
 
-_FOLD: dict[str, Callable[[int, int], int]] = {
+# The operations of two numbers: constants are folded by them, and the interpreter computes with them.
+BINARY: dict[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -295,7 +296,7 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 def _arith(op: str, left: Any, right: Any) -> Expr:
     x, y = _int(left), _int(right)
     if x.op == y.op == "const" and not (op == "rem" and y.args[0] == 0):
-        value = _FOLD[op](x.args[0], y.args[0])
+        value = BINARY[op](x.args[0], y.args[0])
         return const(value, _number(value, value, str(value)))
     if op == "rem":
         most = max(abs(y.type.lo), abs(y.type.hi)) - 1
@@ -304,7 +305,7 @@ def _arith(op: str, left: Any, right: Any) -> Expr:
         return Expr("rem", (x, y), Type(min(lo, hi), max(lo, hi)))
     if y.op == "const" and y.args[0] == 0 and op in ("add", "sub"):
         return x
-    corners = [_FOLD[op](i, j) for i in (x.type.lo, x.type.hi) for j in (y.type.lo, y.type.hi)]
+    corners = [BINARY[op](i, j) for i in (x.type.lo, x.type.hi) for j in (y.type.lo, y.type.hi)]
     return Expr(op, (x, y), _number(min(corners), max(corners), f"{op} of {x} and {y}"))
 
 
@@ -322,7 +323,7 @@ def _bit_range(op: str, x: Type, y: Type) -> Type:
 def _bitwise(op: str, left: Any, right: Any) -> Expr:
     x, y = _int(left), _int(right)
     if x.op == y.op == "const":
-        return _int(_FOLD[op](x.args[0], y.args[0]))
+        return _int(BINARY[op](x.args[0], y.args[0]))
     return Expr(op, (x, y), _bit_range(op, x.type, y.type))
 
 
@@ -330,7 +331,7 @@ def _sets(op: str, left: Any, right: Any) -> Expr:
     type_ = left.type if isinstance(left, Expr) else right.type
     x, y = coerce(left, type_), coerce(right, type_)
     if x.op == y.op == "const":
-        return const(_FOLD[op](x.args[0], y.args[0]), type_)
+        return const(BINARY[op](x.args[0], y.args[0]), type_)
     return Expr(op, (x, y), type_)
 
 
@@ -350,7 +351,7 @@ def _bits(logic: str, bitwise: str, left: Any, right: Any) -> Expr:
 def _compare(op: str, left: Any, right: Any) -> Expr:
     x, y = _int(left), _int(right)
     if x.op == y.op == "const":
-        return const(_FOLD[op](x.args[0], y.args[0]), Bool)
+        return const(BINARY[op](x.args[0], y.args[0]), Bool)
     return Expr(op, (x, y), Bool)
 
 

@@ -1,0 +1,129 @@
+"""State counts of the specification are golden numbers; every engine agrees with the interpreter on its small scopes."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import oracle
+import pytest
+
+from rocketproof_model import Instance, Int, Property, liveness, search, symbolic
+from rocketproof_model.specification import SCOPES, Scope, build, constants, specify
+from rocketproof_properties import catalogue
+
+OFF = {"auto_create": False, "template_in_file": True}
+GOLDEN = {
+    # (scope, profile, given): distinct states, transitions with the initial state, levels
+    ("tiny", "P49", ""): (30, 41, 18),
+    ("small", "P49", ""): (331124, 1312231, 46),
+    ("small", "P49", "sends=0"): (147969, 599731, 45),
+    ("creation", "P49", ""): (688311, 1889931, 20),
+    ("creation", "P49", "auto_create=False,template_in_file=True"): (483029, 1284499, 25),
+    ("restart", "P49", ""): (51842, 152177, 30),
+    ("store", "P49", "existing=True"): (441560, 1194408, 20),
+    ("store", "P49", "existing=True,size_limit=4"): (354274, 967369, 20),
+    ("names", "P49", "auto_create=False,template_in_file=True"): (71052, 170271, 32),
+    ("names", "P40", "auto_create=False,template_in_file=True"): (72085, 169702, 32),
+    ("names", "P49", "update_budget=1,sends=1"): (541482, 1114000, 20),
+    ("skew", "P49", "round_robin=True,burst=1,sends=9"): (569, 657, 59),
+    ("skew", "P49", "round_robin=True,burst=5,sends=13"): (1961, 3601, 89),
+    ("small", "P49", "auto_create=False,template_in_file=True,sends=0"): (2637, 5899, 29),
+    ("creation", "P49", "existing=True,existing_read=2,existing_write=1"): (114244, 308257, 9),
+}
+
+
+def explore(instance: Instance, **options: Any) -> search.Exploration:
+    return search.explore(instance, [], **options)
+
+
+@pytest.mark.parametrize(("key", "expected"), GOLDEN.items(), ids=["-".join(k) for k in GOLDEN])
+def test_golden_counts(key: tuple[str, str, str], expected: tuple[int, int, int]) -> None:
+    scope, profile, given = key
+    found = explore(build(scope).model.given(**constants(profile, **eval(f"dict({given})"))))
+    assert (found.states, found.transitions, found.depth) == expected
+
+
+SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
+    "tiny": (SCOPES["tiny"], {}),
+    "tiny-off": (SCOPES["tiny"], OFF),
+    "tiny-P40": (SCOPES["tiny"], {"check_names": False, "signed_random": True}),
+    "two brokers": (
+        replace(SCOPES["small"], producers=1, queues=1, counts=Int(0, 1), numbers=Int(0, 1), queue_ids=Int(-1, 0)),
+        {"sends": 1},
+    ),
+    "two brokers, off": (SCOPES["small"], {**OFF, "sends": 0}),
+    "lost": (replace(SCOPES["small"], producers=1), {"loss_budget": 1, "retries": 1, "sends": 1, "template_write": 1}),
+    "round robin": (
+        replace(SCOPES["skew"], queues=2, counts=Int(0, 2), numbers=Int(0, 2), queue_ids=Int(-1, 1), sends=3),
+        {"round_robin": True, "burst": 1, "sends": 2},
+    ),
+    "one client": (replace(SCOPES["creation"], producers=1), {}),
+    "restart": (replace(SCOPES["restart"], producers=1), {}),
+    "names": (
+        replace(
+            SCOPES["names"],
+            topics=("template", "retry", "long"),
+            queues=1,
+            counts=Int(0, 1),
+            numbers=Int(1, 1),
+            queue_ids=Int(-1, 0),
+            draws=Int(0, 0),
+            updates=False,
+        ),
+        {**OFF, "sends": 1},
+    ),
+    "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
+}
+
+
+@cache
+def small(name: str) -> tuple[Instance, tuple[Property, ...], oracle.Space]:
+    """A small scope with its claims and all that the interpreter reaches in it."""
+    scope, given = SMALL[name]
+    specification = specify(scope)
+    instance = specification.model.given(**constants("P49", **given))
+    return instance, catalogue.properties(specification), oracle.explore(instance)
+
+
+def of_kind(claims: tuple[Property, ...], *kinds: str) -> list[Property]:
+    return [c for c in claims if c.kind in kinds]
+
+
+DECIDED = ("always", "step", "reachable", "deadlock_free")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", SMALL)
+def test_search_and_interpreter_agree(name: str, workers: int) -> None:
+    instance, claims, space = small(name)
+    found = search.explore(instance, of_kind(claims, *DECIDED), workers=workers)
+    assert (found.states, found.transitions, found.depth) == (len(space.states), space.generated, space.levels)
+    assert found.coverage.guards == space.guards
+    assert found.coverage.taken == space.taken
+    for outcome in found.outcomes:
+        steps = oracle.shortest(space, outcome.property)
+        assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property.id
+        assert (None if outcome.witness is None else len(outcome.witness)) == steps, outcome.property.id
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_bounded_checking_and_interpreter_agree(name: str) -> None:
+    instance, claims, space = small(name)
+    depth = 4
+    for outcome in symbolic.bounded(instance, of_kind(claims, *DECIDED), depth=depth):
+        steps = oracle.shortest(space, outcome.property)
+        if steps is None or steps > depth:
+            assert (outcome.verdict, outcome.reason) == ("unknown", "bound reached"), outcome.property.id
+        else:
+            assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property.id
+            assert outcome.witness is not None and len(outcome.witness) == steps, outcome.property.id
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_liveness_and_networkx_agree(name: str) -> None:
+    instance, claims, space = small(name)
+    for outcome in liveness.check(instance, of_kind(claims, "leads_to")):
+        prefix = oracle.lasso(space, outcome.property)
+        assert outcome.verdict == ("holds" if prefix is None else "violated"), outcome.property.id
+        if outcome.witness is not None:
+            assert outcome.depth == prefix, outcome.property.id

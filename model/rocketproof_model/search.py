@@ -40,6 +40,7 @@ _BLOCK = 64  # states of the frontier that a worker takes at once, fewer if they
 _PIECE = 1 << 16  # states in which predecessors are looked for at once
 _REPORT = 0.5  # seconds between two reports
 _ALONE = 512  # a level smaller than this is not worth starting threads for
+_TOLD = 16  # a state with more values than this is told by what differs from the initial one
 
 
 @dataclass(frozen=True)
@@ -343,13 +344,21 @@ class _Search:
 
     # -- faults and witnesses -------------------------------------------------------------------------------------------
 
+    def _told(self, state: State) -> str:
+        """The state in words; of a large one only what differs from the initial state."""
+        values = readable(self.instance, state)
+        start = readable(self.instance, initial(self.instance))
+        told = [f"{name}={value}" for name, value in values.items() if len(values) <= _TOLD or value != start[name]]
+        rest = len(values) - len(told)
+        return ", ".join(told) + (f" (the other {rest} values are the initial ones)" if rest else "")
+
     def _raise_fault(self) -> None:
         """Raise the interpreter's error for the smallest state in which a kernel met one."""
         states = [tuple(w.fault.tolist()) for w in self.workers if w.own[loops.FAULTS]]
         if not states:
             return
         state = self.made.layout.unpack(min(states))
-        where = ", ".join(f"{name}={value}" for name, value in readable(self.instance, state).items())
+        where = self._told(state)
         asked = "a property"
         try:
             for claim in self.asked:

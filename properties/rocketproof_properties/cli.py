@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +26,9 @@ app = App(
     name="rocketproof",
     help="Check what RocketMQ's topic creation, routing and append do, by exhaustive search and by z3; or a model of your own.",
     version_flags=["--version"],
+    suppress_keyboard_interrupt=False,
 )
-bench = App(name="bench", help="Measure the engines.")
+bench = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
 app.command(bench)
 
 Many = Parameter(negative=(), consume_multiple=False)
@@ -301,10 +303,17 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
         store.check_writable(json)
     from .skew import FIRST_MESSAGES, share
 
-    shares = [share(k, topics=topics, seed=seed, profile=profile) for k in FIRST_MESSAGES]
+    shares = []
+    try:
+        for k in FIRST_MESSAGES:
+            shares.append(share(k, topics=topics, seed=seed, profile=profile))
+    except KeyboardInterrupt:
+        print("rocketproof: stopped by Ctrl-C; what was simulated follows", file=sys.stderr)
     if json is not None:
         store.write_json(json, [found.data() for found in shares])
     output.print_skew(shares)
+    if len(shares) < len(FIRST_MESSAGES):
+        return STOPPED
     return OK if all(found.standard_errors <= 3 for found in shares) else DIFFERS
 
 
@@ -318,7 +327,8 @@ def _positive(option: str, value: float | None) -> None:
 
 
 def main() -> NoReturn:
-    """The entry point `rocketproof`."""
+    """The entry point `rocketproof`. A polite kill, as a CI's time limit sends it, counts as Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -187,6 +187,9 @@ def show_command(path: str) -> str:
 
 
 def _coverage(report: Report, width: int) -> Iterable[Text]:
+    if any(r.engine == "explicit" and r.verdict == "unknown" and r.reason in (TIME, MEMORY, STATES, INTERRUPTED) for r in report.rows):
+        yield Text("\nCoverage is not judged: a search was stopped before its end")
+        return
     if report.covered:
         yield Text("\nCoverage of actions and guards:")
     same: dict[tuple[Any, ...], list[str]] = {}

@@ -53,7 +53,7 @@ class Share:
             "share": self.share,
             "interval": list(self.interval),
             "predicted": self.predicted,
-            "standard_errors": self.standard_errors,
+            "standard_errors": self.standard_errors if math.isfinite(self.standard_errors) else None,
             "recorded": recorded,
         }
 
@@ -70,6 +70,8 @@ def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: st
     s = build("skew")
     given = constants(profile, round_robin=True, burst=first_messages, sends=first_messages + QUEUES)
     found = simulate.estimate(s.model.given(**given), {"alone": alone(s)}, runs=topics, steps=STEPS, seed=seed)
+    if found.runs < topics:
+        raise KeyboardInterrupt
     tally = found.tallies[0]
     assert tally.last is not None and tally.last_interval is not None, "the whole simulation ran"
     predicted = max(0.0, 2 * (5 - first_messages) / QUEUES)

@@ -25,6 +25,9 @@ from .words import Change, changes, code_of, code_text, element
 Codes = tuple[int, ...]
 
 
+_MANY = 12  # an action with more enabled instances is listed by their number
+
+
 @dataclass(frozen=True)
 class GuardView:
     """One guard as it was asked: `passed` is None where it was not reached, because an earlier one refused."""
@@ -242,7 +245,22 @@ def lines(explanation: Explanation) -> list[str]:
     if explanation.asked is not None:
         text += [*_asked(explanation.asked, at), ""]
     text.append(f"{at}, {_count(len(explanation.enabled))} can happen{marked}")
-    return [*text, *(f"  {'*' if label == explanation.taken else ' '} {label}" for label in explanation.enabled)]
+    return [*text, *(f"  {'*' if label == explanation.taken else ' '} {label}" for label in _grouped(explanation))]
+
+
+def _grouped(explanation: Explanation) -> list[str]:
+    """The labels; an action with many instances has one line, beside the instance that was taken."""
+    by_action: dict[str, list[str]] = {}
+    for label in explanation.enabled:
+        by_action.setdefault(label.partition("(")[0], []).append(label)
+    shown = []
+    for action, labels in by_action.items():
+        if len(labels) <= _MANY:
+            shown += labels
+        else:
+            taken = [label for label in labels if label == explanation.taken]
+            shown += [*taken, f"{action}(...): {len(labels) - len(taken)} {'other ' if taken else ''}instances"]
+    return shown
 
 
 def render(explanation: Explanation, console: Console, more: str = "") -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocketproof_model import EvaluationError, Int
 from rocketproof_model.interpreter import Scope as Sight
@@ -23,13 +23,17 @@ from rocketproof_model.language.model import Action, Guard, Instance
 from rocketproof_model.language.types import JAVA_INT
 from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
-from rocketproof_profiles import PROFILES, TEMPLATE, NameClass, classify
+from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify
 
-from .recording import SERVICE_NOT_AVAILABLE, Case, Config, read
+from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, Case, Config, read
 
 _CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
+_BETWEEN = {"register", "accept_registration", "ignore_registration"}
 _OUTSIDE = {"request", "update_topic", "lose_registration", "dispatch", "flush", "finish", "lock_timeout"}
 _FILE = 1 << 30
+_QUEUES = 1 << 16  # more queues than a broker has; an answer beyond is not looked for
+END_TRANSACTION = 37
+HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
 @dataclass(frozen=True)
@@ -89,34 +93,72 @@ def judge(path: Path, profile: str, report: Callable[[int, int], None] | None = 
     heard, explained, reasons, refusals = 0, 0, Counter[str](), []
     for cfg in dict.fromkeys(c.cfg for c in cases):
         mine = [c for c in cases if c.cfg == cfg]
-        role = next((c.why for c in mine if c.code == SERVICE_NOT_AVAILABLE), "")
-        if role:
-            reasons[role] += len(mine)
+        if _is_slave(mine):
+            reasons["role of the store"] += len(mine)
             heard += len(mine)
             continue
-        court = Court(mine, profile)
-        for case in mine:
-            why, refusal = court.hear(case)
-            heard += 1
-            if report is not None:
-                report(heard, len(cases))
-            if why:
-                reasons[why] += 1
-            elif refusal is not None:
+        outcomes: list[tuple[str, Refusal | None]] = []
+        for auto_create in _switches(mine):
+            court = Court(mine, profile, auto_create=auto_create)
+            tried = []
+            for number, case in enumerate(mine, 1):
+                tried.append(court.hear(case))
+                if report is not None:
+                    report(heard + number, len(cases))
+            if not outcomes or _refused(tried) < _refused(outcomes):
+                outcomes = tried
+            if not _refused(outcomes):
+                break
+        heard += len(mine)
+        for why, refusal in outcomes:
+            if refusal is not None:
                 refusals.append(refusal)
+            elif why:
+                reasons[why] += 1
             else:
                 explained += 1
     return Judgement(profile, explained, dict(reasons.most_common()), tuple(refusals))
 
 
+def _refused(outcomes: Sequence[tuple[str, Refusal | None]]) -> int:
+    return sum(refusal is not None for _, refusal in outcomes)
+
+
+def _is_slave(cases: Sequence[Case]) -> bool:
+    """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows."""
+    return {c.code for c in cases if c.request in (SEND, SEND_V2, BATCH)} - {1, 16, 17, None} == {SERVICE_NOT_AVAILABLE}
+
+
+def _switches(cases: Sequence[Case]) -> tuple[bool, ...]:
+    """The values of autoCreateTopicEnable to try: TBW102's first route tells, else both."""
+    for case in cases:
+        if case.kind == "route" and case.topic == TEMPLATE:
+            return (case.code == 0,)
+    return (True, False)
+
+
+class Hypothesis(NamedTuple):
+    """A state that explains the cases so far, and how many records the broker may still store by itself, by (topic, queue)."""
+
+    state: State
+    own: tuple[tuple[tuple[str, int], int], ...] = ()
+
+    def granted(self, place: tuple[str, int], number: int) -> Hypothesis:
+        counts = Counter(dict(self.own))
+        counts[place] += number
+        return Hypothesis(self.state, tuple(sorted((key, n) for key, n in counts.items() if n)))
+
+    def of(self, state: State) -> Hypothesis:
+        return Hypothesis(state, self.own)
+
+
 class Court:
     """The states of one `cfg` that explain its cases so far; the scope is taken from the recording."""
 
-    def __init__(self, cases: Sequence[Case], profile: str) -> None:
+    def __init__(self, cases: Sequence[Case], profile: str, *, auto_create: bool) -> None:
         self.profile = PROFILES[profile]
         self.cluster = next((c.cluster for c in cases if c.cluster), "DefaultCluster")
         self.broker = next((b for c in cases for b in c.route), "broker-a")
-        auto_create = not any(c.kind == "route" and c.topic == TEMPLATE and c.code != 0 for c in cases)
         system = system_topics(self.cluster, self.broker, auto_create=auto_create)
         names = dict.fromkeys([TEMPLATE, *system])
         for case in cases:
@@ -129,16 +171,20 @@ class Court:
         )
         self.instance: Instance = self.spec.model.given(**switches)
         state = initial(self.instance)
+        routes = {c.topic: c.route[self.broker] for c in reversed(cases) if c.kind == "route" and c.code == 0 and self.broker in c.route}
         for name, (queues, perm) in system.items():
-            state = self._adopt_config(state, name, Config(queues, queues, perm, False))
-        self.states: set[State] = {state}
-        self.own: Counter[tuple[str, int]] = Counter()
+            state = self._adopt_config(state, name, routes.get(name, Config(queues, queues, perm, False)))
+        self.states: set[Hypothesis] = {Hypothesis(state)}
+        waiting = {c.code for c in cases if c.kind == "send" and c.waits} & {0, *STATUSES}
+        self.statuses = waiting - {0} if 0 not in waiting else set()
+        self.prepared: list[tuple[str, int]] = []
 
     def _class(self, name: str) -> NameClass:
         return "cluster" if name in (self.cluster, self.broker) else classify(name, self.profile)
 
     def _scope(self, cases: Sequence[Case]) -> Scope:
         queues = [s.queue for c in cases for s in c.stored] + [c.answered_queue or 0 for c in cases]
+        queues = [q for q in queues if 0 <= q < _QUEUES] or [0]
         return Scope(
             "judge",
             "a recording",
@@ -170,16 +216,22 @@ class Court:
         if case.kind == "other":
             self._adopt(case)
             return case.why, None
+        if case.kind == "send" and case.code is None:
+            self.states |= {h.of(self._finish(s)) for h in self.states for s, _ in self._answers(h, case)}
+            return "no answer came", None
         after = {"send": self._send, "update": self._update, "route": self._route}[case.kind](case)
         if after:
             self.states = after
-            return "", None
+            return STATUSES.get(case.code or 0, ""), None
         refusal = self._refusal(case)
         self._adopt(case)
         return "", refusal
 
-    def _send(self, case: Case) -> set[State]:
-        return {self._finish(s) for state in self.states for s in self._answers(state, case) if self._matches(s, case)}
+    def _send(self, case: Case) -> set[Hypothesis]:
+        if case.answered_queue is not None and not 0 <= case.answered_queue < self.spec.scope.queues:
+            return set()
+        found = ((s, left) for h in self.states for s, left in self._answers(h, case) if self._matches(s, case))
+        return {left.of(self._finish(s)) for s, left in found}
 
     def _submit(self, state: State, case: Case) -> State:
         size = case.stored[0].size if case.stored else 1
@@ -188,19 +240,21 @@ class Court:
         args = (0, 0, self.topics[case.topic], self.topics[case.default], case.numbers, case.queue, kind, size)
         return effect(self.instance, state, action, args)
 
-    def _answers(self, state: State, case: Case) -> Iterator[State]:
-        """The states in which the broker has answered, over all orders of its own steps."""
-        for start in self._own_records(state, case):
-            yield from (s for s in self._closure(self._submit(start, case), case) if self._value(s, "job.phase", 0) == "answered")
+    def _answers(self, h: Hypothesis, case: Case) -> Iterator[tuple[State, Hypothesis]]:
+        """The states in which the broker has answered, over all orders of its own steps, each with what it may still store."""
+        for left in self._own_records(h, case):
+            for s in self._closure(self._submit(left.state, case), case):
+                if self._value(s, "job.phase", 0) == "answered":
+                    yield s, left
 
-    def _own_records(self, state: State, case: Case) -> Iterator[State]:
-        """The state, and those in which the broker has meanwhile stored delayed or committed messages of its own there."""
-        yield state
-        if case.code == 0 and case.answered_queue is not None:
-            for _ in range(self.own[case.topic, case.answered_queue]):
-                at = (0, self.topics[case.topic], case.answered_queue)
-                state = self._count(state, at)
-                yield state
+    def _own_records(self, h: Hypothesis, case: Case) -> Iterator[Hypothesis]:
+        """The hypothesis, and those in which the broker has meanwhile stored delayed or committed messages of its own there."""
+        yield h
+        if case.answered_queue is not None:
+            place = (case.topic, case.answered_queue)
+            for _ in range(dict(h.own).get(place, 0)):
+                h = h.of(self._count(h.state, (0, self.topics[case.topic], case.answered_queue))).granted(place, -1)
+                yield h
 
     def _closure(self, state: State, case: Case) -> set[State]:
         seen, todo = {state}, [state]
@@ -225,12 +279,20 @@ class Court:
         return tuple(drawn if name == "draw" else 0 for name in action.parameters)
 
     def _matches(self, state: State, case: Case) -> bool:
-        if self._value(state, "job.answer", 0) != _CODES.get(-1 if case.code is None else case.code):
+        if self._value(state, "job.answer", 0) != self._wanted(case):
             return False
-        if case.code == 0:
-            if self._value(state, "job.queue", 0) != case.answered_queue or self._value(state, "job.offset", 0) != case.answered_offset:
+        if case.code == 0 or case.code in self.statuses:
+            place = (self._value(state, "job.queue", 0), self._value(state, "job.offset", 0))
+            if place != (case.answered_queue, case.answered_offset):
+                return False
+            record = (case.topic, *place, case.transaction)
+            if any((r.topic, r.queue, r.offset, r.kind) != record for r in case.stored):
                 return False
         return self._config_matches(state, case)
+
+    def _wanted(self, case: Case) -> str | None:
+        """The specification's word for the recorded code; a status of flush or replication is a success of the store."""
+        return "SUCCESS" if case.code in self.statuses else _CODES.get(-1 if case.code is None else case.code)
 
     def _config_matches(self, state: State, case: Case) -> bool:
         return case.config == "absent" or self._table(state, "config", case.topic) == case.config
@@ -238,24 +300,27 @@ class Court:
     def _finish(self, state: State) -> State:
         return effect(self.instance, state, self.spec.model.named("finish"), (0,))
 
-    def _update(self, case: Case) -> set[State]:
+    def _update(self, case: Case) -> set[Hypothesis]:
         action = self.spec.model.named("update_topic")
         if case.wanted is None:
             return set()
         args = (0, self.topics[case.topic], case.wanted.read, case.wanted.write, case.wanted.perm)
         result = set()
-        for state in self._settled():
-            refused = refusing(self.instance, state, action, args)
+        for h in self._settled():
+            refused = refusing(self.instance, h.state, action, args)
             if refused is None and case.code == 0:
-                result.add(effect(self.instance, state, action, args))
+                result.add(h.of(effect(self.instance, h.state, action, args)))
             elif refused is not None and refused.name == "proper name" and case.code == 1:
-                result.add(state)
-        return {s for s in result if self._config_matches(s, case)}
+                result.add(h)
+        return {h for h in result if self._config_matches(h.state, case)}
 
-    def _settled(self) -> set[State]:
-        """The states in which no registration is on its way: an administrator's request comes seconds later."""
-        every = {s for state in self.states for s in self._between(state)}
-        return {s for s in every if not self._value(s, "letter_sent", 0)}
+    def _settled(self) -> set[Hypothesis]:
+        """Those in which no registration is on its way: an administrator's request comes seconds later."""
+        return {h for h in self._later() if not self._value(h.state, "letter_sent", 0)}
+
+    def _later(self) -> set[Hypothesis]:
+        """The hypotheses, and what they become by the broker's own steps between two cases."""
+        return {h.of(s) for h in self.states for s in self._between(h.state)}
 
     def _between(self, state: State) -> set[State]:
         seen, todo = {state}, [state]
@@ -266,28 +331,36 @@ class Court:
                     todo.append(after)
         return seen
 
-    def _route(self, case: Case) -> set[State]:
-        every = {s for state in self.states for s in self._between(state)}
-        wanted = case.route.get(self.broker) if case.code == 0 else None
-        return {s for s in every if self._table(s, "route", case.topic) == wanted}
+    def _route(self, case: Case) -> set[Hypothesis]:
+        if case.code not in (0, 17) or (case.code == 0) != (self.broker in case.route):
+            return set()
+        wanted = case.route.get(self.broker)
+        return {h for h in self._later() if self._table(h.state, "route", case.topic) == wanted}
 
     # -- adopting what is out of reach
 
     def _adopt(self, case: Case) -> None:
-        adopted = set()
-        for state in self.states:
-            if case.config != "absent" and case.topic in self.topics:
-                state = self._adopt_config(state, case.topic, case.config)
-            for record in case.stored:
-                at = (0, self.topics[record.topic], record.queue)
-                if record.kind in ("not", "commit"):
-                    state = self._assign(state, "offset", at, record.offset + 1)
-                    state = self._assign(state, "records", at, record.offset + 1)
-            adopted.add(state)
-        self.states = adopted
+        self.states = {self._adopted(h, case) for h in self.states}
+        self.prepared += [r.real for r in case.stored if r.real is not None and r.topic == HALF_TOPIC]
+
+    def _adopted(self, h: Hypothesis, case: Case) -> Hypothesis:
+        state = h.state
+        if case.config != "absent":
+            state = self._adopt_config(state, case.topic, case.config)
+        elif self.broker in case.route:
+            state = self._adopt_config(state, case.topic, case.route[self.broker])
+        h = h.of(state)
         for record in case.stored:
-            if record.real is not None:
-                self.own[record.real] += 2
+            if record.kind in ("not", "commit") and 0 <= record.queue < self.spec.scope.queues:
+                at = (0, self.topics[record.topic], record.queue)
+                for name in ("offset", "records"):
+                    h = h.of(self._assign(h.state, name, at, record.offset + 1))
+            if record.real is not None and record.topic == SCHEDULE:
+                h = h.granted(record.real, 1)
+        if case.request == END_TRANSACTION and case.code == 0:
+            for place in self.prepared:
+                h = h.granted(place, 1)
+        return h
 
     def _count(self, state: State, at: tuple[int, ...]) -> State:
         value = state[self.spec.model.variable("offset").slot(at)] + 1
@@ -332,16 +405,24 @@ class Court:
     # -- explaining what is not explained
 
     def _refusal(self, case: Case) -> Refusal:
-        recorded = f"code {case.code}" + (f", queue {case.answered_queue}, offset {case.answered_offset}" if case.code == 0 else "")
+        wanted = self._wanted(case)
+        recorded = f"code {case.code}" + (f" {wanted}" if wanted else "")
+        if case.code == 0:
+            recorded += f", queue {case.answered_queue}, offset {case.answered_offset}"
         recorded += f", topic {_text(case.config)}" if case.config != "absent" else ""
         if case.kind == "route":
-            have = {str(_text(self._table(s, "route", case.topic))) for s in self.states}
-            return Refusal(case.label, f"route {_text(case.route.get(self.broker))}", f"has {' or '.join(sorted(have))}")
+            have = {str(_text(self._table(h.state, "route", case.topic))) for h in self.states}
+            return Refusal(case.label, f"code {case.code}, route {_text(case.route.get(self.broker))}", f"has {' or '.join(sorted(have))}")
         if case.kind == "update":
             return self._refused_update(case, recorded)
-        state = min(self.states)
-        done = list(self._answers(state, case))
+        h = min(self.states)
+        state = h.state
+        done = [s for s, _ in self._answers(h, case)]
         specified = "gives no answer" if not done else f"answers {self._answer(done[0], case)}"
+        if wanted is None:
+            return Refusal(case.label, recorded, f"{specified}; no action answers with code {case.code}")
+        if any(self._value(s, "job.answer", 0) == wanted for s in done):
+            return Refusal(case.label, recorded, specified)
         for before in sorted(self._closure(self._submit(state, case), case)):
             for action in self.spec.model.actions:
                 found = self._if_it_held(before, action, case)
@@ -354,7 +435,7 @@ class Court:
     def _refused_update(self, case: Case, recorded: str) -> Refusal:
         action = self.spec.model.named("update_topic")
         wanted = case.wanted or Config(0, 0, 0, False)
-        state = min(self._settled())
+        state = min(self._settled()).state
         args = (0, self.topics[case.topic], wanted.read, wanted.write, wanted.perm)
         guard = refusing(self.instance, state, action, args)
         if guard is None:
@@ -370,7 +451,7 @@ class Court:
 
     def _if_it_held(self, state: State, action: Action, case: Case) -> Guard | None:
         """The guard of this action that alone refuses, if the recorded answer would follow had it held."""
-        if action.name in _OUTSIDE:
+        if action.name in _OUTSIDE | _BETWEEN:
             return None
         args = self._args(action, case)
         sight = Sight(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants)
@@ -381,7 +462,7 @@ class Court:
             after = effect(self.instance, state, action, args)
         except EvaluationError:
             return None
-        wanted = _CODES.get(-1 if case.code is None else case.code)
+        wanted = self._wanted(case)
         answers = (s for s in self._closure(after, case) if self._value(s, "job.phase", 0) == "answered")
         return refused[0] if any(self._value(s, "job.answer", 0) == wanted for s in answers) else None
 
@@ -404,7 +485,7 @@ class Court:
 def _text(config: Config | None) -> str:
     if config is None:
         return "unknown"
-    return f"(read {config.read}, write {config.write}, perm {config.perm})"
+    return f"(read {config.read}, write {config.write}, perm {config.perm}{', order' if config.order else ''})"
 
 
 __all__ = ["Court", "Judgement", "Refusal", "judge"]

@@ -7,6 +7,7 @@ send header are read: V1 names for code 10, letters a to m for 310 and 320 (REM-
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,19 +19,30 @@ from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
 SERVICE_NOT_AVAILABLE = 14
 _V2 = {
+    "a": "producerGroup",
     "b": "topic",
     "c": "defaultTopic",
     "d": "defaultTopicQueueNums",
     "e": "queueId",
     "f": "sysFlag",
+    "g": "bornTimestamp",
+    "h": "flag",
     "i": "properties",
     "j": "reconsumeTimes",
     "l": "maxReconsumeTimes",
     "m": "batch",
 }
 _KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
-_OTHER_CODES = {10: "flush", 11: "replication", 12: "replication", 13: "size limits", 14: "role of the store", 26: "subscription groups"}
+STATUSES = {10: "flush", 11: "replication", 12: "replication"}
+NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST = 16, 26
+_REQUIRED = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag")
+_NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
+_CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
+_LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
 _RETRY_MAX = 16
+
+
+Kind = Literal["send", "update", "route", "other"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,6 @@ class Stored:
     offset: int
     kind: str
     size: int
-    position: int
     real: tuple[str, int] | None
 
 
@@ -63,13 +74,15 @@ class Case:
     number: int
     cfg: str
     name: str
-    kind: Literal["send", "update", "route", "other"]
+    kind: Kind
     why: str
+    request: int
     topic: str
     default: str
     numbers: int
     queue: int
     transaction: str
+    waits: bool
     wanted: Config | None
     code: int | None
     remark: str
@@ -106,88 +119,113 @@ def read(path: Path) -> list[Case]:
     return cases
 
 
-def _config(entry: dict[str, Any] | None) -> Config | None:
-    if entry is None:
-        return None
-    return Config(entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], bool(entry.get("order", False)))
-
-
-def _stored(entry: dict[str, Any]) -> Stored:
-    props = entry.get("props") or {}
-    real = (props["REAL_TOPIC"], int(props["REAL_QID"])) if "REAL_TOPIC" in props and "REAL_QID" in props else None
-    return Stored(
-        entry["topic"], entry["queueId"], entry["queueOffset"], _KINDS[entry["sysFlag"] & 12], entry["size"], entry["physOffset"], real
-    )
-
-
-def _case(row: dict[str, Any]) -> Case:
-    request, response = row["request"], row["response"]
-    code = request["code"]
-    fields = dict(request["extFields"] or {})
-    if code in (SEND_V2, BATCH):
-        fields = {_V2[key]: value for key, value in fields.items() if key in _V2}
-    answer = response["extFields"] or {}
-    stored = tuple(_stored(entry) for entry in row.get("stored") or () if "topic" in entry)
-    kind, why = _reach(code, fields, response, stored)
-    body = row.get("body") if isinstance(row.get("body"), dict) else {}
-    brokers = (body or {}).get("brokerDatas", [])
-    return Case(
-        number=row["n"],
-        cfg=row["cfg"],
-        name=row["case"],
-        kind=kind,
-        why=why,
-        topic=str(fields.get("topic", "")),
-        default=str(fields.get("defaultTopic", TEMPLATE)),
-        numbers=_int(fields.get("defaultTopicQueueNums")),
-        queue=_int(fields.get("queueId")),
-        transaction=_KINDS[_int(fields.get("sysFlag")) & 12],
-        wanted=_config(fields) if kind == "update" else None,
-        code=response["code"],
-        remark=response.get("remark") or "",
-        answered_queue=int(answer["queueId"]) if "queueId" in answer else None,
-        answered_offset=int(answer["queueOffset"]) if "queueOffset" in answer else None,
-        stored=stored,
-        config=_config(row["topicConfig"]) if "topicConfig" in row else "absent",
-        route={
-            q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in (body or {}).get("queueDatas", [])
-        },
-        cluster=brokers[0]["cluster"] if brokers else "",
-    )
+def _bool(value: Any) -> bool:
+    return str(value).lower() == "true"
 
 
 def _int(value: Any) -> int:
     return int(value) if value is not None else 0
 
 
-def _reach(code: int, fields: dict[str, Any], response: dict[str, Any], stored: tuple[Stored, ...]) -> tuple[Any, str]:
-    """(kind, reason why it is out of reach)."""
-    answered = response["code"]
+def _config(entry: dict[str, Any] | None) -> Config | None:
+    if entry is None:
+        return None
+    read, write, perm = (int(entry[name]) for name in ("readQueueNums", "writeQueueNums", "perm"))
+    if not (0 <= read <= JAVA_INT[1] and 0 <= write <= JAVA_INT[1] and 0 <= perm <= 15):
+        raise ValueError(f"a topic with read {read}, write {write}, perm {perm}")
+    return Config(read, write, perm, _bool(entry.get("order", False)))
+
+
+def _stored(entry: dict[str, Any]) -> Stored:
+    props = entry.get("props") or {}
+    real = (props["REAL_TOPIC"], int(props["REAL_QID"])) if "REAL_TOPIC" in props and "REAL_QID" in props else None
+    return Stored(
+        entry["topic"], entry["queueId"], entry["queueOffset"], _KINDS[_int(entry.get("sysFlag")) & 12], entry.get("size", 1), real
+    )
+
+
+def _case(row: dict[str, Any]) -> Case:
+    request, response = row["request"], row["response"]
+    code = request["code"]
+    raw = dict(request.get("extFields") or {})
+    fields = {_V2[key]: value for key, value in raw.items() if key in _V2} if code in (SEND_V2, BATCH) else raw
+    answer = response.get("extFields") or {}
+    kind, why = _reach(code, fields, response["code"], _int(request.get("body_len")))
+    numbers = {name: _int(fields.get(name)) if kind == "send" else 0 for name in _NUMBERS}
+    properties = _properties(fields)
+    body = row.get("body")
+    body = body if isinstance(body, dict) else {}
+    brokers = body.get("brokerDatas", [])
+    return Case(
+        number=row["n"],
+        cfg=row["cfg"],
+        name=row["case"],
+        kind=kind,
+        why=why,
+        request=code,
+        topic=str(fields.get("topic", "")),
+        default=str(fields.get("defaultTopic", TEMPLATE)),
+        numbers=numbers["defaultTopicQueueNums"],
+        queue=numbers["queueId"],
+        transaction=_KINDS[numbers["sysFlag"] & 12],
+        waits=str(properties.get("WAIT", "true")).lower() == "true",
+        wanted=_config(fields) if kind == "update" else None,
+        code=response["code"],
+        remark=response.get("remark") or "",
+        answered_queue=int(answer["queueId"]) if "queueId" in answer else None,
+        answered_offset=int(answer["queueOffset"]) if "queueOffset" in answer else None,
+        stored=tuple(_stored(entry) for entry in row.get("stored") or () if "topic" in entry),
+        config=_config(row["topicConfig"]) if "topicConfig" in row else "absent",
+        route={q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in body.get("queueDatas", [])},
+        cluster=brokers[0]["cluster"] if brokers else "",
+    )
+
+
+def _properties(fields: dict[str, Any]) -> dict[str, str]:
+    """The message's properties (SEND-26); an item without a value is none."""
+    items = (item.partition("\x01") for item in str(fields.get("properties") or "").split("\x02"))
+    return {name: value for name, _, value in items if name and value}
+
+
+def _reach(code: int, fields: dict[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
+    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells."""
     if code == ROUTE:
         return "route", ""
     if code == UPDATE:
         if fields.get("topicFilterType", "SINGLE_TAG") not in ("SINGLE_TAG", "MULTI_TAG"):
             return "other", "filter types"
-        return "update", ""
+        if not all(_is_int(fields.get(name)) for name in ("readQueueNums", "writeQueueNums", "perm")):
+            return "other", "headers that do not decode"
+        if any(int(fields[name]) < 0 for name in ("readQueueNums", "writeQueueNums", "perm")) or int(fields["perm"]) > 15:
+            return "other", "counts or permissions that no topic has"
+        return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND, SEND_V2):
         return "other", "batches" if code == BATCH else f"request code {code}"
-    for name in ("queueId", "defaultTopicQueueNums", "sysFlag"):
-        if not JAVA_INT[0] <= _int(fields.get(name)) <= JAVA_INT[1]:
-            return "other", "headers that do not decode"
-    if str(fields.get("batch", False)).lower() == "true":
+    if not all(name in fields for name in _REQUIRED) or not all(_is_int(fields.get(name)) for name in _NUMBERS):
+        return "other", "headers that do not decode"
+    if _bool(fields.get("batch", False)):
         return "other", "batches"
-    if answered in _OTHER_CODES:
-        return "other", _OTHER_CODES[answered]
-    properties = str(fields.get("properties") or "")
-    keys = {item.partition("\x01")[0] for item in properties.split("\x02") if item}
-    if "DELAY" in keys:
-        return "other", "delayed messages"
-    if "TRAN_MSG" in keys:
-        return "other", "transactional messages"
-    if "..." in properties:
+    text = str(fields.get("properties") or "")
+    if _CUT.search(text) or len(text) > _LARGE_PROPERTIES or body > _LARGE_BODY:
         return "other", "size limits"
-    if str(fields.get("topic", "")).startswith(RETRY_PREFIX):
+    properties = _properties(fields)
+    stored = answered in (0, None, *STATUSES)
+    if "DELAY" in properties and (not _is_int(properties["DELAY"]) or (int(properties["DELAY"]) > 0 and stored)):
+        return "other", "delayed messages"
+    if _bool(properties.get("TRAN_MSG", "")) and (stored or answered == NO_PERMISSION):
+        return "other", "transactional messages"
+    if str(fields["topic"]).startswith(RETRY_PREFIX):
         limit = fields.get("maxReconsumeTimes")
         if _int(fields.get("reconsumeTimes")) >= (_RETRY_MAX if limit is None else int(limit)):
             return "other", "dead letters"
+        if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
+            return "other", "subscription groups"
     return "send", ""
+
+
+def _is_int(value: Any) -> bool:
+    """Whether Java's Integer.parseInt takes it."""
+    try:
+        return JAVA_INT[0] <= int(value) <= JAVA_INT[1]
+    except (TypeError, ValueError):
+        return False

@@ -149,9 +149,9 @@ def _row(tool: str, version_: str, model: str, scope: str, threads: int, found: 
 
 
 def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
-    """The largest scope of two brokers and two producers that is searched to its end in time, by growing its sends."""
+    """The largest scope of two brokers and two producers that is searched to its end in time, by doubling its sends."""
     best: list[Bench] = []
-    for sends in range(specification.SCOPES["small"].sends, 100):
+    for sends in (2**k for k in range(1, 12)):
         scope = f"small, {sends} sends"
         tell(f"rocketproof: specification {scope}, {threads} threads, at most {seconds:g} s")
         order = {

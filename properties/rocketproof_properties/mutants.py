@@ -163,9 +163,8 @@ def _kills(s: Specification) -> list[Killer]:
                 "the auto-create switch is read the wrong way round",
                 "template_found",
                 "config.perm",
-                lambda v: template.perm,
-                "INV-15",
-                given=_OFF,
+                lambda v: ite(s.given("auto_create") & s.of_class(row.default, "template"), 6, template.perm),
+                "INV-16",
             ),
             guard("M-37", "there is no second look-up under the lock", "look_again_missing", "unknown", dropped, "INV-19"),
             sets(
@@ -238,6 +237,7 @@ def _kills(s: Specification) -> list[Killer]:
         ]
     if name == "names":
         return [
+            guard("C-08", "a blank name is not refused", "look_up_missing", "not: blank name", dropped, "INV-08", given={"sends": 1}),
             guard("M-21", "every topic gets the second way", "second_way", "retry topic", dropped, "INV-15", given=_OFF),
             sets(
                 "M-18",
@@ -304,6 +304,16 @@ def _kills(s: Specification) -> list[Killer]:
                 "filled",
                 lambda v: minimum(filled[here] + blank, size),
                 "INV-38.lemma",
+                given=_FIT,
+            ),
+            sets("C-04", "nothing is written", "store", "filled", lambda v: filled[here], "INV-06", given=_FIT),
+            sets(
+                "C-05",
+                "the record is written twice",
+                "store",
+                "filled",
+                lambda v: minimum(filled[here] + row.size + row.size, size),
+                "INV-06",
                 given=_FIT,
             ),
             sets(

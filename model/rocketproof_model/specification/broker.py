@@ -28,7 +28,7 @@ def _writable(s: Specification) -> Expr:
 
 
 def checks(s: Specification) -> None:
-    """msgCheck (CHK-01 to CHK-06): the refusals in the broker's order, then the look-up without lock."""
+    """msgCheck (CHK-01 to CHK-05): the refusals in the broker's order, then the look-up without lock."""
     job, config = s.job, s.config
     check = s.given("check_names")
     refusals: list[tuple[str, str, str, str, str, Any]] = [
@@ -106,7 +106,7 @@ def checks(s: Specification) -> None:
         a.guard("known", config[b, t].known, "the broker has the topic")
         a.set(job[p].phase, "checked")
 
-    @s.model.action(rules="CHK-05 CHK-06 CHK-07", fair="weak", p=s.Producer)
+    @s.model.action(rules="CHK-05 CHK-07", fair="weak", p=s.Producer)
     def look_up_missing(a: Body, p: Expr) -> None:
         """The broker does not find the topic and tries to create it."""
         b, t = arrived(a, p)
@@ -116,7 +116,7 @@ def checks(s: Specification) -> None:
 
 
 def creation(s: Specification) -> None:
-    """Topic creation under the broker lock (TCM-10 to TCM-18), and for retry topics the second way (TCM-20 to TCM-23)."""
+    """Topic creation under the broker lock (TCM-10 to TCM-17), and for retry topics the second way (TCM-20 to TCM-23)."""
     m, job, config, template_of = s.model, s.job, s.config, s.of_class
 
     def phase(a: Body, p: Expr, name: str, sentence: str) -> tuple[Row, Expr]:
@@ -168,7 +168,9 @@ def creation(s: Specification) -> None:
         row, b = phase(a, p, "template", "the topic is still unknown under the lock")
         a.guard("by template", ~row.fallback, "the topic is to be made from a template")
         a.guard("template known", config[b, row.default].known, "the broker has the default topic")
-        a.set(config[b, row.default].perm, 6, when=template_of(row.default, "template") & ~s.given("auto_create"))
+        reduced = template_of(row.default, "template") & ~s.given("auto_create")
+        a.set(config[b, row.default].perm, 6, when=reduced)
+        a.set(row.touched, True, when=reduced & (config[b, row.default].perm != 6))
         a.set(row.phase, "inherit")
 
     @m.action(rules="TCM-14", fair="weak", p=s.Producer)
@@ -375,7 +377,7 @@ def failures(s: Specification) -> None:
             a.set(row.phase, "answered", when=here)
             a.set(row.answer, "lost", when=here)
 
-    @s.model.action(rules="PER-03 PER-04 TCM-03 NS-10", fair="weak", b=s.Broker)
+    @s.model.action(rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
     def restart(a: Body, b: Expr) -> None:
         """The broker starts: constructor's entries, the file's entries over them, the file's version."""
         a.guard("broker down", ~s.up[b], "the broker does not run")

@@ -93,14 +93,16 @@ def log(s: Specification) -> None:
 
     @m.action(rules="CL-08", fair="weak", p=s.Producer)
     def acknowledge_lost(a: Body, p: Expr) -> None:
-        """The record fits no file: both appends end in a blank, the second status is not examined, SUCCESS is answered (HAZ-22)."""
+        """The record fits no file: both appends end in a blank, and SUCCESS is answered with the next queue offset (HAZ-22)."""
         row, b = _accepted(s, a, p)
-        a.guard("negative id drawn", row.queue >= 0, "the queue id is given")
+        a.guard("queue id given", row.queue >= 0, "the queue id is given")
         a.guard("too large", ~fits(row.size, filled[b], size, blank), "the record and the smallest blank do not fit")
         a.guard("fits no file", ~fits(row.size, 0, size, blank), "not even an empty file has room")
+        a.bound("queue in scope", row.queue < scope.queues, "the scope has a counter for the queue")
         a.bound("files left", segment[b] < scope.files - 1, "the scope has another file")
         a.set(segment[b], segment[b] + 1)
         a.set(filled[b], size)
+        a.set(row.offset, ite(counted(row.kind), offset[b, row.topic, row.queue], 0))
         a.set(row.phase, "answered")
         a.set(row.answer, "SUCCESS")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocketproof_model import Expr, Row, after, all_of, any_of, exists, forall, implies, ite, maximum, minimum, total
+from rocketproof_model import Expr, Row, after, all_of, exists, forall, implies, ite, maximum, minimum, total
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import INHERIT
 
@@ -126,11 +126,20 @@ def _template_perm(s: Specification) -> Expr:
     return forall(s.Broker, one)
 
 
+def _refused(s: Specification) -> Expr:
+    """The request has touched nothing, and no topic that the checks refuse is in a table: the templates alone are there at the start."""
+    untouched = _jobs(s, lambda r: implies(answered(r, *ERRORS) & r.checks, ~r.touched))
+    names = s.scope.named("blank", "illegal", "long", "forbidden")
+    if not names:
+        return untouched
+    return untouched & implies(s.given("check_names"), all_of(~s.config[b, t].known for b in s.Broker for t in names))
+
+
 REFUSED = Claim(
     "INV-08",
-    "an error by the validity checks leaves the topic table unchanged",
+    "a request that the validity checks refuse leaves the topic table unchanged, and no name that they refuse is ever in it",
     "always",
-    lambda s: _jobs(s, lambda r: implies(answered(r, *ERRORS) & r.checks, ~r.touched)),
+    _refused,
 )
 ERROR = Claim(
     "INV-09",
@@ -142,7 +151,7 @@ CLEAN = Claim(
     "INV-10",
     "a topic created by a send does not have INHERIT",
     "always",
-    lambda s: _at(s, "put", lambda r, b: any_of(r.topic == t for t in s.Topic) & ((s.config[b, r.topic].perm & INHERIT) == 0)),
+    lambda s: _at(s, "put", lambda r, b: (s.config[b, r.topic].perm & INHERIT) == 0),
 )
 CLEAN_ALL = Claim("INV-10.lemma", CLEAN.sentence, "lemma", _clean)
 SUBSET = Claim(
@@ -190,7 +199,7 @@ VERSION = Claim(
 CONTENT = Claim("INV-18", "when the content of the topic table changes, its version changes", "step", _content_versioned)
 ONCE = Claim(
     "INV-19",
-    "concurrent first sends make one topic, one version step and one registration from creation",
+    "concurrent first sends make one topic and one registration from creation",
     "always",
     lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: (s.creations[b, t] <= 1) & (s.announcements[b, t] <= 1))),
 )
@@ -354,7 +363,9 @@ CASES: list[Case] = [
             given={"auto_create": False, "template_in_file": True},
         )
     ],
+    *cases(REFUSED, "names", "holds", condition="every class of name, auto-create on", given={"sends": 1}),
     *cases(ERROR, "creation", "violated", **_ON, reason="CHK-10 comes after the creation"),
+    *cases(ERROR, "creation", "violated", **_OFF, reason="HAZ-02: TCM-13 changes TBW102, and the send is answered TOPIC_NOT_EXIST"),
     *cases(SOME, "creation", "violated", **_ON, reason="HAZ-07"),
     *cases(NONE, "creation", "violated", **_OFF, reason="HAZ-04: the cluster topic has INHERIT"),
     *cases(NOT_TEMPLATE, "creation", "holds", **_OFF),

@@ -96,19 +96,14 @@ CASES: list[Case] = [
     *cases(
         NO_WRITE, "creation", "violated", given={"existing": True, "existing_perm": 4}, condition="topic with permission 4", reason="CHK-11"
     ),
-    *cases(KNOWN, "small", "holds", condition="auto-create on"),
     *cases(SINGLE, "small", "holds", condition="auto-create on"),
-    *[
-        c
-        for claim in (KNOWN, SINGLE)
-        for c in cases(
-            claim,
-            "small",
-            "holds",
-            condition="a registration lost, one retry",
-            given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1},
-        )
-    ],
+    *cases(
+        SINGLE,
+        "small",
+        "holds",
+        condition="a registration lost, one retry",
+        given={"loss_budget": 1, "retries": 1, "template_write": 1, "sends": 1},
+    ),
     *cases(KNOWN, "restart", "holds", condition="crash and restart"),
     *cases(SINGLE, "restart", "holds", condition="crash and restart"),
     *cases(SKEW, "small", "violated", given=_ENDLESS, condition="endless sends", reason="HAZ-01"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_model import Expr, after, all_of, exists, forall, implies
+from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.arithmetic import counted, proper_position
 from rocketproof_model.specification.store import written_position
 
-from .claim import ERRORS, Case, Claim, answered, append_now, cases, condition, effect, second, wide
+from .claim import ERRORS, Case, Claim, answered, append_now, cases, condition, effect, moves, second, wide
 
 
 def _log(s: Specification) -> bool:
@@ -110,6 +110,34 @@ def _free_all(s: Specification) -> Expr:
     )
 
 
+def _written_once(s: Specification) -> Expr:
+    """The step that answers SUCCESS makes the log longer by the record: in its file, or at the start of the next one."""
+    assert s.filled is not None and s.segment is not None
+    filled, segment = s.filled, s.segment
+
+    def at(p: Expr, b: Expr) -> Expr:
+        row = s.job[p]
+        acknowledged = moves(row, "append", "answered") & (row.broker == b) & (after(row.answer) == "SUCCESS")
+        behind = (after(segment[b]) == segment[b]) & (after(filled[b]) == filled[b] + row.size)
+        first = (after(segment[b]) == segment[b] + 1) & (after(filled[b]) == row.size)
+        return implies(acknowledged, behind | first)
+
+    return forall(s.Producer, lambda p: forall(s.Broker, lambda b: at(p, b)))
+
+
+def _written_not(s: Specification) -> Expr:
+    """The step that answers an error leaves the log as it is."""
+    assert s.filled is not None and s.segment is not None
+    filled, segment = s.filled, s.segment
+
+    def at(p: Expr, b: Expr) -> Expr:
+        row = s.job[p]
+        refused = (row.phase != "answered") & (after(row.phase) == "answered") & any_of(after(row.answer) == code for code in ERRORS)
+        return implies(refused & (row.broker == b), (after(segment[b]) == segment[b]) & (after(filled[b]) == filled[b]))
+
+    return forall(s.Producer, lambda p: forall(s.Broker, lambda b: at(p, b)))
+
+
 def _rolled(s: Specification, *, flushed: bool) -> Expr:
     assert s.segment is not None and s.flushed is not None
     segment, position = s.segment, s.flushed
@@ -119,8 +147,8 @@ def _rolled(s: Specification, *, flushed: bool) -> Expr:
 STORED = Claim(
     "INV-06",
     "SUCCESS means that exactly one record was appended",
-    "always",
-    lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], "SUCCESS"), s.job[p].appended == 1)),
+    "step",
+    _written_once,
     _log,
 )
 NOTHING = Claim(
@@ -128,7 +156,9 @@ NOTHING = Claim(
     "an error answer means that no record was appended",
     "always",
     lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], *ERRORS), s.job[p].appended == 0)),
+    lambda s: not _log(s),
 )
+NOTHING_WRITTEN = Claim("INV-07.log", NOTHING.sentence, "step", _written_not, _log)
 TABLE = Claim("INV-34", "the queue offset table counts the NOT and COMMIT records of each queue", "always", _table, _log)
 NEXT = Claim(
     "INV-34.next", "queue offsets of NOT and COMMIT records are 0, 1, 2 and so on, without gap or repetition", "step", _next_offset, _log
@@ -152,7 +182,7 @@ PLACED = Claim(
 )
 BEHIND = Claim("AUX-02", "the flushed position does not pass the written one", "always", _behind, _log)
 
-CLAIMS = [PLACED, BEHIND, STORED, NOTHING, TABLE, NEXT, ZERO, DISPATCHED, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED]
+CLAIMS = [PLACED, BEHIND, STORED, NOTHING, NOTHING_WRITTEN, TABLE, NEXT, ZERO, DISPATCHED, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED]
 _LARGE = {"condition": "a message larger than a file"}
 _FIT = {"condition": "every message fits a file", "given": {"size_limit": 4, "existing": True}}
 _FAR = 2**61
@@ -178,6 +208,13 @@ CASES: list[Case] = [
     *second(STORED, "store", 4, given={"existing": True}, **_LARGE),
     *cases(STORED, "store", "holds", **_FIT),
     *cases(NOTHING, "creation", "holds", condition="auto-create on"),
+    *cases(
+        NOTHING_WRITTEN,
+        "names",
+        "holds",
+        condition="every class of name, auto-create off",
+        given={"auto_create": False, "template_in_file": True},
+    ),
     *[c for claim in (TABLE, NEXT, ZERO, DISPATCHED, ROOM, FORWARD, ROLLED, FLUSHED) for c in cases(claim, "store", "holds", **_FIT)],
     *cases(ROOM, "store", "holds", given={"existing": True}, **_LARGE),
     *cases(ROOM_ALL, "store", "holds", engines=("symbolic",), method="lemma", condition="all 32-bit ints"),

@@ -27,6 +27,11 @@ def test_there_are_at_least_25() -> None:
     assert len({k.mutant.id for _, _, k in KILLERS}) == len(KILLERS) >= 25
 
 
+def test_every_lemma_has_a_mutant() -> None:
+    lemmas = {c.id for c in catalogue.CLAIMS if c.kind == "lemma"}
+    assert lemmas <= {k.claim for _, _, k in KILLERS}
+
+
 @pytest.mark.parametrize(("scope", "number", "killer"), KILLERS, ids=[k.mutant.id for _, _, k in KILLERS])
 def test_mutant_is_found(scope: str, number: int, killer: mutants.Killer) -> None:
     found = verdict(scope, number, killer)

@@ -256,7 +256,8 @@ class Court:
                 h = h.of(self._count(h.state, (0, self.topics[case.topic], case.answered_queue))).granted(place, -1)
                 yield h
 
-    def _closure(self, state: State, case: Case) -> set[State]:
+    def _closure(self, state: State, case: Case | None) -> set[State]:
+        """What the state becomes by the broker's own steps, in all orders; `case` tells the queue that is drawn."""
         seen, todo = {state}, [state]
         while todo:
             for _, after in self._steps(todo.pop(), case):
@@ -320,16 +321,7 @@ class Court:
 
     def _later(self) -> set[Hypothesis]:
         """The hypotheses, and what they become by the broker's own steps between two cases."""
-        return {h.of(s) for h in self.states for s in self._between(h.state)}
-
-    def _between(self, state: State) -> set[State]:
-        seen, todo = {state}, [state]
-        while todo:
-            for _, after in self._steps(todo.pop(), None):
-                if after not in seen:
-                    seen.add(after)
-                    todo.append(after)
-        return seen
+        return {h.of(s) for h in self.states for s in self._closure(h.state, None)}
 
     def _route(self, case: Case) -> set[Hypothesis]:
         if case.code not in (0, 17) or (case.code == 0) != (self.broker in case.route):

@@ -6,6 +6,7 @@ Each action is one thing that the broker's thread does between two points at whi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..language.expr import Expr, Row, const, ite
@@ -115,15 +116,19 @@ def checks(s: Specification) -> None:
         a.set(job[p].phase, "missing")
 
 
+def _in_phase(s: Specification, a: Body, p: Expr, name: str, sentence: str) -> tuple[Row, Expr]:
+    """Guard that the request is in this phase at a running broker; its row and that broker."""
+    row = s.job[p]
+    a.guard(name, s.at(row, name), sentence)
+    a.guard("broker runs", s.up[row.broker.get], "the broker runs")
+    return row, row.broker.get
+
+
 def creation(s: Specification) -> None:
     """Topic creation under the broker lock (TCM-10 to TCM-17), and for retry topics the second way (TCM-20 to TCM-23)."""
-    m, job, config, template_of = s.model, s.job, s.config, s.of_class
+    m, config, template_of = s.model, s.config, s.of_class
 
-    def phase(a: Body, p: Expr, name: str, sentence: str) -> tuple[Row, Expr]:
-        row = job[p]
-        a.guard(name, s.at(row, name), sentence)
-        a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-        return row, row.broker.get
+    phase = partial(_in_phase, s)
 
     @m.action(rules="TCM-10 TCM-21", fair="weak", p=s.Producer)
     def acquire_lock(a: Body, p: Expr) -> None:
@@ -286,20 +291,16 @@ def queue_check(s: Specification) -> None:
     @s.model.action(rules="CHK-10 CHK-11", fair="weak", p=s.Producer)
     def accept_queue(a: Body, p: Expr) -> None:
         """The queue id is below the larger of the two counts, or negative; the topic's own permission is not asked."""
-        row = job[p]
-        a.guard("checked", s.at(row, "checked"), "a configuration of the topic is at hand")
-        a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-        chosen = config[row.broker.get, row.topic]
+        row, b = _in_phase(s, a, p, "checked", "a configuration of the topic is at hand")
+        chosen = config[b, row.topic]
         a.guard("legal queue id", legal_queue(row.queue, chosen.read, chosen.write), "the queue id is below the larger count")
         a.set(row.phase, "append")
 
     @s.model.action(rules="CHK-10", fair="weak", p=s.Producer)
     def refuse_queue(a: Body, p: Expr) -> None:
         """The queue id is not below either count."""
-        row = job[p]
-        a.guard("checked", s.at(row, "checked"), "a configuration of the topic is at hand")
-        a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-        chosen = config[row.broker.get, row.topic]
+        row, b = _in_phase(s, a, p, "checked", "a configuration of the topic is at hand")
+        chosen = config[b, row.topic]
         a.guard("illegal queue id", ~legal_queue(row.queue, chosen.read, chosen.write), "the queue id is not below either count")
         answer(s, a, p, "SYSTEM_ERROR")
 
@@ -365,10 +366,9 @@ def failures(s: Specification) -> None:
         a.set(s.version[b], 0)
         a.set(s.letter_sent[b], False)
         a.set(s.letter_version[b], 0)
-        none = s.Config(known=False, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0, order=False)
         for t in s.Topic:
-            a.set(s.config[b, t], none)
-            a.set(s.letter[b, t], none)
+            a.set(s.config[b, t], s.absent)
+            a.set(s.letter[b, t], s.absent)
             a.set(s.creations[b, t], 0)
             a.set(s.announcements[b, t], 0)
         for p in s.Producer:

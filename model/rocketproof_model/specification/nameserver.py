@@ -12,11 +12,10 @@ def nameserver(s: Specification) -> None:
     m = s.model
 
     def clear_letter(a: Body, b: Expr) -> None:
-        none = s.Config(known=False, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0, order=False)
         a.set(s.letter_sent[b], False)
         a.set(s.letter_version[b], 0)
         for t in s.Topic:
-            a.set(s.letter[b, t], none)
+            a.set(s.letter[b, t], s.absent)
 
     @m.action(rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
     def accept_registration(a: Body, b: Expr) -> None:

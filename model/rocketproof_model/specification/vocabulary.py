@@ -69,6 +69,7 @@ class Specification:
     live: Variable
     live_version: Variable
     job_record: Record
+    absent: Row  # the configuration of a topic that a table does not have
     known_route: Variable
     queues: Variable
     position: Variable
@@ -106,19 +107,35 @@ class Specification:
 
     @cached_property
     def permission(self) -> Expr:
-        """brokerPermission, from its two switches."""
-        permission: Expr = ite(self.given("broker_readable"), READ, 0) + ite(self.given("broker_writable"), WRITE, 0)
-        return permission
+        """brokerPermission."""
+        return broker_permission(self.constant)
 
     def published(self, row: Row) -> Row:
         """NS-11: a broker that may not read or write registers copies with its own permission."""
-        limited = ~(self.given("broker_readable") & self.given("broker_writable"))
-        return Row({**row.fields, "perm": ite(limited, self.permission, row.perm), "order": ite(limited, False, row.order)})
+        order = ite(limited(self.constant), False, row.order)
+        return Row({**row.fields, "perm": published_perm(self.constant, row.perm), "order": order})
 
     @property
     def quiet(self) -> Expr:
         """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
         return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.letter_sent[b] for b in self.Broker)
+
+
+def broker_permission(constant: dict[str, Expr]) -> Expr:
+    """brokerPermission, from its two switches."""
+    permission: Expr = ite(constant["broker_readable"], READ, 0) + ite(constant["broker_writable"], WRITE, 0)
+    return permission
+
+
+def limited(constant: dict[str, Expr]) -> Expr:
+    """Whether the broker's own permission lacks READ or WRITE (NS-11)."""
+    return ~(constant["broker_readable"] & constant["broker_writable"])
+
+
+def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
+    """NS-11: the permission that a registration carries for a topic with `perm`."""
+    sent: Expr = ite(limited(constant), broker_permission(constant), perm)
+    return sent
 
 
 def declare(scope: Scope) -> Specification:
@@ -160,9 +177,10 @@ def declare(scope: Scope) -> Specification:
     }
     row = constant
 
+    absent: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
+
     def constructed(t: int) -> Row:
         """TCM-03: the table before the file is read, and PER-04: what a file of an earlier run lays over it."""
-        none: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
         if scope.topics[t] == "template":
             known = row["auto_create"] | row["template_in_file"]
             return template_row(known)
@@ -173,14 +191,13 @@ def declare(scope: Scope) -> Specification:
             made = config(
                 known=True, read=row["existing_read"], write=row["existing_write"], perm=row["existing_perm"], order=row["order_topic"]
             )
-            chosen: Row = ite(row["existing"], made, none)
+            chosen: Row = ite(row["existing"], made, absent)
             return chosen
-        return none
+        return absent
 
     def template_row(known: Expr) -> Row:
         made = config(known=True, read=row["template_read"], write=row["template_write"], perm=row["template_perm"], order=False)
-        none = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
-        chosen: Row = ite(known, made, none)
+        chosen: Row = ite(known, made, absent)
         return chosen
 
     def filed(t: int) -> Row:
@@ -211,16 +228,12 @@ def declare(scope: Scope) -> Specification:
         tries=Int(0, 2),
     )
     listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm)
-    empty = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
     length = scope.brokers * max(counts.hi, 1)
 
     def advertised(b: int, t: int) -> Row:
         start = constructed(t)
-        limited = ~(row["broker_readable"] & row["broker_writable"])
-        own = ite(row["broker_readable"], READ, 0) + ite(row["broker_writable"], WRITE, 0)
-        entry: Row = listed(
-            entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=ite(start.known & limited, own, start.perm)
-        )
+        perm = ite(start.known, published_perm(constant, start.perm), start.perm)
+        entry: Row = listed(entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=perm)
         return entry
 
     store = scope.store
@@ -229,6 +242,7 @@ def declare(scope: Scope) -> Specification:
         scope=scope,
         model=m,
         job_record=job,
+        absent=absent,
         Broker=broker,
         Producer=producer,
         Topic=topic,
@@ -242,7 +256,7 @@ def declare(scope: Scope) -> Specification:
         file_version=m.var("file_version", Int(0, scope.versions), over=broker, init=0),
         lock=m.var("lock", Maybe(producer), over=broker, init=None),
         job=m.var("job", job, over=producer, init=idle(job, scope)),
-        letter=m.var("letter", config, over=(broker, topic), init=empty),
+        letter=m.var("letter", config, over=(broker, topic), init=absent),
         letter_version=m.var("letter_version", Int(0, scope.versions), over=broker, init=0),
         letter_sent=m.var("letter_sent", Bool, over=broker, init=False),
         route=m.var("route", listed, over=(broker, topic), init=advertised),

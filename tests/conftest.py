@@ -8,6 +8,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["rocketproof_properties.pytest_plugin"]  # also where the project is not installed
+
 _SLOW = (HealthCheck.too_slow,)
 
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=_SLOW)

@@ -254,6 +254,106 @@ def judge(recording: Path, /, *, profile: str, json: Path | None = None) -> int:
     return DIFFERS if found.unexplained else OK
 
 
+@app.command
+def replay(witness: str, /, *, json: Path | None = None) -> int:
+    """Perform a witness step by step on the reference implementation.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    json
+        Write how far it went to this file.
+    """
+    from . import output, store
+
+    if json is not None:
+        store.check_writable(json)
+    from .stateful.replay import replay_witness
+
+    source, found = store.load_with_source(witness)
+    done = replay_witness(source, found, output.performed)
+    if json is not None:
+        store.write_json(json, done.data())
+    output.print_replayed(done)
+    return OK if done.agrees else DIFFERS
+
+
+@app.command
+def mutate(
+    *ids: str,
+    json: Path | None = None,
+    workers: int | None = None,
+    time: float | None = None,
+    tests: Path = Path("tests"),
+) -> int:
+    """Change the implementation in small ways and see whether the tests notice each change.
+
+    Parameters
+    ----------
+    ids
+        The mutants to try, such as M-01; all unless given.
+    json
+        Write what came of each mutant to this file.
+    workers
+        Processes that run tests; all cores unless given.
+    time
+        Seconds after which the run stops; what is undecided then is named.
+    tests
+        The folder of the tests.
+    """
+    _positive("--workers", workers)
+    _positive("--time", time)
+    from . import output, store
+
+    if json is not None:
+        store.check_writable(json)
+    from .patches import campaign, registry
+
+    chosen = registry.mutants(ids)
+    with output.phases() as progress:
+        report = campaign.mutate(chosen, tests, workers or _cores(), time, progress)
+    if json is not None:
+        store.write_json(json, (row.record() for row in report.rows))
+    output.print_mutants(report)
+    return report.exit_code
+
+
+@app.command
+def requirements(
+    *,
+    results: Path | None = None,
+    tests: Path | None = None,
+    json: Path | None = None,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+) -> int:
+    """Say for every rule of the described behaviour where it is implemented and which tests passed for it.
+
+    Parameters
+    ----------
+    results
+        What a run of `pytest --requirements=FILE` wrote; without it the marked tests are run.
+    tests
+        The folder of the tests to run, instead of the project's.
+    json
+        Write the rules with their evidence to this file.
+    every
+        List every rule, not only those without code or without a passed test.
+    """
+    if results is not None and tests is not None:
+        raise InputError("--tests with --results: with results no test is run; leave out one of them")
+    from . import output, store
+    from . import requirements as requiring
+
+    if json is not None:
+        store.check_writable(json)
+    found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
+    if json is not None:
+        store.write_json(json, (one.record() for one in found))
+    output.print_requirements(found, every)
+    return DIFFERS if any(one.is_gap for one in found) else OK
+
+
 @bench.command
 def search(*, peers: bool = False, json: Path | None = None) -> int:
     """Measure the search on the routing model and on the specification.

@@ -22,6 +22,7 @@ from .rows import Row, decided, undecided
 from .sources import Source, Subject
 
 RUNS, STEPS = 10_000, 100  # of a simulation
+PROGRAMS = 100  # of the stateful engine, for each instance
 SEARCHED = ("always", "reachable", "step", "deadlock_free")
 # Beyond 2**32 the symbolic engine takes a counter for unbounded; products with small numbers must still fit 63 bits.
 
@@ -37,7 +38,7 @@ class Unit:
 
     def __str__(self) -> str:
         profiles = " ".join(dict.fromkeys(t.source.profile for t in self.tasks if t.source.profile))
-        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation"}[self.engine]
+        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation", "stateful": "programs"}[self.engine]
         return f"{self.source.name} {profiles or ''}".strip() + f": {doing}"
 
 
@@ -48,6 +49,7 @@ class Budget:
     limits: Limits = Limits()
     workers: int = 1
     seed: int = 0
+    programs: int = PROGRAMS
 
 
 @dataclass
@@ -66,7 +68,7 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
     Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
     """
     work = _Work(unit, budget, report)
-    engine = {"explicit": work.explicit, "symbolic": work.symbolic, "simulate": work.simulate}[unit.engine]
+    engine = {"explicit": work.explicit, "symbolic": work.symbolic, "simulate": work.simulate, "stateful": work.stateful}[unit.engine]
     reason = GAVE_UP
     subject = unit.source.subject()
     try:
@@ -191,6 +193,29 @@ class _Work:
         for (tasks, _), tally in zip(questions, found.tallies, strict=True):
             self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
         self.stop_if_interrupted()
+
+    def stateful(self, subject: Subject) -> None:
+        from .stateful import engine, report
+
+        questions = list(self.questions(subject))
+        due = {id(claim): tasks[0].expected for tasks, claim in questions}
+        budget = self.budget
+        found = engine.campaign(
+            self.unit.source,
+            subject,
+            [claim for _, claim in questions],
+            lambda claim: due[id(claim)],
+            programs=budget.programs,
+            seed=budget.seed,
+            limits=budget.limits,
+            report=self.report,
+        )
+        self.answer.coverage = found.coverage
+        for finding in found.findings:
+            kept = report.save(self.unit.source, finding)
+            self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {kept}")
+        for (tasks, _), outcome in zip(questions, found.outcomes, strict=True):
+            self.enter(tasks, outcome, f"{found.programs:,} programs, {found.steps:,} steps")
 
     def questions(self, subject: Subject) -> Iterator[tuple[list[Task], Property]]:
         """Tasks that one answer serves, with their claim."""

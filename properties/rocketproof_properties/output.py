@@ -10,6 +10,7 @@ import shlex
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
+from rich.live import Live
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -27,10 +29,15 @@ from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, P
 from .decide import Unit
 from .matrix import Gap, Report
 from .rows import Row
+from .rules import sections
 from .skew import RECORDED, RECORDED_TOPICS, Share
 
 if TYPE_CHECKING:
     from rocketproof_traces.judge import Judgement
+
+    from .patches import campaign
+    from .requirements import Coverage, Requirement
+    from .stateful.replay import Replayed
 
 SPARSE_SECONDS = 5.0
 _STOPPED = {
@@ -254,6 +261,42 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, all_: status.update(f"{what} {done} of {all_}")
 
 
+@contextmanager
+def phases() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress line on stderr, on a terminal only: `report(what, done, all)`. It has no thread, so the process can be forked."""
+    console = Console(stderr=True, highlight=False)
+    with Live(console=console, auto_refresh=False, transient=True) as line:
+        yield lambda what, done, all_: line.update(Text(f"{what} {done} of {all_}"), refresh=True)
+
+
+def print_mutants(report: campaign.Report, console: Console | None = None) -> None:
+    """Print what came of each mutant, what to do about those that no test noticed, and a closing line."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+    signs = {"killed": " ", "equivalent": " ", "survived": "!", "undecided": "?"}
+    styles = {"killed": "green", "equivalent": "green", "survived": "bold red", "undecided": "bold yellow"}
+    for row in report.rows:
+        line = Text(f"{signs[row.verdict]} {row.id:<6} {row.verdict:<11}", styles[row.verdict])
+        told = row.killed_by or row.equivalent or row.sentence
+        console.print(line.append(f"{row.seconds:6.1f} s  {told}", "default"), soft_wrap=True)
+    left = [row for row in report.rows if row.verdict in ("survived", "undecided")]
+    if left:
+        console.print(Text("\nNot noticed:"))
+    for row in left:
+        words = f"{row.id}: {row.sentence}; {row.nearest_miss}"
+        console.print(Text("\n".join(textwrap.wrap(words, width, initial_indent="  ", subsequent_indent="    "))), soft_wrap=True)
+    survived = [row for row in left if row.verdict == "survived"]
+    if survived:
+        console.print(
+            Text(f"\nTo run tests with the first of them: pytest -p rocketproof_properties.patches.plugin --mutant {survived[0].id}")
+        )
+    counts = {verdict: sum(1 for row in report.rows if row.verdict == verdict) for verdict in signs}
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    stopped = f", stopped by {report.stopped}" if report.stopped else ""
+    total = f"{len(report.rows)} mutant{'' if len(report.rows) == 1 else 's'}"
+    console.print(Text(f"{total}: {said}{stopped}, {report.seconds:.1f} s", "bold"), soft_wrap=True)
+
+
 def print_judgement(found: Judgement, console: Console | None = None) -> None:
     """Print what a judgement counted and the first case that nothing explains."""
     console = console or Console(highlight=False)
@@ -282,3 +325,69 @@ def print_skew(shares: Sequence[Share], console: Console | None = None) -> None:
         row += [f"{counts[found.first_messages - 1]} of {RECORDED_TOPICS}" for counts in RECORDED.values()]
         table.add_row(*row)
     console.print(table)
+
+
+def performed(number: int, label: str) -> None:
+    """One step of a replay that the implementation did as the model does."""
+    Console(highlight=False, soft_wrap=True).print(Text(f"{number:>4}  {label}"), soft_wrap=True)
+
+
+def print_replayed(found: Replayed) -> None:
+    """How a replay ended."""
+    console = Console(highlight=False, soft_wrap=True)
+    claim, steps = found.witness.property, len(found.witness)
+    if found.finding is not None:
+        for line in found.finding.text.splitlines():
+            console.print(Text(line), soft_wrap=True)
+        console.print(f"The implementation left the model after {found.done} of {steps} steps.", style="bold", soft_wrap=True)
+    elif not found.shown:
+        console.print(f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}.", style="bold")
+    else:
+        said = (
+            "reaches it too"
+            if claim.kind == "reachable"
+            else "violates it too"
+            if claim.kind in ("always", "step")
+            else "goes the same way"
+        )
+        console.print(f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {said}.", style="bold", soft_wrap=True)
+
+
+def print_requirements(found: Sequence[Requirement], every: bool = False, console: Console | None = None) -> None:
+    """Print how many rules of each section are covered, then every gap, or every rule with its places, tests and actions."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+    heads: dict[Coverage, str] = {
+        "covered": "covered",
+        "no implementation": "no code",
+        "no test": "no test",
+        "failed test": "failed",
+        "later": "later",
+    }
+    total = Counter(one.status for one in found)
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("section")
+    for head in ("rules", *(heads[status] for status in heads if total[status])):
+        table.add_column(head, justify="right", no_wrap=True)
+    for section in sections():
+        count = Counter(one.status for one in found if one.rule.section == section.id)
+        table.add_row(f"{section.id} {section.title}", str(count.total()), *(str(count[status] or "") for status in heads if total[status]))
+    console.print(table)
+    for one in found:
+        if every or one.is_gap:
+            console.print(_requirement(one, every, width), soft_wrap=True)
+    said = ", ".join(f"{total[status]} {status}" for status in heads if total[status])
+    console.print(Text(f"{len(found)} rules: {said}", "bold"), soft_wrap=True)
+
+
+def _requirement(one: Requirement, every: bool, width: int) -> Text:
+    style = "bold red" if one.is_gap else "yellow" if one.rule.later else "green"
+    line = Text(f"{'!' if one.is_gap else ' '} {one.rule.id:<8}", style)
+    side = " " * len(line.plain)
+    words = f"{one.rule.sentence} ({'later: ' if one.rule.later else ''}{one.reason})" if one.reason else one.rule.sentence
+    line.append(f"\n{side}".join(textwrap.wrap(words, width - len(side))), "default")
+    evidence = {"code": one.implementation, "model": one.model, "failed": one.failed, "test": one.tests if every else ()}
+    for name, places in evidence.items():
+        for place in places:
+            line.append(f"\n{side}{name:<7}{place}", "dim")
+    return line

@@ -13,11 +13,13 @@ from .choices import InputError, known, offer
 from .sources import Source
 
 DEPTH = 8
-ENGINES = ("explicit", "symbolic", "simulate")
+ENGINES = ("explicit", "symbolic", "simulate", "stateful")
+UNPERFORMED = ("skew",)  # scopes with timers, which no target performs
 _APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
     "simulate": ("always", "reachable", "step", "deadlock_free"),
+    "stateful": ("always", "reachable", "step"),
 }
 
 
@@ -65,7 +67,7 @@ class Plan:
 
 def expectation(kind: str, engine: str, method: str, expected: str) -> str:
     """The verdict this engine can give if the claim's verdict is `expected`."""
-    refutes_only = engine == "simulate" or method.startswith("bounded")
+    refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
     unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
     return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
 
@@ -95,7 +97,8 @@ def _from_file(request: Request) -> Plan:
         if ids and claim.id not in ids:
             continue
         expected = loaded.expected.get(claim.id, "holds")
-        engines = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
+        wanted = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
+        engines = tuple(e for e in wanted if e != "stateful")
         if not engines:
             left_out.append((claim.kind, claim.id))
         for engine in engines:
@@ -133,6 +136,8 @@ def _from_catalogue(request: Request) -> Plan:
     for case in chosen:
         source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
+        if case.widen or source.scope in UNPERFORMED:
+            engines = tuple(e for e in engines if e != "stateful")
         if not engines:
             left_out.append((case.kind, case.property))
         for engine in engines:

@@ -65,6 +65,11 @@ def save(path: str, task: Task, witness: Witness | None) -> str | None:
 
 def load(path: str) -> Witness:
     """The witness in a file, in the instance it was found in. Raises RocketproofError in one line."""
+    return load_with_source(path)[1]
+
+
+def load_with_source(path: str) -> tuple[Source, Witness]:
+    """The witness and where its instance comes from. Raises RocketproofError in one line."""
     from rocketproof_traces import itf
 
     file = itf.read(path)
@@ -75,7 +80,7 @@ def load(path: str) -> Witness:
         subject = source.subject()
     except RocketproofError as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
-    return itf.restore(file, subject.instance, subject.property(file.property, file.kind))
+    return source, itf.restore(file, subject.instance, subject.property(file.property, file.kind))
 
 
 def _slug(text: str, lower: bool = False) -> str:
@@ -83,18 +88,18 @@ def _slug(text: str, lower: bool = False) -> str:
     return words if len(words) <= 48 else words[:48].rsplit("-", 1)[0]
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a result file that could not be written at the end of a long run."""
+def check_writable(path: Path, option: str = "--json") -> None:
+    """Refuse a result file, given by the option, that could not be written at the end of a long run."""
     if path.is_dir():
-        raise InputError(f"{path} is a directory; give --json a file name")
+        raise InputError(f"{path} is a directory; give {option} a file name")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise InputError(f"--json {path}: there is no folder {path.parent}; create it first")
+        raise InputError(f"{option} {path}: there is no folder {path.parent}; create it first")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(f"--json {path}: it may not be written; give a file in a folder of your own")
+        raise InputError(f"{option} {path}: it may not be written; give a file in a folder of your own")
 
 
-def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]], option: str = "--json") -> None:
     """Write an object, or a list of objects, one a line; the file appears whole or not at all."""
     if isinstance(data, Mapping):
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -109,4 +114,4 @@ def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]
         part.write_text(text, "utf-8")
         part.replace(path)
     except OSError as error:
-        raise InputError(f"--json {path} cannot be written ({error.strerror}); give a file in a folder of your own") from None
+        raise InputError(f"{option} {path} cannot be written ({error.strerror}); give a file in a folder of your own") from None

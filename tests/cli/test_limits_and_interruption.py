@@ -142,7 +142,7 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
     """No engine is imported for it."""
     program = (
         "import sys\nfrom rocketproof_properties.cli import run\n"
-        "codes = [run([*c.split(), '--help']) for c in ('', 'check', 'show', 'explain', 'graph', 'picture', 'judge', 'bench search')]\n"
+        "codes = [run([*c.split(), '--help']) for c in '|check|show|explain|graph|picture|judge|mutate|bench search'.split('|')]\n"
         "sys.exit(sum(codes) + ('numba' in sys.modules) + ('z3' in sys.modules))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}

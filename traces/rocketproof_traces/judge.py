@@ -27,7 +27,7 @@ from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classi
 
 from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, Case, Config, read
 
-_CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
+_CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 _BETWEEN = {"register", "accept_registration", "ignore_registration"}
 _OUTSIDE = {"request", "update_topic", "lose_registration", "dispatch", "flush", "finish", "lock_timeout"}
 _FILE = 1 << 30

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -98,24 +99,49 @@ class Case:
         return f"{self.cfg}-{self.number} {self.name!r}"
 
 
-def read(path: Path) -> list[Case]:
-    """The cases of a recording, in order. Raises RocketproofError naming the line that is no case."""
+def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a recording with their line numbers, in order. Raises RocketproofError for a file that is none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
     except (OSError, UnicodeDecodeError) as error:
         raise RocketproofError(f"{path}: cannot be read as a recording: {error}; give a file of one JSON case a line") from None
-    cases = []
+    cases = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            cases.append(_case(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RocketproofError(
-                f"{path}:{number}: no recorded case ({type(error).__name__}: {error}); a case has n, cfg, case, request and response"
-            ) from None
+            row = json.loads(line)
+        except ValueError as error:
+            raise no_case(path, number, error) from None
+        if not isinstance(row, dict):
+            raise no_case(path, number, TypeError(f"{type(row).__name__} instead of an object"))
+        cases += not is_heading(row)
+        yield number, row
     if not cases:
         raise RocketproofError(f"{path}: holds no case; give a file of one JSON case a line")
+
+
+def no_case(path: Path, number: int, error: Exception) -> RocketproofError:
+    """The error that names the line that is no case."""
+    said = f"{type(error).__name__}: {error}"
+    return RocketproofError(f"{path}:{number}: no recorded case ({said}); a case has n, cfg, case, request and response")
+
+
+def is_heading(row: dict[str, Any]) -> bool:
+    """Whether a line is no case, but says with which settings the broker of a `cfg` was started."""
+    return "settings" in row and "request" not in row
+
+
+def read(path: Path) -> list[Case]:
+    """The cases of a recording, in order. Raises RocketproofError naming the line that is no case."""
+    cases = []
+    for number, row in rows(path):
+        if is_heading(row):
+            continue
+        try:
+            cases.append(_case(row))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise no_case(path, number, error) from None
     return cases
 
 

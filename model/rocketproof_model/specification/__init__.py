@@ -17,7 +17,7 @@ from .broker import checks, creation, failures, queue_check, registration
 from .nameserver import administrator, nameserver
 from .producer import answers, clients, routes, sending
 from .scope import SCOPES, Scope
-from .store import log, memory
+from .store import limits, log, memory
 from .vocabulary import Specification, declare
 
 __all__ = ["SCOPES", "Scope", "Specification", "build", "constants", "specify"]
@@ -35,6 +35,8 @@ def specify(scope: Scope) -> Specification:
     creation(s)
     queue_check(s)
     (log if scope.store else memory)(s)
+    if scope.named("long"):
+        limits(s)
     answers(s)
     registration(s)
     nameserver(s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..language.expr import Expr, Row, ite
 from ..language.model import Body, Variable
 from .arithmetic import counted, fits
-from .broker import drawn
+from .broker import answer, drawn
 from .vocabulary import Specification
 
 
@@ -17,12 +17,20 @@ def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
     row = s.job[p]
     a.guard("accepted", s.at(row, "append"), "the request is accepted")
     a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-    a.guard(
-        "has a queue",
-        (row.queue >= 0) | (s.config[row.broker.get, row.topic].write != 0),
-        "the queue id is given, or the topic has one to draw",
-    )
+    a.guard("has a queue", _has_queue(s, row), "the queue id is given, or the topic has one to draw")
+    if s.scope.named("long"):
+        a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or this one is not too long")
     return row, row.broker.get
+
+
+def _overlong(s: Specification, row: Row) -> Expr:
+    """A broker that does not check names leaves the length to its store."""
+    return ~s.given("check_names") & s.of_class(row.topic, "long")
+
+
+def _has_queue(s: Specification, row: Row) -> Expr:
+    has: Expr = (row.queue >= 0) | (s.config[row.broker.get, row.topic].write != 0)
+    return has
 
 
 def _some(variable: Variable | None) -> Variable:
@@ -33,6 +41,20 @@ def _some(variable: Variable | None) -> Variable:
 def written_position(s: Specification, b: Expr) -> Expr:
     """The physical position up to which the log is written."""
     return _some(s.segment)[b] * s.given("file_size") + _some(s.filled)[b]
+
+
+def limits(s: Specification) -> None:
+    """What the store refuses before the log."""
+
+    @s.model.action(rules="STO-01 CL-08 SEND-41", fair="weak", p=s.Producer)
+    def refuse_in_store(a: Body, p: Expr) -> None:
+        """The store refuses the message: its topic's name is longer than 127."""
+        row = s.job[p]
+        a.guard("accepted", s.at(row, "append"), "the request is accepted")
+        a.guard("broker runs", s.up[row.broker.get], "the broker runs")
+        a.guard("has a queue", _has_queue(s, row), "the queue id is given, or the topic has one to draw")
+        a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and this one is too long")
+        answer(s, a, p, "MESSAGE_ILLEGAL")
 
 
 def memory(s: Specification) -> None:

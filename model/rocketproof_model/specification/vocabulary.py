@@ -39,7 +39,7 @@ Phase = Enum(
 
 CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persisted", "found", "refused")
 
-Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "lost")
+Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
 Kind = Enum("not", "prepared", "commit", "rollback")
 
 

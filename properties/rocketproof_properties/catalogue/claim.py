@@ -85,7 +85,7 @@ def answered(row: Row, *codes: str) -> Expr:
     return done & any_of(row.answer == code for code in codes)
 
 
-ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST")
+ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL")
 
 
 def effect(action: Action, variable: str) -> Expr:

@@ -1,0 +1,1 @@
+"""The broker: topic table, request processors, registration."""

@@ -1,0 +1,200 @@
+"""What administrators ask a broker: topics, groups, settings at run time, offsets and records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ..ports import Channel
+from ..remoting.codes import (
+    DELETE_TOPIC_IN_BROKER,
+    GET_MAX_OFFSET,
+    SUCCESS,
+    SYSTEM_ERROR,
+    UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+    UPDATE_AND_CREATE_TOPIC,
+    UPDATE_BROKER_CONFIG,
+    VIEW_MESSAGE_BY_ID,
+)
+from ..remoting.command import Command, response_to
+from ..remoting.headers import (
+    CREATE_TOPIC,
+    DELETE_TOPIC,
+    VIEW_MESSAGE,
+    CreateTopicRequestHeader,
+    DeleteTopicRequestHeader,
+    GetMaxOffsetRequestHeader,
+    ViewMessageRequestHeader,
+    decode,
+)
+from ..remoting.headers import GET_MAX_OFFSET as MAX_OFFSET
+from ..store.record import encode, parts_of
+from ..topic import TopicConfig
+from .checking import refuse
+from .groups import group_from_data
+from .log import log
+from .names import BLANK, SYSTEM_PREFIX, SYSTEM_TOPICS, is_blank, topic_problem
+from .settings import BrokerSettings
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
+
+
+class AdminBrokerProcessor:
+    """One method a request code, in `codes`."""
+
+    __slots__ = ("_broker", "codes")
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
+            UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
+            DELETE_TOPIC_IN_BROKER: self._delete_topic,
+            UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
+            UPDATE_BROKER_CONFIG: self._update_broker_config,
+            GET_MAX_OFFSET: self._get_max_offset,
+            VIEW_MESSAGE_BY_ID: self._view_message_by_id,
+        }
+
+    async def process(self, _: Channel, request: Command) -> Command:
+        response = response_to(request)
+        await self.codes[request.code](request, response)
+        return response
+
+    async def _update_and_create_topic(self, request: Command, response: Command) -> None:
+        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with.
+
+        Raises JavaError for a filter type that is none.
+        """
+        if self._is_slave(response):
+            return
+        header = decode(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields)
+        problem = topic_problem(header.topic, self._broker.profile.topic_limit)
+        if problem is not None:
+            refuse(response, SYSTEM_ERROR, problem)
+            return
+        if self._is_system_topic(header.topic, response):
+            return
+        self._broker.topics.update(
+            TopicConfig(
+                header.topic,
+                header.read_queue_nums,
+                header.write_queue_nums,
+                header.perm,
+                header.topic_filter_type,
+                header.topic_sys_flag,
+            )
+        )
+        await self._broker.registration.register_all(True, False, True)
+        response.code = SUCCESS
+
+    async def _delete_topic(self, request: Command, response: Command) -> None:
+        """Take the topic out of the table (TCM-31); name servers are not told (HAZ-36)."""
+        if self._is_slave(response):
+            return
+        header = decode(DeleteTopicRequestHeader, DELETE_TOPIC, request.ext_fields)
+        if is_blank(header.topic):
+            refuse(response, SYSTEM_ERROR, BLANK)
+            return
+        if self._is_system_topic(header.topic, response):
+            return
+        self._broker.topics.delete(header.topic)
+        response.code, response.remark = SUCCESS, None
+
+    async def _update_and_create_group(self, request: Command, response: Command) -> None:
+        """The body is the group as JSON."""
+        if self._is_slave(response):
+            return
+        data = json.loads(request.body or b"")
+        self._broker.groups.update(group_from_data(data["groupName"], data))
+        response.code, response.remark = SUCCESS, None
+
+    async def _update_broker_config(self, request: Command, response: Command) -> None:
+        """Lines of `name=value`. A changed permission is a new version of the topic table, and is registered (NS-11)."""
+        changed = update_settings(self._broker.settings, (request.body or b"").decode("utf-8", "replace"))
+        if "brokerPermission" in changed:
+            self._broker.topics.data_version.next_version(self._broker.clock.now())
+            await self._broker.registration.register_all(False, False, True)
+        response.code, response.remark = SUCCESS, None
+
+    async def _get_max_offset(self, request: Command, response: Command) -> None:
+        """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""
+        header = decode(GetMaxOffsetRequestHeader, MAX_OFFSET, request.ext_fields)
+        response.ext_fields = {"offset": str(self._broker.store.max_offset(header.topic, header.queue_id))}
+        response.code, response.remark = SUCCESS, None
+
+    async def _view_message_by_id(self, request: Command, response: Command) -> None:
+        """The record at an offset of the log, as it is stored."""
+        header = decode(ViewMessageRequestHeader, VIEW_MESSAGE, request.ext_fields)
+        found = self._broker.store.look_message_by_offset(header.offset)
+        if found is None:
+            refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
+            return
+        response.body = encode(found, parts_of(found))
+        response.code, response.remark = SUCCESS, None
+
+    def _is_slave(self, response: Command) -> bool:
+        slave = self._broker.settings.broker_role == "SLAVE"
+        if slave:
+            refuse(response, SYSTEM_ERROR, NOT_ON_A_SLAVE)
+        return slave
+
+    def _is_system_topic(self, topic: str, response: Command) -> bool:
+        """Whether a topic is the broker's own: by name, by prefix, or one that the broker is called by."""
+        settings = self._broker.settings
+        own = (settings.broker_name, settings.broker_cluster_name, f"{settings.broker_cluster_name}_REPLY_TOPIC")
+        system = topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own
+        if system:
+            refuse(response, SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic.")
+        return system
+
+
+# Settings at run time
+
+_SPECIAL_NAMES = {
+    "broker_ip1": "brokerIP1",
+    "start_accept_send_request_timestamp": "startAcceptSendRequestTimeStamp",
+}
+
+
+def property_name(field: str) -> str:
+    """RocketMQ's name of a setting."""
+    head, *rest = field.split("_")
+    return _SPECIAL_NAMES.get(field, head + "".join(part.capitalize() for part in rest))
+
+
+FIELDS = {property_name(name): name for name in BrokerSettings.__dataclass_fields__}
+
+
+def update_settings(settings: BrokerSettings, text: str) -> set[str]:
+    """Set what the lines say, and give the names found in them. Unknown names and values that do not fit change nothing."""
+    found = properties_of(text)
+    for name, value in found.items():
+        field = FIELDS.get(name)
+        if field is not None:
+            try:
+                setattr(settings, field, _converted(getattr(settings, field), value))
+            except ValueError:
+                log.warning("update config: %s=%s does not fit", name, value)
+    return set(found)
+
+
+def properties_of(text: str) -> dict[str, str]:
+    """Lines of `name=value`; blank lines and comments are left out."""
+    lines = (line.strip() for line in text.splitlines())
+    pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _converted(current: object, value: str) -> Any:
+    """The text as what the setting is now. Raises ValueError."""
+    if isinstance(current, bool):
+        return value.lower() == "true"
+    if isinstance(current, int):
+        return int(value)
+    if isinstance(current, tuple):
+        return tuple(part for part in value.split(";") if part)
+    return value

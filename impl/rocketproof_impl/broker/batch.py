@@ -1,0 +1,69 @@
+"""Several messages in one request (BAT-01 to BAT-04).
+
+They share topic, queue and header; the store takes the body apart. There is no dead-letter topic and no gate for
+transactions on this way (HAZ-38).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..java import length
+from ..message import CLUSTER, RETRY_PREFIX, Message, parse_properties
+from ..ports import Channel
+from ..remoting.codes import MESSAGE_ILLEGAL, UNDECIDED
+from ..remoting.command import Command
+from ..remoting.headers import SendMessageRequestHeader
+from .answering import Sent
+from .checking import APPEND, pre_send, refuse
+from .hooks import SendMessageContext
+from .queue_id import queue_id_of
+from .retry import sys_flag_of
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+TOPIC_LENGTH = 127
+
+
+async def send_batch_message(
+    broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
+) -> Command | Sent:
+    """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01)."""
+    response = await pre_send(broker, channel, request, header)
+    if response.code != UNDECIDED:
+        return response
+    await APPEND
+    config = broker.topics.select(header.topic)
+    queue_id = queue_id_of(header.queue_id, config, broker.random, signed=broker.profile.signed_random)
+    problem = batch_problem(header.topic, batch_retry=broker.profile.batch_retry)
+    if problem is not None:
+        refuse(response, MESSAGE_ILLEGAL, problem)
+        return response
+    message = batch_message(broker, channel, request, header)
+    message.queue_id, message.sys_flag = queue_id, sys_flag_of(header.sys_flag, config)
+    result = await broker.store.put_messages(message)
+    return Sent(channel, request, response, message, queue_id, context, result)
+
+
+def batch_problem(topic: str, *, batch_retry: bool) -> str | None:
+    """What no batch may have: a long topic, and in the earliest profile a retry topic (BAT-02)."""
+    if length(topic) > TOPIC_LENGTH:
+        return f"message topic length too long {length(topic)}"
+    if topic.startswith(RETRY_PREFIX) and not batch_retry:
+        return f"batch request does not support retry group {topic}"
+    return None
+
+
+def batch_message(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Message:
+    """The batch as one message with an encoded body; CLUSTER is in the map of the profiles that store it (BAT-03)."""
+    settings, profile = broker.settings, broker.profile
+    message = Message(header.topic, body=request.body, flag=header.flag)
+    message.properties = parse_properties(header.properties, exact=profile.exact_properties)
+    if profile.stores_parsed:
+        message.properties[CLUSTER] = settings.broker_cluster_name
+    message.born_timestamp = header.born_timestamp
+    message.born_host = channel.remote
+    message.store_host = (settings.broker_ip1, settings.listen_port)
+    message.reconsume_times = header.reconsume_times or 0
+    return message

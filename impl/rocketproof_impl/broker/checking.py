@@ -1,0 +1,138 @@
+"""What a send request has to pass before anything is put: preSend and msgCheck (SEND-10 to SEND-13, CHK-01 to CHK-11).
+
+The order of the tests is a promise: the first that fails gives the answer, and what went before it has happened. A topic
+that is created here stays, whatever becomes of its first message.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rocketproof_profiles import TEMPLATE, Profile
+
+from ..message import RETRY_PREFIX
+from ..ports import Channel
+from ..remoting.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
+from ..remoting.command import Command, response_to
+from ..remoting.dispatch import remote_address
+from ..remoting.headers import SendMessageRequestHeader
+from ..tasks import Pause
+from ..topic import READ, WRITE, TopicConfig
+from .hooks import traced
+from .names import topic_problem
+from .settings import BrokerSettings
+from .topics import UNIT, UNIT_SUB
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+RETRY_TOPIC_QUEUE_NUMS = 1
+
+FAILED = Pause("failed")
+CHECKED = Pause("checked")
+APPEND = Pause("append")  # for whoever goes on from here, before the topic is looked up again
+
+
+async def pre_send(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Command:
+    """The answer to fill in: refused if its code is no longer UNDECIDED (SEND-13).
+
+    It copies the opaque (SEND-10), and names region and trace switch whatever it will say (SEND-11, SEND-46). Before its time
+    a broker serves nobody (SEND-12).
+    """
+    response = response_to(request)
+    response.ext_fields = traced(broker.settings)
+    starts = broker.settings.start_accept_send_request_timestamp
+    if broker.clock.now() < starts:
+        refuse(response, SYSTEM_ERROR, f"broker unable to service, until {human_time(starts)}")
+        return response
+    response.code = UNDECIDED
+    await msg_check(broker, channel, header, response)
+    return response
+
+
+def human_time(millis: int) -> str:
+    """Local time as `yyyy-MM-dd HH:mm:ss,SSS`."""
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(millis // 1000))},{millis % 1000:03d}"
+
+
+def refuse(response: Command, code: int, remark: str) -> None:
+    """Make the answer a refusal."""
+    response.code, response.remark = code, remark
+
+
+async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequestHeader, response: Command) -> None:
+    """Broker, name, topic, queue: the first that is wrong is the answer.
+
+    The topic's own permission is not asked (CHK-11).
+    """
+    topic = header.topic
+    problem = forbidden_by_broker(broker, topic) or forbidden_by_name(topic, broker.profile)
+    if problem is not None:
+        refuse(response, *problem)
+        return
+    config = broker.topics.select(topic)  # CHK-05
+    if config is None:
+        config = await create_topic(broker, channel, header)
+    if config is None:
+        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")  # CHK-09
+        return
+    await CHECKED
+    if is_queue_id_illegal(header.queue_id, config):
+        refuse(response, SYSTEM_ERROR, f"request queueId[{header.queue_id}] is illegal, {config} Producer: {remote_address(channel)}")
+
+
+def forbidden_by_broker(broker: Broker, topic: str) -> tuple[int, str] | None:
+    """A broker without WRITE refuses order topics and no others (CHK-01, HAZ-06)."""
+    if not broker.settings.writable and broker.topics.is_order_topic(topic):
+        return NO_PERMISSION, sending_is_forbidden(broker.settings)
+    return None
+
+
+def sending_is_forbidden(settings: BrokerSettings) -> str:
+    return f"the broker[{settings.broker_ip1}] sending message is forbidden"
+
+
+def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
+    """What a topic may not be called: later releases look at the text (CHK-02) and at a list (CHK-03, HAZ-42), earlier ones
+    refuse the template and nothing else (CHK-04)."""
+    if not profile.check_names:
+        reserved = topic == TEMPLATE
+        return (SYSTEM_ERROR, f"the topic[{topic}] is conflict with system reserved words.") if reserved else None
+    problem = topic_problem(topic, profile.topic_limit)
+    if problem is not None:
+        return SYSTEM_ERROR, problem
+    if topic in profile.forbidden:
+        return NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
+    return None
+
+
+async def create_topic(broker: Broker, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:
+    """The unknown topic, made from the sender's template, or for a retry topic without one (CHK-07, CHK-08).
+
+    The template comes first for retry topics too, so these get the template's queues where it is allowed (HAZ-41).
+    """
+    topic = header.topic
+    sys_flag = topic_sys_flag(topic, header.unit_mode)
+    remote, nums = remote_address(channel), header.default_topic_queue_nums
+    config = await broker.topics.create_topic_in_send_message(topic, header.default_topic, remote, nums, sys_flag)
+    if config is None:
+        await FAILED
+        if topic.startswith(RETRY_PREFIX):
+            config = await broker.topics.create_topic_in_send_message_back(topic, RETRY_TOPIC_QUEUE_NUMS, READ | WRITE, sys_flag)
+            if config is None:
+                await FAILED
+    return config
+
+
+def topic_sys_flag(topic: str, unit_mode: bool) -> int:
+    """The flag of a topic that unit mode creates: UNIT_SUB for retry topics, UNIT for the others (CHK-06)."""
+    if not unit_mode:
+        return 0
+    return UNIT_SUB if topic.startswith(RETRY_PREFIX) else UNIT
+
+
+def is_queue_id_illegal(queue_id: int, config: TopicConfig) -> bool:
+    """Whether it is not below the larger of the two counts; a negative one never is illegal (CHK-10, HAZ-16)."""
+    return queue_id >= max(config.write_queue_nums, config.read_queue_nums)

@@ -1,0 +1,114 @@
+"""A broker's consumer groups: how often and over how many queues a group retries. Asking for a group can create it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ..ports import Clock, Disk
+from ..topic import DataVersion, pretty, version_from_data, version_to_data
+from . import persistence
+from .settings import BrokerSettings
+
+SYSTEM_GROUPS = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+)
+
+
+@dataclass(slots=True)
+class SubscriptionGroupConfig:
+    """SubscriptionGroupConfig with its defaults (DLQ-02). Broker id 0 is the master."""
+
+    group_name: str
+    consume_enable: bool = True
+    consume_from_min_enable: bool = True
+    consume_broadcast_enable: bool = True
+    retry_queue_nums: int = 1
+    retry_max_times: int = 16
+    broker_id: int = 0
+    which_broker_when_consume_slowly: int = 1
+    notify_consumer_ids_changed_enable: bool = True
+
+
+class SubscriptionGroupManager:
+    """The table of groups, its version and its file."""
+
+    __slots__ = ("_clock", "_disk", "_settings", "data_version", "path", "table")
+
+    def __init__(self, settings: BrokerSettings, disk: Disk, clock: Clock) -> None:
+        self._settings = settings
+        self._disk = disk
+        self._clock = clock
+        self.path = f"{settings.store_path_root_dir}/config/subscriptionGroup.json"
+        self.table = {name: SubscriptionGroupConfig(name) for name in SYSTEM_GROUPS}
+        self.data_version = DataVersion(clock.now())
+
+    def find(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group; where missing, created with the defaults and persisted if autoCreateSubscriptionGroup is on (DLQ-02)."""
+        config = self.table.get(group)
+        if config is None and self._settings.auto_create_subscription_group:
+            config = SubscriptionGroupConfig(group)
+            self.update(config)
+        return config
+
+    def update(self, config: SubscriptionGroupConfig) -> None:
+        """Put, next version, persist."""
+        self.table[config.group_name] = config
+        self.data_version.next_version(self._clock.now())
+        self.persist()
+
+    def persist(self) -> None:
+        """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""
+        groups = {name: group_to_data(config) for name, config in self.table.items()}
+        data = {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
+        persistence.persist(self._disk, pretty(data), self.path)
+
+    def load(self) -> bool:
+        """Read subscriptionGroup.json or its backup; False means that the broker must not start (PER-03)."""
+        return persistence.load(self._disk, self.path, self._decode)
+
+    def _decode(self, text: str) -> None:
+        """Stored groups win over those of the constructor; so does the stored version (PER-04)."""
+        data = json.loads(text)
+        stored = {name: group_from_data(name, entry) for name, entry in (data.get("subscriptionGroupTable") or {}).items()}
+        version = data.get("dataVersion")
+        self.data_version = DataVersion(self._clock.now()) if version is None else version_from_data(version)
+        self.table.update(stored)
+
+
+def group_to_data(config: SubscriptionGroupConfig) -> dict[str, Any]:
+    """A group as its file and request 200 carry it."""
+    return {
+        "brokerId": config.broker_id,
+        "consumeBroadcastEnable": config.consume_broadcast_enable,
+        "consumeEnable": config.consume_enable,
+        "consumeFromMinEnable": config.consume_from_min_enable,
+        "groupName": config.group_name,
+        "notifyConsumerIdsChangedEnable": config.notify_consumer_ids_changed_enable,
+        "retryMaxTimes": config.retry_max_times,
+        "retryQueueNums": config.retry_queue_nums,
+        "whichBrokerWhenConsumeSlowly": config.which_broker_when_consume_slowly,
+    }
+
+
+def group_from_data(name: str, data: Any) -> SubscriptionGroupConfig:
+    """The inverse; missing fields have their defaults. Raises ValueError, TypeError or AttributeError for other shapes."""
+    defaults = SubscriptionGroupConfig(name)
+    return SubscriptionGroupConfig(
+        data.get("groupName", name),
+        bool(data.get("consumeEnable", defaults.consume_enable)),
+        bool(data.get("consumeFromMinEnable", defaults.consume_from_min_enable)),
+        bool(data.get("consumeBroadcastEnable", defaults.consume_broadcast_enable)),
+        int(data.get("retryQueueNums", defaults.retry_queue_nums)),
+        int(data.get("retryMaxTimes", defaults.retry_max_times)),
+        int(data.get("brokerId", defaults.broker_id)),
+        int(data.get("whichBrokerWhenConsumeSlowly", defaults.which_broker_when_consume_slowly)),
+        bool(data.get("notifyConsumerIdsChangedEnable", defaults.notify_consumer_ids_changed_enable)),
+    )

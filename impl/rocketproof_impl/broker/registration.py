@@ -1,0 +1,140 @@
+"""How a broker tells the name servers what it has: at its start, every 30 seconds, and after each creation (NS-10).
+
+A registration carries the whole table, so a lost one is repaired by the next (HAZ-11). An older one that arrives late is
+taken all the same, as name servers compare versions by inequality (HAZ-37).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..periodic import Periodic
+from ..ports import Network
+from ..remoting.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS
+from ..remoting.command import Command
+from ..remoting.errors import RemotingError
+from ..tasks import Lock
+from ..topic import TopicConfig, is_readable, is_writeable, table_to_data, version_from_data, version_to_data
+from .log import log
+from .settings import BrokerSettings
+from .topics import TopicConfigManager
+
+TIMEOUT_MILLIS = 6000
+
+
+def period_millis(configured: int = 30_000) -> int:
+    """The time between periodic registrations: what is configured, within 10 and 60 seconds (NS-10)."""
+    return max(10_000, min(configured, 60_000))
+
+
+def registered_table(table: dict[str, TopicConfig], broker_permission: int) -> dict[str, TopicConfig]:
+    """What a registration says of the topics (NS-11).
+
+    A broker that lacks READ or WRITE sends copies with its own permission, and with sysFlag, filter type and order at their
+    defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
+    """
+    if is_readable(broker_permission) and is_writeable(broker_permission):
+        return table
+    return {name: TopicConfig(name, config.read_queue_nums, config.write_queue_nums, broker_permission) for name, config in table.items()}
+
+
+class Registration:
+    """One broker's registrations, one at a time: a one-way one waits for a slow one before it."""
+
+    PERIODIC = (Periodic("register_periodically", 10_000, period_millis()),)
+
+    __slots__ = ("_lock", "_network", "_settings", "_topics")
+
+    def __init__(self, settings: BrokerSettings, topics: TopicConfigManager, network: Network) -> None:
+        self._settings = settings
+        self._topics = topics
+        self._network = network
+        self._lock = Lock()
+
+    async def register_all(self, check_order_config: bool, oneway: bool, force: bool) -> None:
+        """Send the table to every name server, one after the other; failures are logged and nothing else (HAZ-11).
+
+        Unless `force`, they are asked first whether any of them has another version (NS-09), and nothing is sent if none has;
+        releases up to 4.2 never ask (TCM-34).
+        With `check_order_config`, the first answer's order topics are applied to the table (NS-12); a one-way registration
+        has no answer.
+        """
+        await self._lock.acquire()
+        try:
+            if force or await self._needed():
+                answers = await self._send_table(oneway)
+                if check_order_config and answers:
+                    self._apply_order(answers[0])
+        finally:
+            self._lock.release()
+
+    async def register_periodically(self) -> None:
+        """One turn of the periodic task: answers awaited, order topics checked, and forced, as forceRegister is on (NS-10)."""
+        await self.register_all(True, False, True)
+
+    async def _needed(self) -> bool:
+        """Whether a name server has another version or cannot be asked (NS-09)."""
+        body = _json(version_to_data(self._topics.data_version))
+        request = Command(QUERY_DATA_VERSION, self._identity(), body)
+        needed = False
+        for address in self._settings.name_servers:
+            try:
+                answer = await self._network.call(address, request, TIMEOUT_MILLIS)
+            except RemotingError as error:
+                log.error("query data version from name server %s failed: %s", address, error)
+                needed = True
+            else:
+                needed |= answer.code == SUCCESS and self._differs(answer)
+        return needed
+
+    def _differs(self, answer: Command) -> bool:
+        """What the name server says, or what its version shows; "changed" where it says nothing."""
+        if answer.body and version_from_data(json.loads(answer.body)) != self._topics.data_version:
+            return True
+        return (answer.ext_fields or {}).get("changed") != "false"
+
+    async def _send_table(self, oneway: bool) -> list[Command]:
+        """Register at every name server (request 103); the good answers, none if one-way."""
+        request = Command(REGISTER_BROKER, self._header(), self._body())
+        answers = []
+        for address in self._settings.name_servers:
+            try:
+                if oneway:
+                    await self._network.post(address, request)
+                    continue
+                answer = await self._network.call(address, request, TIMEOUT_MILLIS)
+            except RemotingError as error:
+                log.warning("register broker at name server %s failed: %s", address, error)
+                continue
+            if answer.code == SUCCESS:
+                answers.append(answer)
+            else:
+                log.warning("name server %s refused the registration: %d %s", address, answer.code, answer.remark)
+        return answers
+
+    def _identity(self) -> dict[str, str]:
+        settings = self._settings
+        return {
+            "brokerName": settings.broker_name,
+            "brokerAddr": settings.address,
+            "clusterName": settings.broker_cluster_name,
+            "brokerId": str(settings.broker_id),
+        }
+
+    def _header(self) -> dict[str, str]:
+        return self._identity() | {"haServerAddr": f"{self._settings.broker_ip1}:{self._settings.listen_port + 1}"}
+
+    def _body(self) -> bytes:
+        table = registered_table(self._topics.table, self._settings.broker_permission)
+        return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(table, self._topics.data_version)})
+
+    def _apply_order(self, answer: Command) -> None:
+        """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""
+        listed = json.loads(answer.body).get("table") if answer.body else None
+        if listed is not None:
+            self._topics.update_order(set(listed))
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()

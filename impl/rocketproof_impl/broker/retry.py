@@ -1,0 +1,89 @@
+"""Messages of retry topics: their group, how often it retries, and the dead-letter topic (DLQ-01 to DLQ-06, BACK-03, BACK-11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..java import null_pointer
+from ..message import DELAY, DLQ_PREFIX, MULTI_TAGS, RETRY_PREFIX, Message
+from ..remoting.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR
+from ..remoting.command import V3_4_9, Command
+from ..remoting.headers import SendMessageRequestHeader
+from ..topic import MULTI_TAG, TopicConfig
+from .checking import FAQ, refuse
+from .groups import SubscriptionGroupConfig
+from .queue_id import random_queue_id
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+DLQ_NUMS_PER_GROUP = 1
+
+
+async def handle_retry_and_dlq(
+    broker: Broker, header: SendMessageRequestHeader, request: Command, response: Command, message: Message, config: TopicConfig | None
+) -> bool:
+    """Send a message that was retried often enough to its dead-letter topic, and set the system flag of every message.
+
+    False if `response` is a refusal. `message` has topic and queue; only topics with the retry prefix may lose them (DLQ-01).
+    Raises JavaError if the topic was deleted meanwhile.
+    """
+    if header.topic.startswith(RETRY_PREFIX):
+        group = header.topic[len(RETRY_PREFIX) :]
+        group_config = find_group(broker, group, response)
+        if group_config is None:
+            return False
+        most = max_reconsume_times(broker, group_config, request, header.max_reconsume_times)
+        if (header.reconsume_times or 0) >= most:
+            config = await to_dead_letter_topic(broker, group, message, response)
+            if config is None:
+                return False
+    message.sys_flag = sys_flag_of(header.sys_flag, config)
+    return True
+
+
+def find_group(broker: Broker, group: str, response: Command) -> SubscriptionGroupConfig | None:
+    """The group, made by the look-up if it may be; otherwise `response` refuses (DLQ-02, BACK-03)."""
+    config = broker.groups.find(group)
+    if config is None:
+        refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {FAQ}")
+    return config
+
+
+def max_reconsume_times(broker: Broker, group: SubscriptionGroupConfig, request: Command, requested: int | None) -> int:
+    """How often a message is retried: what a caller from 3.4.9 on says, else what the group says (DLQ-03, BACK-11).
+
+    Raises JavaError for a caller who could say and does not, unless the profile takes the group's (HAZ-33).
+    """
+    if request.version < V3_4_9:
+        return group.retry_max_times
+    if requested is not None:
+        return requested
+    if broker.profile.null_limit:
+        return group.retry_max_times
+    raise null_pointer()
+
+
+async def to_dead_letter_topic(broker: Broker, group: str, message: Message, response: Command) -> TopicConfig | None:
+    """Give the message the group's dead-letter topic, made where missing; None if it cannot be, and `response` refuses
+    (DLQ-04, BACK-12).
+
+    In earlier profiles nobody may read a topic that is made here (HAZ-31), and a delay level stays.
+    """
+    profile = broker.profile
+    topic = DLQ_PREFIX + group
+    queue_id = random_queue_id(broker.random, DLQ_NUMS_PER_GROUP, signed=profile.signed_random)
+    config = await broker.topics.create_topic_in_send_message_back(topic, DLQ_NUMS_PER_GROUP, profile.dlq_perm, 0)
+    message.topic, message.queue_id = topic, queue_id
+    if profile.dlq_clears_delay:
+        message.properties[DELAY] = "0"
+    if config is None:
+        refuse(response, SYSTEM_ERROR, f"topic[{topic}] not exist")
+    return config
+
+
+def sys_flag_of(sys_flag: int, config: TopicConfig | None) -> int:
+    """The header's flag, with MULTI_TAGS for topics that filter so (DLQ-05). Raises JavaError without a topic (SEND-21)."""
+    if config is None:
+        raise null_pointer()
+    return sys_flag | MULTI_TAGS if config.topic_filter_type == MULTI_TAG else sys_flag

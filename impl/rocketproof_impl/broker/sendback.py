@@ -1,0 +1,149 @@
+"""A consumer gives a message back, to have it again later or never (BACK-01 to BACK-18, request 36).
+
+The message is copied from the log to the group's retry topic with a delay that grows, or to the group's dead-letter topic.
+The old record stays, so each success is one record more (BACK-18).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocketproof_profiles import SCHEDULE
+
+from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT, Message, properties_text
+from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
+from ..remoting.command import Command, response_to
+from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, decode
+from ..store.result import AppendResult, PutMessageStatus, PutResult
+from ..topic import READ, WRITE, is_writeable
+from .checking import refuse, sending_is_forbidden
+from .groups import SubscriptionGroupConfig
+from .hooks import execute_consume_after
+from .names import is_blank
+from .queue_id import random_queue_id
+from .retry import find_group, max_reconsume_times, to_dead_letter_topic
+from .topics import UNIT_SUB
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+FIRST_DELAY_LEVEL = 3
+
+
+async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
+    """Put the message once more and answer, without extFields (BACK-01). Raises JavaError."""
+    response = response_to(request)
+    header = decode(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields)
+    execute_consume_after(broker.hooks, header, request)
+    group = find_group(broker, header.group, response)  # BACK-03
+    if group is None:
+        return response
+    if not broker.settings.writable:  # for every topic, ordered or not (BACK-04)
+        refuse(response, NO_PERMISSION, sending_is_forbidden(broker.settings))
+        return response
+    if group.retry_queue_nums <= 0:  # given up, and called a success (BACK-05, HAZ-30)
+        response.code, response.remark = SUCCESS, None
+        return response
+    queue_id = random_queue_id(broker.random, group.retry_queue_nums, signed=broker.profile.signed_random)
+    topic = await retry_topic(broker, header, group, response)
+    if topic is None:
+        return response
+    found = broker.store.look_message_by_offset(header.offset)
+    if found is None:
+        refuse(response, SYSTEM_ERROR, f"look message by offset failed, {header.offset}")  # BACK-09
+        return response
+    found.properties.setdefault(RETRY_TOPIC, found.topic)  # the first topic survives every round (BACK-10)
+    found.properties[WAIT] = "false"
+    message = again(broker, found)
+    message.topic, message.queue_id = topic, queue_id
+    most = max_reconsume_times(broker, group, request, header.max_reconsume_times)
+    if is_dead(found, header.delay_level, most):
+        if await to_dead_letter_topic(broker, header.group, message, response) is None:
+            return response
+    else:
+        message.properties[DELAY] = str(next_delay_level(found, header.delay_level))
+    name_origin(broker, found, message)
+    answer_put(broker, header.group, found, message, await broker.store.put_message(message), response)
+    return response
+
+
+async def retry_topic(
+    broker: Broker, header: SendMessageBackRequestHeader, group: SubscriptionGroupConfig, response: Command
+) -> str | None:
+    """The group's retry topic, made where missing and whatever its name is (BACK-06, BACK-07, HAZ-20); None if `response` refuses.
+
+    An existing topic may have fewer queues than the group retries over. Here a topic's permission is asked (BACK-08).
+    """
+    topic = RETRY_PREFIX + header.group
+    sys_flag = UNIT_SUB if header.unit_mode else 0
+    config = await broker.topics.create_topic_in_send_message_back(topic, group.retry_queue_nums, READ | WRITE, sys_flag)
+    if config is None:
+        refuse(response, SYSTEM_ERROR, f"topic[{topic}] not exist")
+        return None
+    if not is_writeable(config.perm):
+        refuse(response, NO_PERMISSION, f"the topic[{topic}] sending message is forbidden")
+        return None
+    return topic
+
+
+def is_dead(found: Message, delay_level: int, most: int) -> bool:
+    """Whether it was consumed often enough, or the consumer wants no more of it (BACK-12)."""
+    return found.reconsume_times >= most or delay_level < 0
+
+
+def next_delay_level(found: Message, delay_level: int) -> int:
+    """The consumer's level, or one that grows with each round (BACK-13)."""
+    return delay_level if delay_level > 0 else FIRST_DELAY_LEVEL + found.reconsume_times
+
+
+def again(broker: Broker, found: Message) -> Message:
+    """The message to put: the found one's content and the very same map, one round more (BACK-14).
+
+    Its system flag comes along, so a prepared message is prepared again and never delivered (BACK-17).
+    """
+    settings = broker.settings
+    return Message(
+        found.topic,
+        body=found.body,
+        flag=found.flag,
+        properties=found.properties,
+        sys_flag=found.sys_flag,
+        born_timestamp=found.born_timestamp,
+        born_host=found.born_host,
+        store_host=found.store_host if broker.profile.dlq_clears_delay else (settings.broker_ip1, settings.listen_port),
+        reconsume_times=found.reconsume_times + 1,
+    )
+
+
+def name_origin(broker: Broker, found: Message, message: Message) -> None:
+    """Make the stored text, and write the id of the first record into the map (BACK-15).
+
+    Earlier profiles make the text before, so only a message that the store serialises again, for its delay, keeps the id
+    (HAZ-32).
+    """
+    trailing = broker.profile.exact_properties
+    message.properties_text = properties_text(message.properties, trailing=trailing)
+    origin = message.properties.get(ORIGIN_MESSAGE_ID)
+    message.properties[ORIGIN_MESSAGE_ID] = found.msg_id if origin is None or is_blank(origin) else origin
+    if broker.profile.dlq_clears_delay:
+        message.properties_text = properties_text(message.properties, trailing=trailing)
+
+
+def answer_put(broker: Broker, group: str, found: Message, message: Message, result: PutResult | None, response: Command) -> None:
+    """Every status but PUT_OK is an error with the status as its remark (BACK-16)."""
+    if result is None:
+        refuse(response, SYSTEM_ERROR, "putMessageResult is null")
+    elif result.status is not PutMessageStatus.PUT_OK:
+        refuse(response, SYSTEM_ERROR, result.status.name)
+    else:
+        assert result.append is not None, "a message that was put has a place"
+        count_back(broker, group, found, message, result.append)
+        response.code, response.remark = SUCCESS, None
+
+
+def count_back(broker: Broker, group: str, found: Message, message: Message, append: AppendResult) -> None:
+    """Count it for the group and the topic that it came from first; and if it is delayed, where it waits (BACK-16)."""
+    if message.topic == SCHEDULE and broker.profile.queue_statistics:
+        broker.statistics.count_topic(message.topic, 1, append.wrote_bytes)
+        broker.statistics.count_queue(message.topic, message.queue_id, 1, append.wrote_bytes)
+    broker.statistics.send_back_nums[group, found.properties.get(RETRY_TOPIC, found.topic)] += 1

@@ -1,0 +1,260 @@
+"""A broker's topics: the table, and how a message to an unknown topic creates it.
+
+Creation goes on under one lock: look again, copy the template, put, next version, write the file. The name servers are told
+after the lock is released. Readers never take the lock, so a topic is seen as soon as it is in the table (TCM-04), before it
+has a version, is in the file or is known to anybody else (HAZ-10).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
+
+from ..java import null_pointer
+from ..ports import Clock, Disk
+from ..tasks import Interrupted, Lock, Pause
+from ..topic import INHERIT, READ, WRITE, DataVersion, TopicConfig, is_inherited, pretty, table_from_data, table_to_data, without_inherit
+from . import persistence
+from .log import log
+from .settings import BrokerSettings
+
+LOCK_TIMEOUT_MILLIS = 3000
+UNIT, UNIT_SUB = 1, 2  # topic system flag
+
+MISSING = Pause("missing")
+LOCKED = Pause("locked")
+FOUND = Pause("found")
+TEMPLATE_WANTED = Pause("template")
+INHERIT_ASKED = Pause("inherit")
+REFUSED = Pause("refused")
+BUILT = Pause("built")
+PUT = Pause("put")
+VERSIONED = Pause("versioned")
+PERSISTED = Pause("persisted")
+UNLOCKED = Pause("unlocked")
+
+Register = Callable[[bool, bool, bool], Awaitable[None]]
+
+
+def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, TopicConfig]:
+    """What the table holds before anything is loaded (TCM-03)."""
+    inherited = READ | WRITE | INHERIT
+    nums = settings.default_topic_queue_nums
+    cluster, broker = settings.broker_cluster_name, settings.broker_name
+    made = [TopicConfig("SELF_TEST_TOPIC", 1, 1)]
+    if settings.auto_create_topic_enable:
+        made.append(TopicConfig(TEMPLATE, nums, nums, inherited))
+    made.append(TopicConfig("BenchmarkTest", 1024, 1024))
+    made.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
+    made.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
+    made.append(TopicConfig("OFFSET_MOVED_EVENT", 1, 1))
+    if profile.all_system_topics:
+        made.append(TopicConfig(SCHEDULE, 18, 18))
+    if profile.trace_topic and settings.trace_topic_enable:
+        made.append(TopicConfig("RMQ_SYS_TRACE_TOPIC", 1, 1))
+    if profile.all_system_topics:
+        made.append(TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1))
+    return {config.topic_name: config for config in made}
+
+
+def like_template(topic: str, template: TopicConfig, client_queue_nums: int, sys_flag: int) -> TopicConfig:
+    """A topic made from a template: the smaller of the client's and the template's write queues, 0 included (TCM-15, HAZ-07).
+
+    The permission loses INHERIT and may then be empty (HAZ-05). The filter type is the template's, the order flag is not.
+    """
+    queue_nums = max(0, min(client_queue_nums, template.write_queue_nums))
+    perm = without_inherit(template.perm)
+    return TopicConfig(topic, queue_nums, queue_nums, perm, template.topic_filter_type, sys_flag)
+
+
+class TopicConfigManager:
+    """The table of topics, its version and its file.
+
+    `register` tells the name servers; its arguments are checkOrderConfig, oneway, forceRegister (NS-10). `table` is read by
+    anybody at any time. `lock` guards creation by messages and nothing else (TCM-30).
+    """
+
+    __slots__ = ("_clock", "_disk", "_register", "_settings", "data_version", "lock", "path", "table")
+
+    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk, register: Register) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._disk = disk
+        self._register = register
+        self.path = f"{settings.store_path_root_dir}/config/topics.json"
+        self.lock = Lock()
+        self.table = system_topics(settings, profile)
+        self.data_version = DataVersion(clock.now())
+
+    def select(self, topic: str) -> TopicConfig | None:
+        """The entry itself, not a copy; no lock is taken (TCM-04)."""
+        return self.table.get(topic)
+
+    def is_order_topic(self, topic: str) -> bool:
+        """Whether the topic is known and ordered (TCM-33)."""
+        config = self.table.get(topic)
+        return config is not None and config.order
+
+    # Creation by a message
+
+    async def create_topic_in_send_message(
+        self, topic: str, default_topic: str | None, remote_address: str, client_queue_nums: int, sys_flag: int
+    ) -> TopicConfig | None:
+        """The topic, created like `default_topic` if it is still missing; None if it may not be, or the lock was not got.
+
+        There is no look-up before the lock (TCM-10). Raises JavaError if `default_topic` is None (TCM-12).
+        """
+        return await self._create(topic, lambda: self._inherited(topic, default_topic, remote_address, client_queue_nums, sys_flag))
+
+    async def create_topic_in_send_message_back(self, topic: str, queue_nums: int, perm: int, sys_flag: int) -> TopicConfig | None:
+        """The topic as it is (TCM-20), or created with exactly these values; None if the lock was not got (TCM-21)."""
+        config = self.select(topic)
+        if config is not None:
+            return config
+        return await self._create(topic, lambda: self._as_given(topic, queue_nums, perm, sys_flag))
+
+    async def _create(self, topic: str, build: Callable[[], Awaitable[TopicConfig | None]]) -> TopicConfig | None:
+        """Build and add the topic under the lock, unless somebody else did meanwhile; then tell the name servers.
+
+        The lock is waited for 3 seconds at most (TCM-10, TCM-21, HAZ-08). Who finds the topic under it neither writes nor
+        registers (TCM-11). Whatever happens, the lock is released. The registration comes after that and has no lock
+        (TCM-17, TCM-23); an exception skips it (TCM-18).
+        """
+        config: TopicConfig | None = None
+        create_new = False
+        try:
+            await MISSING
+            if await self.lock.acquire(LOCK_TIMEOUT_MILLIS):
+                try:
+                    await LOCKED
+                    config = self.select(topic)
+                    if config is not None:
+                        await FOUND
+                        return config
+                    await TEMPLATE_WANTED
+                    config = await build()
+                    if config is None:
+                        await REFUSED
+                    else:
+                        await BUILT
+                        await self._add(config)
+                        create_new = True
+                finally:
+                    self.lock.release()
+        except Interrupted as error:
+            log.error("creation of topic %s interrupted: %r", topic, error)
+        if create_new:
+            await UNLOCKED
+            await self._register(False, True, True)
+        return config
+
+    async def _inherited(
+        self, topic: str, default_topic: str | None, remote_address: str, client_queue_nums: int, sys_flag: int
+    ) -> TopicConfig | None:
+        """A new topic like the default topic. None if there is no such topic (TCM-12) or it has no INHERIT, which is all that
+        is asked: a template of another name serves with auto-creation off as well (TCM-14, HAZ-04)."""
+        template = self._template(default_topic)
+        if template is None:
+            log.warning("no topic %s, because the default topic %s does not exist. producer: %s", topic, default_topic, remote_address)
+            return None
+        await INHERIT_ASKED
+        if not is_inherited(template.perm):
+            log.warning(
+                "no topic %s, because the default topic %s has no perm %d. producer: %s",
+                topic,
+                default_topic,
+                template.perm,
+                remote_address,
+            )
+            return None
+        return like_template(topic, template, client_queue_nums, sys_flag)
+
+    def _template(self, default_topic: str | None) -> TopicConfig | None:
+        """The entry to copy.
+
+        With auto-creation off, asking for TBW102 takes INHERIT from the shared entry itself, and neither version nor file
+        say so (TCM-13, HAZ-02, HAZ-03).
+        """
+        if default_topic is None:
+            raise null_pointer()
+        template = self.table.get(default_topic)
+        if template is not None and default_topic == TEMPLATE and not self._settings.auto_create_topic_enable:
+            template.perm = READ | WRITE
+        return template
+
+    async def _as_given(self, topic: str, queue_nums: int, perm: int, sys_flag: int) -> TopicConfig:
+        """A new topic without template and clamp, whatever autoCreateTopicEnable says (TCM-22)."""
+        return TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=sys_flag)
+
+    async def _add(self, config: TopicConfig) -> None:
+        """Put, next version, persist; under the lock, so creations wait for one another's disk (TCM-16, TCM-22, HAZ-09)."""
+        self.table[config.topic_name] = config
+        await PUT
+        self.data_version.next_version(self._clock.now())
+        await VERSIONED
+        self.persist()
+        await PERSISTED
+
+    # Other changes
+
+    def update(self, config: TopicConfig) -> None:
+        """Put, next version, persist, without the lock; the caller registers (TCM-30)."""
+        self.table[config.topic_name] = config
+        self._changed()
+
+    def delete(self, topic: str) -> None:
+        """Forget the topic; only if there was one, next version and persist (TCM-31). The name servers keep it (HAZ-36)."""
+        if self.table.pop(topic, None) is not None:
+            self._changed()
+        else:
+            log.warning("delete topic config failed, topic: %s not exists", topic)
+
+    async def update_unit_flag(self, topic: str, unit: bool) -> None:
+        """Set or clear UNIT of a known topic, and register (TCM-32)."""
+        await self._set_flag(topic, UNIT, unit)
+
+    async def update_unit_sub_flag(self, topic: str, has_unit_sub: bool) -> None:
+        """Set or clear UNIT_SUB of a known topic, and register (TCM-32)."""
+        await self._set_flag(topic, UNIT_SUB, has_unit_sub)
+
+    async def _set_flag(self, topic: str, bit: int, on: bool) -> None:
+        config = self.table.get(topic)
+        if config is None:
+            return
+        config.topic_sys_flag = config.topic_sys_flag | bit if on else config.topic_sys_flag & ~bit
+        self._changed()
+        await self._register(False, True, True)
+
+    def update_order(self, order_topics: set[str]) -> None:
+        """Known topics are ordered if and only if they are listed; next version and persist if that changed one (NS-12)."""
+        wrong = [config for name, config in self.table.items() if config.order != (name in order_topics)]
+        for config in wrong:
+            config.order = not config.order
+        if wrong:
+            self._changed()
+
+    def _changed(self) -> None:
+        """The table is another one: next version, persist."""
+        self.data_version.next_version(self._clock.now())
+        self.persist()
+
+    # The file
+
+    def persist(self) -> None:
+        """Write table and version to topics.json (PER-01)."""
+        persistence.persist(self._disk, pretty(table_to_data(self.table, self.data_version)), self.path)
+
+    def load(self) -> bool:
+        """Read topics.json or its backup; False means that the broker must not start (PER-03)."""
+        return persistence.load(self._disk, self.path, self._decode)
+
+    def _decode(self, text: str) -> None:
+        """Stored entries win over those of the constructor, and the stored version over the new one (PER-04, HAZ-03).
+
+        A file without entries is a good one.
+        """
+        stored, version = table_from_data(json.loads(text))
+        self.table.update(stored)
+        self.data_version = version or DataVersion(self._clock.now())

@@ -1,0 +1,189 @@
+"""Transactional messages: half messages on their way in, and their commit or rollback (TRX-01 to TRX-05, request 37)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocketproof_profiles import Profile
+
+from ..java import null_pointer, parse_boolean, parse_int
+from ..message import (
+    COMMIT,
+    HALF_TOPIC,
+    NOT,
+    OP_HALF_TOPIC,
+    PGROUP,
+    REAL_QID,
+    REAL_TOPIC,
+    ROLLBACK,
+    TAGS,
+    TRAN_MSG,
+    TRANSACTION_BITS,
+    WAIT,
+    Message,
+    properties_text,
+)
+from ..ports import Channel
+from ..remoting.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from ..remoting.command import Command, response_to
+from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, decode
+from ..store.result import PutMessageStatus, PutResult
+from .answering import SENT
+from .checking import refuse
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+REMOVE_TAG = "d"  # of an operation record: its half message needs no check any more
+
+
+# On the way in
+
+
+def is_transactional(properties: dict[str, str], profile: Profile) -> bool:
+    """Whether a message asks for a transaction: TRAN_MSG says "true" in any case (TRX-01), or is there at all (TRX-02).
+
+    The system flag is not asked: a prepared one without the property is put as it is, and nobody will ever see it (TRX-05,
+    HAZ-12).
+    """
+    if profile.half_messages:
+        return parse_boolean(properties.get(TRAN_MSG))
+    return TRAN_MSG in properties
+
+
+def prepare(message: Message, *, trailing: bool) -> None:
+    """Make it a half message: another topic, the real one kept as properties, no transaction bits, so that the half queue
+    counts it (TRX-04).
+
+    WAIT is in the stored text again. A delay level still counts: the store puts REAL_TOPIC over, and the topic that was meant
+    is lost (HAZ-39).
+    """
+    message.properties[REAL_TOPIC] = message.topic
+    message.properties[REAL_QID] = str(message.queue_id)
+    message.sys_flag = message.sys_flag & ~TRANSACTION_BITS | NOT
+    message.topic, message.queue_id = HALF_TOPIC, 0
+    message.properties_text = properties_text(message.properties, trailing=trailing)
+
+
+# On the way out
+
+
+class EndTransactionProcessor:
+    """Request 37. The half message stays; what it is removed with is an operation record, so a second commit puts the message
+    a second time."""
+
+    __slots__ = ("_broker",)
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    async def process(self, _: Channel, request: Command) -> Command | None:
+        """Commit or roll back; nothing is answered to a transaction whose outcome is not known. Raises JavaError."""
+        response = response_to(request)
+        header = decode(EndTransactionRequestHeader, END_TRANSACTION, request.ext_fields)
+        if self._broker.settings.broker_role == "SLAVE":
+            response.code = SLAVE_NOT_AVAILABLE
+            return response
+        if header.commit_or_rollback == NOT:
+            return None
+        half = self._broker.store.look_message_by_offset(header.commit_log_offset)
+        if half is None:
+            refuse(response, SYSTEM_ERROR, "Find prepared transaction message failed")
+            return response
+        problem = check_prepare_message(half, header)
+        if problem is not None:
+            refuse(response, SYSTEM_ERROR, problem)
+            return response
+        response.code = SUCCESS
+        if header.commit_or_rollback == COMMIT:
+            await self._commit(half, header, response)
+        elif header.commit_or_rollback == ROLLBACK:
+            await self._delete(half)
+        return response
+
+    async def _commit(self, half: Message, header: EndTransactionRequestHeader, response: Command) -> None:
+        """Put the real message; only if it is in the log, remove the half one."""
+        trailing = self._broker.profile.exact_properties
+        result = await self._broker.store.put_message(committed(half, header, trailing=trailing))
+        response.code, response.remark = final_answer(result)
+        if response.code == SUCCESS:
+            await self._delete(half)
+
+    async def _delete(self, half: Message) -> None:
+        """Put the operation record; what becomes of it changes no answer."""
+        broker = self._broker
+        host = (broker.settings.broker_ip1, broker.settings.listen_port)
+        await broker.store.put_message(operation(half, broker.clock.now(), host, trailing=broker.profile.exact_properties))
+
+
+def check_prepare_message(half: Message, header: EndTransactionRequestHeader) -> str | None:
+    """What does not fit the half message that was found: group, offset in the half queue, offset in the log."""
+    group = half.properties.get(PGROUP)
+    if group is None:
+        raise null_pointer()
+    if group != header.producer_group:
+        return "The producer group wrong"
+    if half.queue_offset != header.tran_state_table_offset:
+        return "The transaction state table offset wrong"
+    if half.physical_offset != header.commit_log_offset:
+        return "The commit log offset wrong"
+    return None
+
+
+def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: bool) -> Message:
+    """The message that consumers will see, with a pointer to its half message.
+
+    The stored text is made before TRAN_MSG, REAL_TOPIC and REAL_QID leave the map, so it keeps them. Raises JavaError if the
+    half message does not name its topic and queue.
+    """
+    topic, queue_id = half.properties.get(REAL_TOPIC), half.properties.get(REAL_QID)
+    if topic is None or queue_id is None:
+        raise null_pointer()
+    message = Message(
+        topic,
+        parse_int(queue_id),
+        half.body,
+        half.flag,
+        dict(half.properties),
+        properties_text(half.properties, trailing=trailing),
+        half.sys_flag & ~TRANSACTION_BITS | header.commit_or_rollback,
+        half.born_timestamp,
+        half.born_host,
+        half.store_host,
+        half.reconsume_times,
+        prepared_transaction_offset=header.commit_log_offset,
+    )
+    for name in (REAL_TOPIC, REAL_QID, TRAN_MSG):
+        del message.properties[name]
+    return message
+
+
+def operation(half: Message, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
+    """The record that ends a half message: in the operation topic's queue of the same number, its body the offset in the half
+    queue. The stored text says WAIT, but nobody waits."""
+    text = properties_text({WAIT: "true", TAGS: REMOVE_TAG}, trailing=trailing)
+    body = str(half.queue_offset).encode()
+    properties = {WAIT: "false", TAGS: REMOVE_TAG}
+    return Message(OP_HALF_TOPIC, half.queue_id, body, 0, properties, text, 0, now, host, host)
+
+
+def final_answer(result: PutResult | None) -> tuple[int, str | None]:
+    """Code and remark for the put of a committed message: in the log is in the log."""
+    if result is None:
+        return SYSTEM_ERROR, "store putMessage return null"
+    if result.status in SENT:
+        return SUCCESS, None
+    if result.status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
+        return SYSTEM_ERROR, "Create mapped file failed."
+    if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+        return MESSAGE_ILLEGAL, (
+            "The message is illegal, maybe msg body or properties length not matched. "
+            "msg body length limit 128k, msg properties length limit 32k."
+        )
+    if result.status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
+        return SERVICE_NOT_AVAILABLE, "Service not available now."
+    if result.status is PutMessageStatus.OS_PAGECACHE_BUSY:
+        return SYSTEM_ERROR, "OS page cache busy, please try another machine"
+    if result.status is PutMessageStatus.UNKNOWN_ERROR:
+        return SYSTEM_ERROR, "UNKNOWN_ERROR"
+    return SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"

@@ -1,0 +1,88 @@
+"""Java's arithmetic, texts and exceptions, where Python's differ.
+
+An int has 32 bits and wraps; a remainder has the sign of the dividend; the absolute value of the smallest int is itself;
+a text's length counts UTF-16 units.
+"""
+
+from __future__ import annotations
+
+import re
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+
+_DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+class JavaError(Exception):
+    """An exception of the described system: its Java class and message, as a remark shows them (REM-08)."""
+
+    def __init__(self, kind: str, message: str | None = None) -> None:
+        super().__init__(kind if message is None else f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+
+
+def null_pointer() -> JavaError:
+    """What Java throws where a null is used."""
+    return JavaError("java.lang.NullPointerException")
+
+
+def wrap(value: int) -> int:
+    """The 32-bit int that `value` becomes."""
+    return ((value + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+def remainder(dividend: int, divisor: int) -> int:
+    """Java's `%`: the sign is the dividend's. Raises JavaError for a divisor of 0."""
+    if divisor == 0:
+        raise JavaError("java.lang.ArithmeticException", "/ by zero")
+    rest = abs(dividend) % abs(divisor)
+    return -rest if dividend < 0 else rest
+
+
+def absolute(value: int) -> int:
+    """Math.abs of an int: the smallest int stays negative."""
+    return wrap(abs(value))
+
+
+def length(text: str) -> int:
+    """String.length(): UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def string_hash(text: str) -> int:
+    """String.hashCode(): 32 bits, signed (REC-04)."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = (value * 31 + units[at] + (units[at + 1] << 8)) & 0xFFFFFFFF
+    return wrap(value)
+
+
+def parse_int(text: str) -> int:
+    """Integer.parseInt. Raises JavaError where Java does."""
+    return _parse(text, INT_MIN, INT_MAX)
+
+
+def parse_long(text: str) -> int:
+    """Long.parseLong. Raises JavaError where Java does."""
+    return _parse(text, LONG_MIN, LONG_MAX)
+
+
+def _parse(text: str, low: int, high: int) -> int:
+    if _DIGITS.fullmatch(text):
+        value = int(text)
+        if low <= value <= high:
+            return value
+    raise JavaError("java.lang.NumberFormatException", f'For input string: "{text}"')
+
+
+def parse_boolean(text: str | None) -> bool:
+    """Boolean.parseBoolean: "true" in any case, nothing else."""
+    return text is not None and text.lower() == "true"
+
+
+def boolean_text(value: bool) -> str:
+    """Boolean.toString."""
+    return "true" if value else "false"

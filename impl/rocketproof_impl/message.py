@@ -1,0 +1,94 @@
+"""A message as the broker and the store handle it, its system flag, and its properties as a map and as a text (SEND-26)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+# system flag
+COMPRESSED, MULTI_TAGS = 1, 2
+NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
+TRANSACTION_BITS = 12
+
+# properties that the described code knows
+TAGS, KEYS, DELAY, WAIT, RETRY_TOPIC = "TAGS", "KEYS", "DELAY", "WAIT", "RETRY_TOPIC"
+REAL_TOPIC, REAL_QID = "REAL_TOPIC", "REAL_QID"
+TRAN_MSG, PGROUP, UNIQ_KEY, CLUSTER = "TRAN_MSG", "PGROUP", "UNIQ_KEY", "CLUSTER"
+ORIGIN_MESSAGE_ID, RECONSUME_TIME, MAX_RECONSUME_TIMES = "ORIGIN_MESSAGE_ID", "RECONSUME_TIME", "MAX_RECONSUME_TIMES"
+MSG_REGION, TRACE_ON = "MSG_REGION", "TRACE_ON"
+
+# names of topics
+RETRY_PREFIX, DLQ_PREFIX = "%RETRY%", "%DLQ%"
+HALF_TOPIC, OP_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+
+Host = tuple[str, int]  # IPv4 address as text, port
+
+_NAME_END, _PROPERTY_END = "\x01", "\x02"
+
+
+@dataclass(slots=True)
+class Message:
+    """MessageExtBrokerInner and MessageExt in one: what is put, and what is read back.
+
+    `properties` is the map, `properties_text` what is stored (None: nothing, SEND-25). Times are milliseconds.
+    The store sets `store_timestamp`, `body_crc`, `queue_offset` and `physical_offset`; a message read back has `msg_id`
+    and `store_size` too.
+    """
+
+    topic: str
+    queue_id: int = 0
+    body: bytes | None = None
+    flag: int = 0
+    properties: dict[str, str] = field(default_factory=dict)
+    properties_text: str | None = None
+    sys_flag: int = 0
+    born_timestamp: int = 0
+    born_host: Host = ("127.0.0.1", 0)
+    store_host: Host = ("127.0.0.1", 10911)
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    store_timestamp: int = 0
+    body_crc: int = 0
+    queue_offset: int = 0
+    physical_offset: int = 0
+    store_size: int = 0
+    msg_id: str = ""
+
+    @property
+    def transaction(self) -> int:
+        """NOT, PREPARED, COMMIT or ROLLBACK."""
+        return self.sys_flag & TRANSACTION_BITS
+
+    @property
+    def waits(self) -> bool:
+        """Whether the sender waits for flush and replica: WAIT absent or "true" (FLU-02)."""
+        text = self.properties.get(WAIT)
+        return text is None or text.lower() == "true"
+
+    def copy(self) -> Message:
+        """A message of its own, with a map of its own."""
+        return replace(self, properties=dict(self.properties))
+
+
+def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
+    """The map as text: name, byte 1, value, byte 2; the last byte 2 only if `trailing` (SEND-26)."""
+    text = _PROPERTY_END.join(f"{name}{_NAME_END}{value}" for name, value in properties.items())
+    return text + _PROPERTY_END if trailing and properties else text
+
+
+def parse_properties(text: str | None, *, exact: bool) -> dict[str, str]:
+    """The text as a map; the last of equal names wins (SEND-26).
+
+    With `exact` an item must split at byte 1 into a name and a non-empty value, two parts and no more; otherwise it must have
+    at least 3 characters with its first byte 1 inside, and further bytes 1 belong to the value.
+    """
+    found: dict[str, str] = {}
+    if not text:
+        return found
+    for item in text.split(_PROPERTY_END):
+        at = item.find(_NAME_END)
+        if exact:
+            if at >= 0 and at < len(item) - 1 and item.find(_NAME_END, at + 1) < 0:
+                found[item[:at]] = item[at + 1 :]
+        elif len(item) >= 3 and 0 < at < len(item) - 1:
+            found[item[:at]] = item[at + 1 :]
+    return found

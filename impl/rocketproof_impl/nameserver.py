@@ -1,0 +1,341 @@
+"""The name server: which broker has which topics, as the brokers say, and who asks gets a route (NS-01).
+
+It believes the last registration that differs from the one before, in whatever order they arrive (HAZ-37), and it forgets a
+topic only with its broker (HAZ-36). The described lock over all tables has no counterpart: no function here can wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .java import boolean_text, parse_long
+from .periodic import Periodic
+from .ports import Channel, Clock
+from .remoting.codes import (
+    ADD_WRITE_PERM_OF_BROKER,
+    GET_KVLIST_BY_NAMESPACE,
+    GET_ROUTEINFO_BY_TOPIC,
+    PUT_KV_CONFIG,
+    QUERY_DATA_VERSION,
+    QUERY_NOT_FOUND,
+    REGISTER_BROKER,
+    REQUEST_CODE_NOT_SUPPORTED,
+    SUCCESS,
+    TOPIC_NOT_EXIST,
+    UNREGISTER_BROKER,
+    WIPE_WRITE_PERM_OF_BROKER,
+)
+from .remoting.command import Command, response_to
+from .remoting.dispatch import system_error, write
+from .remoting.faq import SUGGESTION
+from .remoting.headers import command_error
+from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, encode_json, encode_route
+from .topic import READ, WRITE, DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
+
+ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+EXPIRED_MILLIS = 120_000
+
+
+@dataclass(slots=True)
+class BrokerLiveInfo:
+    """What the last registration from an address said, and when (milliseconds)."""
+
+    last_update_timestamp: int
+    data_version: DataVersion
+    channel: Channel | None
+    ha_server_addr: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterBrokerResult:
+    """What a slave learns of its master; both None for a master, or if there is none."""
+
+    master_addr: str | None = None
+    ha_server_addr: str | None = None
+
+
+class NameServer:
+    """The tables, and the requests that read and change them (NS-01).
+
+    `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
+    its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: address to its last
+    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value.
+    """
+
+    PERIODIC = (Periodic("scan", 5000, 10_000),)
+
+    def __init__(self, clock: Clock, *, order_message_enable: bool = False) -> None:
+        self._clock = clock
+        self.order_message_enable = order_message_enable
+        self.topic_queue_table: dict[str, list[QueueData]] = {}
+        self.broker_addr_table: dict[str, BrokerData] = {}
+        self.cluster_addr_table: dict[str, set[str]] = {}
+        self.broker_live_table: dict[str, BrokerLiveInfo] = {}
+        self.filter_server_table: dict[str, list[str]] = {}
+        self.kv_config: dict[str, dict[str, str]] = {}
+
+    # Registration
+
+    def register_broker(
+        self,
+        cluster_name: str,
+        broker_addr: str,
+        broker_name: str,
+        broker_id: int,
+        ha_server_addr: str,
+        table: dict[str, TopicConfig],
+        version: DataVersion,
+        *,
+        filter_servers: list[str] | None = None,
+        channel: Channel | None = None,
+    ) -> RegisterBrokerResult:
+        """Take what a broker says of itself (NS-02): its place among the brokers, its topics, its time of life.
+
+        Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address.
+        """
+        self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
+        register_first = self._place(cluster_name, broker_name, broker_id, broker_addr)
+        if broker_id == MASTER_ID and (self.is_topic_config_changed(broker_addr, version) or register_first):
+            for config in table.values():
+                self._update_queue_data(broker_name, config)
+        self.broker_live_table[broker_addr] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
+        if filter_servers:
+            self.filter_server_table[broker_addr] = filter_servers
+        elif filter_servers is not None:
+            self.filter_server_table.pop(broker_addr, None)
+        return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(broker_name)
+
+    def _place(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> bool:
+        """Put the address at its id, and nowhere else under this name (NS-02); True if the id had none before."""
+        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name))
+        for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
+            del broker.broker_addrs[other]
+        register_first = broker_id not in broker.broker_addrs
+        broker.broker_addrs[broker_id] = broker_addr
+        return register_first
+
+    def is_topic_config_changed(self, broker_addr: str, version: DataVersion) -> bool:
+        """Whether the version is not the stored one: inequality, so an older one counts too (NS-03, HAZ-37)."""
+        live = self.broker_live_table.get(broker_addr)
+        return live is None or live.data_version != version
+
+    def _update_queue_data(self, broker_name: str, config: TopicConfig) -> None:
+        """Make one topic's entry of this broker what the registration says (NS-04).
+
+        An equal entry stays where it is, another one goes to the end. Nothing is ever removed because it is missing from
+        a registration (HAZ-36).
+        """
+        new = QueueData(broker_name, config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag)
+        entries = self.topic_queue_table.setdefault(config.topic_name, [])
+        if new in entries:
+            return
+        entries[:] = [entry for entry in entries if entry.broker_name != broker_name]
+        entries.append(new)
+
+    def _master_of(self, broker_name: str) -> RegisterBrokerResult:
+        master_addr = self.broker_addr_table[broker_name].broker_addrs.get(MASTER_ID)
+        live = self.broker_live_table.get(master_addr) if master_addr is not None else None
+        return RegisterBrokerResult() if live is None else RegisterBrokerResult(master_addr, live.ha_server_addr)
+
+    def query_version(self, broker_addr: str, version: DataVersion) -> tuple[bool, DataVersion | None]:
+        """Whether the broker has to register, and the stored version; if it has not, its life is prolonged (NS-09)."""
+        changed = self.is_topic_config_changed(broker_addr, version)
+        live = self.broker_live_table.get(broker_addr)
+        if live is not None and not changed:
+            live.last_update_timestamp = self._clock.now()
+        return changed, None if live is None else live.data_version
+
+    # Leaving
+
+    def unregister_broker(self, broker_addr: str, broker_name: str, broker_id: int) -> None:
+        """A broker says that it stops (104): its id leaves, whatever its address, and NS-08 follows."""
+        self._forget_address(broker_addr)
+        broker = self.broker_addr_table.get(broker_name)
+        if broker is not None:
+            broker.broker_addrs.pop(broker_id, None)
+            self._clean(broker)
+
+    def scan(self) -> list[Channel]:
+        """Remove what has been silent for more than 120 s, exactly 120 s is not more (NS-07); the channels, to be closed.
+
+        A driver calls it every 10 s, first after 5 s.
+        """
+        now = self._clock.now()
+        silent = {address: live for address, live in self.broker_live_table.items() if live.last_update_timestamp + EXPIRED_MILLIS < now}
+        for address in silent:
+            self.remove_address(address)
+        return [live.channel for live in silent.values() if live.channel is not None]
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection is lost: the broker that registered last over it is removed (NS-08), if there is one."""
+        for address in [address for address, live in self.broker_live_table.items() if live.channel is channel]:
+            self.remove_address(address)
+
+    def remove_address(self, broker_addr: str) -> None:
+        """Forget an address, and what is left without one (NS-08)."""
+        self._forget_address(broker_addr)
+        for broker in self.broker_addr_table.values():
+            ids = [broker_id for broker_id, address in broker.broker_addrs.items() if address == broker_addr]
+            if ids:
+                del broker.broker_addrs[ids[0]]
+                self._clean(broker)
+                return
+
+    def _forget_address(self, broker_addr: str) -> None:
+        self.broker_live_table.pop(broker_addr, None)
+        self.filter_server_table.pop(broker_addr, None)
+
+    def _clean(self, broker: BrokerData) -> None:
+        """A broker name without an address leaves its cluster and all topics, and so do topics without a broker (NS-08).
+
+        A name that still has an address, a slave's for example, keeps its queue data (HAZ-43).
+        """
+        if broker.broker_addrs:
+            return
+        del self.broker_addr_table[broker.broker_name]
+        for cluster, names in list(self.cluster_addr_table.items()):
+            names.discard(broker.broker_name)
+            if not names:
+                del self.cluster_addr_table[cluster]
+        for topic, entries in list(self.topic_queue_table.items()):
+            entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]
+            if not entries:
+                del self.topic_queue_table[topic]
+
+    # Reading and administration
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """The route, a copy; None unless the topic has queue data and one of its brokers is known (NS-06)."""
+        entries = self.topic_queue_table.get(topic)
+        if entries is None:
+            return None
+        names = dict.fromkeys(entry.broker_name for entry in entries)
+        brokers = [self.broker_addr_table[name].copy() for name in names if name in self.broker_addr_table]
+        if not brokers:
+            return None
+        order = self.kv_config.get(ORDER_TOPIC_CONFIG, {}).get(topic) if self.order_message_enable else None
+        addresses = [address for broker in brokers for address in broker.broker_addrs.values()]
+        filters = {address: list(self.filter_server_table[address]) for address in addresses if address in self.filter_server_table}
+        return TopicRouteData([entry.copy() for entry in entries], brokers, order, filters)
+
+    def wipe_write_perm(self, broker_name: str) -> int:
+        """Clear WRITE in every queue data of a broker (PERM-02); how many there are."""
+        return self._change_perm(broker_name, lambda perm: perm & ~WRITE)
+
+    def add_write_perm(self, broker_name: str) -> int:
+        """Make every permission of a broker READ and WRITE and nothing else (PERM-02); how many there are."""
+        return self._change_perm(broker_name, lambda _: READ | WRITE)
+
+    def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
+        found = [entry for entries in self.topic_queue_table.values() for entry in entries if entry.broker_name == broker_name]
+        for entry in found:
+            entry.perm = change(entry.perm)
+        return len(found)
+
+    # Requests
+
+    def receive(self, channel: Channel, command: Command) -> None:
+        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED."""
+        response = response_to(command)
+        handler = _HANDLERS.get(command.code)
+        if handler is None:
+            response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {command.code} not supported"
+        else:
+            response.code, response.remark = SUCCESS, None
+            try:
+                handler(self, channel, command, response)
+            except Exception as error:  # noqa: BLE001 - any throwable is an answer (REM-08)
+                response = system_error(command, error)
+        if not command.is_one_way:
+            write(channel, response)
+
+
+def _field(request: Command, name: str) -> str:
+    """An obligatory field of the request's header; raises JavaError if it is absent."""
+    value = (request.ext_fields or {}).get(name)
+    if value is None:
+        raise command_error(f"the custom field <{name}> is null")
+    return value
+
+
+def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
+    """Request 103; the answer has the master's addresses, and the order topics as body (NS-02, NS-12)."""
+    body: Any = json.loads(request.body) if request.body else {}
+    table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
+    result = server.register_broker(
+        _field(request, "clusterName"),
+        _field(request, "brokerAddr"),
+        _field(request, "brokerName"),
+        parse_long(_field(request, "brokerId")),
+        _field(request, "haServerAddr"),
+        table,
+        version or DataVersion(0),
+        filter_servers=body.get("filterServerList"),
+        channel=channel,
+    )
+    found = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
+    response.ext_fields = {name: value for name, value in found.items() if value is not None}
+    response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
+
+
+def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
+    """Request 104."""
+    server.unregister_broker(_field(request, "brokerAddr"), _field(request, "brokerName"), parse_long(_field(request, "brokerId")))
+
+
+def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
+    """Request 105 (NS-06)."""
+    topic = _field(request, "topic")
+    route = server.route(topic)
+    if route is None:
+        response.code = TOPIC_NOT_EXIST
+        response.remark = f"No topic route info in name server for the topic: {topic}{SUGGESTION}"
+    else:
+        response.body = encode_route(route)
+
+
+def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:
+    """Request 322 (NS-09)."""
+    changed, stored = server.query_version(_field(request, "brokerAddr"), version_from_data(json.loads(request.body or b"")))
+    response.ext_fields = {"changed": boolean_text(changed)}
+    if stored is not None:
+        response.body = encode_json(version_to_data(stored))
+
+
+def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
+    server.kv_config.setdefault(_field(request, "namespace"), {})[_field(request, "key")] = _field(request, "value")
+
+
+def _get_kv_list(server: NameServer, _: Channel, request: Command, response: Command) -> None:
+    namespace = _field(request, "namespace")
+    response.body = _kv_table(server, namespace)
+    if response.body is None:
+        response.code, response.remark = QUERY_NOT_FOUND, f"No config item, Namespace: {namespace}"
+
+
+def _kv_table(server: NameServer, namespace: str) -> bytes | None:
+    table = server.kv_config.get(namespace)
+    return None if table is None else encode_json({"table": table})
+
+
+def _wipe_write_perm(server: NameServer, _: Channel, request: Command, response: Command) -> None:
+    response.ext_fields = {"wipeTopicCount": str(server.wipe_write_perm(_field(request, "brokerName")))}
+
+
+def _add_write_perm(server: NameServer, _: Channel, request: Command, response: Command) -> None:
+    response.ext_fields = {"addTopicCount": str(server.add_write_perm(_field(request, "brokerName")))}
+
+
+_HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = {
+    REGISTER_BROKER: _register,
+    UNREGISTER_BROKER: _unregister,
+    GET_ROUTEINFO_BY_TOPIC: _get_route,
+    QUERY_DATA_VERSION: _query_version,
+    PUT_KV_CONFIG: _put_kv,
+    GET_KVLIST_BY_NAMESPACE: _get_kv_list,
+    WIPE_WRITE_PERM_OF_BROKER: _wipe_write_perm,
+    ADD_WRITE_PERM_OF_BROKER: _add_write_perm,
+}

@@ -1,0 +1,202 @@
+"""The producer: check the message, find a route, choose a queue, send, and try again where that may help (CLI-26).
+
+The periodic tasks of its client instance are functions that a driver calls (`ClientInstance.periodic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..message import UNIQ_KEY, Message
+from ..ports import Clock, Network, Randomness
+from ..remoting.faq import SUGGESTION
+from ..tasks import Pause
+from .draft import Draft, batch_of
+from .errors import (
+    NO_NAME_SERVER_EXCEPTION,
+    NOT_FOUND_TOPIC_EXCEPTION,
+    ClientError,
+)
+from .instance import ClientInstance, DefaultTopic, FetchNameServers, PublishTable, ServiceState
+from .publish import PublishInfo
+from .result import SendResult
+from .selection import Choice, LatencyFault, RoundRobin, random_counter
+from .send import Sending
+from .settings import ProducerSettings
+from .validate import check_group, check_message
+
+SEND_TIMEOUT_MILLIS = 3000
+
+ROUTED = Pause("routed")
+SendCallback = Callable[[SendResult | Exception], None]
+
+
+class Producer:
+    """DefaultMQProducer.
+
+    `clients` are the client instances of its process, by client id; `instance_name` DEFAULT becomes the process id.
+    `choose` decides which queue is next, and may be replaced. `topic_publish_info_table` are the routes as this producer sees
+    them. `round_robin.counter.value` is the position of the default choice.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        *,
+        clock: Clock,
+        network: Network,
+        random: Randomness,
+        name_servers: tuple[str, ...] = (),
+        settings: ProducerSettings | None = None,
+        instance_name: str = "DEFAULT",
+        clients: dict[str, ClientInstance] | None = None,
+        client_ip: str = "127.0.0.1",
+        process_id: int = 1,
+        fetch_name_servers: FetchNameServers | None = None,
+    ) -> None:
+        self.group = group
+        self.settings = settings or ProducerSettings()
+        self.instance_name = instance_name
+        self.state = ServiceState.CREATE_JUST
+        self.topic_publish_info_table: PublishTable = {}
+        self.round_robin = RoundRobin(random_counter(random))
+        self.latency_fault = LatencyFault(self.round_robin, clock, random) if self.settings.send_latency_fault_enable else None
+        self.choose: Choice = self.latency_fault.choose if self.latency_fault else self.round_robin.choose
+        self.clock = clock
+        self.network = network
+        self._name_servers = name_servers
+        self._clients = {} if clients is None else clients
+        self._client_ip = client_ip
+        self._process_id = process_id
+        self._fetch = fetch_name_servers
+        self._client: ClientInstance | None = None
+
+    # Life
+
+    @property
+    def client(self) -> ClientInstance:
+        """The shared client instance. Raises ClientError unless the producer runs."""
+        if self._client is None or self.state is not ServiceState.RUNNING:
+            raise ClientError(f"The producer service state not OK, {self.state.value}{SUGGESTION}")
+        return self._client
+
+    async def start(self) -> None:
+        """Start once, in the order of CLI-02.
+
+        Raises ClientError: it was started before (CLI-01); its group may not be used (CLI-04), is taken (CLI-03), or the
+        client instance cannot start (CLI-06). After the second of these it may be started again.
+        """
+        if self.state is not ServiceState.CREATE_JUST:
+            raise ClientError(f"The producer service state not OK, maybe started once, {self.state.value}{SUGGESTION}")
+        self.state = ServiceState.START_FAILED
+        check_group(self.group)
+        if self.instance_name == "DEFAULT":
+            self.instance_name = str(self._process_id)
+        client = self._obtain_client()
+        if not client.register(self.group, self.topic_publish_info_table):
+            self.state = ServiceState.CREATE_JUST
+            raise ClientError(f"The producer group[{self.group}] has been created before, specify another name please.{SUGGESTION}")
+        self.topic_publish_info_table[self.settings.create_topic_key] = PublishInfo()
+        await client.start()
+        self._client = client
+        self.state = ServiceState.RUNNING
+        await client.heartbeat()
+
+    def _obtain_client(self) -> ClientInstance:
+        """The instance of this client id, made where missing (CLI-02)."""
+        client_id = f"{self._client_ip}@{self.instance_name}"
+        if client_id not in self._clients:
+            self._clients[client_id] = ClientInstance(client_id, self.clock, self.network, self._name_servers, self._fetch)
+        return self._clients[client_id]
+
+    def shutdown(self) -> None:
+        """Leave the client instance; the producer cannot be started again (CLI-01)."""
+        if self.state is ServiceState.RUNNING:
+            self.client.producer_table.pop(self.group, None)
+            self.state = ServiceState.SHUTDOWN_ALREADY
+
+    # Routes
+
+    async def update_route(self, topic: str, is_default: bool = False) -> bool:
+        """Refresh a topic's route, or take the create-topic key's for it; whether anything changed (CLI-15 to CLI-19)."""
+        settings = self.settings
+        default = DefaultTopic(settings.create_topic_key, settings.default_topic_queue_nums) if is_default else None
+        return await self.client.update_route(topic, default)
+
+    async def refresh_all(self) -> None:
+        """The periodic refresh of the client instance (CLI-21)."""
+        await self.client.refresh_all()
+
+    async def heartbeat(self) -> None:
+        """The periodic heartbeat of the client instance (CLI-07)."""
+        await self.client.heartbeat()
+
+    async def try_to_find_topic_publish_info(self, topic: str) -> PublishInfo:
+        """What is known of the topic, asking for its own route and then for the template's (CLI-13, CLI-14).
+
+        A route without a writable queue ends the search: the template is only asked for if there is no route (HAZ-43).
+        """
+        table = self.topic_publish_info_table
+        info = table.get(topic)
+        if info is None or not info.ok:
+            table.setdefault(topic, PublishInfo())
+            await self.update_route(topic)
+            info = table[topic]
+        if info.have_topic_router_info or info.ok:
+            return info
+        await self.update_route(topic, is_default=True)
+        return table[topic]
+
+    async def _usable_route(self, topic: str) -> PublishInfo:
+        """A publish info with queues. Raises ClientError if there is none (CLI-33)."""
+        info = await self.try_to_find_topic_publish_info(topic)
+        if info.ok:
+            return info
+        if not self.client.name_servers:
+            raise ClientError(f"No name server address, please set it.{SUGGESTION}", NO_NAME_SERVER_EXCEPTION)
+        raise ClientError(f"No route info of this topic: {topic}{SUGGESTION}", NOT_FOUND_TOPIC_EXCEPTION)
+
+    # Sending
+
+    async def send(self, message: Message | None, timeout: int = SEND_TIMEOUT_MILLIS) -> SendResult:
+        """Send and wait for the result, with retries (CLI-27 to CLI-30).
+
+        Raises ClientError (refused, or given up), BrokerError (an answer that is not retried), TooMuchRequest (the time was
+        over before an attempt), JavaError (no name server could be asked), Interrupted.
+        """
+        sending = await self._begin(message, timeout)
+        return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
+
+    async def send_batch(self, messages: Sequence[Message], timeout: int = SEND_TIMEOUT_MILLIS) -> SendResult:
+        """Send messages of one topic in one request (CLI-35); otherwise as `send`."""
+        client = self.client
+        for message in messages:
+            check_message(message, self.settings.max_message_size)
+        sending = await self._begin(batch_of(messages, client.unique_id), timeout, batch=True)
+        return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
+
+    async def send_oneway(self, message: Message | None, timeout: int = SEND_TIMEOUT_MILLIS) -> None:
+        """Send once and await nothing: failures after the write are invisible (CLI-32). Raises as `send` for those before."""
+        sending = await self._begin(message, timeout)
+        await sending.attempt(1, sending.post)
+
+    async def send_async(self, message: Message | None, callback: SendCallback, timeout: int = SEND_TIMEOUT_MILLIS) -> None:
+        """The thread of an asynchronous send: it raises nothing and calls back once, with a result or an exception (CLI-31)."""
+        outcome: SendResult | Exception
+        try:
+            sending = await self._begin(message, timeout)
+            outcome = await sending.call_async(await sending.attempt(1, sending.prepare))
+        except Exception as error:  # noqa: BLE001 - the callback gets it
+            outcome = error
+        callback(outcome)
+
+    async def _begin(self, message: Message | None, timeout: int, *, batch: bool = False) -> Sending:
+        """The first steps of every send: running, message and topic checked (CLI-08), a route found, the message made ready."""
+        client = self.client
+        checked = check_message(message, self.settings.max_message_size)
+        begin = self.clock.now()
+        info = await self._usable_route(checked.topic)
+        await ROUTED
+        if UNIQ_KEY not in checked.properties:
+            checked.properties[UNIQ_KEY] = client.unique_id()
+        return Sending(self, Draft(checked, self.group, self.settings, batch=batch), info, begin, timeout)

@@ -1,0 +1,62 @@
+"""What a send ends with, and how an answer becomes it (CLI-29)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ..message import MSG_REGION, TRACE_ON
+from ..remoting.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
+from ..remoting.command import Command
+from .errors import BrokerError
+from .publish import MessageQueue
+
+
+class SendStatus(Enum):
+    SEND_OK = "SEND_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+
+
+STATUS = {
+    SUCCESS: SendStatus.SEND_OK,
+    FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
+    FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
+    SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
+}
+"""The answers that are results: the message is stored in all of these cases (CLI-29)."""
+
+
+@dataclass(slots=True)
+class SendResult:
+    """`queue` is where the broker says that the message is.
+
+    `msg_id` is the client's UNIQ_KEY, the same in all attempts; `offset_msg_id` is the broker's: its address and the place in
+    its log.
+    """
+
+    status: SendStatus
+    msg_id: str
+    queue: MessageQueue
+    queue_offset: int
+    region: str
+    trace_on: bool
+    offset_msg_id: str
+
+
+def send_result(answer: Command, topic: str, broker_name: str, msg_id: str) -> SendResult:
+    """The result that an answer tells; raises BrokerError for any other code (CLI-29)."""
+    status = STATUS.get(answer.code)
+    if status is None:
+        raise BrokerError(answer.code, answer.remark)
+    fields = answer.ext_fields or {}
+    return SendResult(
+        status,
+        msg_id,
+        MessageQueue(topic, broker_name, int(fields["queueId"])),
+        int(fields["queueOffset"]),
+        fields.get(MSG_REGION) or "DefaultRegion",
+        fields.get(TRACE_ON) != "false",
+        fields["msgId"],
+    )

@@ -1,0 +1,215 @@
+"""One send under way: its attempts, what counts as a failure, and what is tried again (CLI-27 to CLI-32)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from ..message import UNIQ_KEY
+from ..remoting.command import Command
+from ..remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
+from ..remoting.faq import SUGGESTION
+from ..tasks import Interrupted, Pause
+from .draft import Draft
+from .errors import (
+    ACCESS_BROKER_TIMEOUT,
+    BROKER_NOT_EXIST_EXCEPTION,
+    CONNECT_BROKER_EXCEPTION,
+    BrokerError,
+    ClientError,
+    TooMuchRequest,
+)
+from .publish import MessageQueue, PublishInfo
+from .result import STATUS, SendResult, SendStatus, send_result
+
+if TYPE_CHECKING:
+    from .producer import Producer
+
+CHOSEN = Pause("chosen")
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class AddressedRequest:
+    """A request ready to go out, and the milliseconds it may take. `address` is empty if the broker has left all routes."""
+
+    broker_name: str
+    address: str
+    command: Command
+    timeout: int
+
+
+@dataclass(slots=True)
+class Sending:
+    """One call of a send function. `begin` is when it was called, `timeout` its whole time, both in milliseconds."""
+
+    producer: Producer
+    draft: Draft
+    info: PublishInfo
+    begin: int
+    timeout: int
+
+    async def attempt(self, times_total: int, transmit: Callable[[MessageQueue, int], Awaitable[T]]) -> T:
+        """The loop over attempts (CLI-27): what `transmit` gave for a queue and the time that is left, or an exception.
+
+        Before each attempt it is asked whether the time is over (CLI-28). After a failure another attempt is made if that may
+        help (CLI-30). A result that was not good enough is kept, and comes before the failures of later attempts.
+        """
+        producer = self.producer
+        brokers_sent: list[str] = []
+        kept: list[T] = []
+        failure: Exception | None = None
+        last_broker_name: str | None = None
+        for _ in range(times_total):
+            queue = producer.choose(self.info, last_broker_name)
+            last_broker_name = queue.broker_name
+            brokers_sent.append(last_broker_name)
+            started = producer.clock.now()
+            cost = started - self.begin
+            if is_too_late(self.timeout, cost):
+                failure = TooMuchRequest("sendDefaultImpl call timeout")
+                break
+            try:
+                result = await transmit(queue, self.timeout - cost)
+            except Interrupted:
+                self._note(last_broker_name, started, isolation=False)
+                raise
+            except (RemotingError, ClientError, BrokerError) as error:
+                self._note(last_broker_name, started, isolation=True)
+                failure = error
+                if not self._may_retry(error):
+                    break
+            else:
+                self._note(last_broker_name, started, isolation=False)
+                if not self._tries_another(result):
+                    return result
+                kept = [result]
+        else:
+            failure = self._still_failed(brokers_sent, failure)
+        if kept:
+            return kept[0]
+        raise failure
+
+    def _may_retry(self, failure: Exception) -> bool:
+        """Whether another attempt may help: after an error answer only if its code is in the retry set (CLI-30)."""
+        return not isinstance(failure, BrokerError) or failure.code in self.producer.settings.retry_response_codes
+
+    def _tries_another(self, result: object) -> bool:
+        """Whether a result is not good enough: stored but not safe, and the switch is on (CLI-29, HAZ-29)."""
+        switch = self.producer.settings.retry_another_broker_when_not_store_ok
+        return switch and isinstance(result, SendResult) and result.status is not SendStatus.SEND_OK
+
+    def _still_failed(self, brokers_sent: list[str], failure: Exception | None) -> ClientError:
+        """What is raised after the last attempt (CLI-30)."""
+        cost = self.producer.clock.now() - self.begin
+        head = f"Send [{len(brokers_sent)}] times, still failed, cost [{cost}]ms"
+        where = f"Topic: {self.draft.message.topic}, BrokersSent: [{', '.join(brokers_sent)}]"
+        error = ClientError(f"{head}, {where}{SUGGESTION}", response_code(failure))
+        error.__cause__ = failure
+        return error
+
+    def _note(self, broker_name: str, started: int, *, isolation: bool) -> None:
+        """Tell latency-fault mode how long it took (CLI-25)."""
+        if self.producer.latency_fault is not None:
+            self.producer.latency_fault.update(broker_name, self.producer.clock.now() - started, isolation=isolation)
+
+    # What is done in an attempt
+
+    async def prepare(self, queue: MessageQueue, timeout: int) -> AddressedRequest:
+        """The request of one attempt; what is left of the time goes with it (CLI-28).
+
+        Raises ClientError if the broker has no known master even after another look at the route, TooMuchRequest if that
+        took all the time.
+        """
+        producer, client = self.producer, self.producer.client
+        begin = producer.clock.now()
+        address = client.find_broker_address_in_publish(queue.broker_name)
+        if address is None:
+            await producer.try_to_find_topic_publish_info(queue.topic)
+            address = client.find_broker_address_in_publish(queue.broker_name)
+        if address is None:
+            raise ClientError(f"The broker[{queue.broker_name}] not exist")
+        now = producer.clock.now()
+        cost = now - begin
+        if is_too_late(timeout, cost):
+            raise TooMuchRequest("sendKernelImpl call timeout")
+        command = self.draft.request(queue.queue_id, now)
+        await CHOSEN
+        return AddressedRequest(queue.broker_name, address, command, timeout - cost)
+
+    async def call(self, queue: MessageQueue, timeout: int) -> SendResult:
+        """Send and wait for the answer. Raises BrokerError, RemotingError, ClientError."""
+        request = await self.prepare(queue, timeout)
+        answer = await self.producer.network.call(request.address, request.command, request.timeout)
+        return self._result(answer, request.broker_name)
+
+    async def post(self, queue: MessageQueue, timeout: int) -> None:
+        """Send and wait for nothing (CLI-32)."""
+        request = await self.prepare(queue, timeout)
+        await self.producer.network.post(request.address, request.command)
+
+    def _result(self, answer: Command, broker_name: str) -> SendResult:
+        message = self.draft.message
+        return send_result(answer, message.topic, broker_name, message.properties[UNIQ_KEY])
+
+    # Asynchronous sends
+
+    async def call_async(self, request: AddressedRequest) -> SendResult:
+        """The request and its retries, after failures below the level of answers only (CLI-31).
+
+        A retry sends the same request, with the first queue's id in its header, perhaps to another broker (HAZ-28); the network
+        gives it an opaque of its own. Raises BrokerError, ClientError or RemotingError.
+        """
+        producer = self.producer
+        retries_left = producer.settings.retry_times_when_send_async_failed
+        while True:
+            started = producer.clock.now()
+            try:
+                return await self._call_once(request, started)
+            except RemotingError as error:
+                self._note(request.broker_name, started, isolation=True)
+                if retries_left <= 0:
+                    raise async_failure(error, request.timeout) from error
+            retries_left -= 1
+            request.timeout -= producer.clock.now() - started
+            request.broker_name = producer.choose(self.info, request.broker_name).broker_name
+            request.address = producer.client.find_broker_address_in_publish(request.broker_name) or ""
+
+    async def _call_once(self, request: AddressedRequest, started: int) -> SendResult:
+        if is_too_late(request.timeout, 0):
+            raise TooMuchRequest("invokeAsync call timeout")
+        if not request.address:
+            raise ConnectFailed("connect to null failed")
+        answer = await self.producer.network.call(request.address, request.command, request.timeout)
+        refused = answer.code not in STATUS
+        self._note(request.broker_name, started, isolation=refused)
+        return self._result(answer, request.broker_name)
+
+
+def is_too_late(timeout: int, cost: int) -> bool:
+    """Whether the time is over: strictly, so that an attempt may still begin with nothing left (CLI-28)."""
+    return timeout < cost
+
+
+def response_code(failure: Exception | None) -> int:
+    """The code of "still failed" by the last failure (CLI-30)."""
+    if isinstance(failure, BrokerError):
+        return failure.code
+    if isinstance(failure, ConnectFailed):
+        return CONNECT_BROKER_EXCEPTION
+    if isinstance(failure, TimedOut):
+        return ACCESS_BROKER_TIMEOUT
+    if isinstance(failure, ClientError):
+        return BROKER_NOT_EXIST_EXCEPTION
+    return -1
+
+
+def async_failure(error: RemotingError, timeout: int) -> Exception:
+    """What the callback gets after the last failure (CLI-31)."""
+    if isinstance(error, SendFailed):
+        return ClientError("send request failed")
+    if isinstance(error, TimedOut):
+        return ClientError(f"wait response timeout {timeout}ms")
+    return error

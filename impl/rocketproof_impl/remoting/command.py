@@ -1,0 +1,39 @@
+"""A command: what travels in either direction, and its frame on the wire (REM-01, REM-02)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .codes import SYSTEM_ERROR
+
+RESPONSE, ONE_WAY = 1, 2
+VERSION = 399  # 4.9.4
+V3_4_9 = 121
+NOT_SET = "not set any response code"
+
+
+@dataclass(slots=True)
+class Command:
+    """A request or an answer. `ext_fields` are the custom header as texts; `opaque` pairs an answer with its request."""
+
+    code: int
+    ext_fields: dict[str, str] | None = None
+    body: bytes | None = None
+    opaque: int = 0
+    flag: int = 0
+    version: int = VERSION
+    language: str = "JAVA"
+    remark: str | None = None
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flag & RESPONSE)
+
+    @property
+    def is_one_way(self) -> bool:
+        return bool(self.flag & ONE_WAY)
+
+
+def response_to(request: Command) -> Command:
+    """A fresh answer: SYSTEM_ERROR, "not set any response code", the request's opaque (REM-02)."""
+    return Command(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, version=request.version, remark=NOT_SET)

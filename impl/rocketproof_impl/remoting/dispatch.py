@@ -1,0 +1,156 @@
+"""From a request on a connection to its answer: find the processor, run it on its executor, write at most one answer.
+
+Who answers: a processor that is done gives its answer, or None if it has written one itself or none is due (REM-08). An
+asynchronous processor gives a future; when that is finished, its answer is written by a task of the same executor (REM-09).
+A full executor's Rejected is the caller's to handle.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
+
+from ..java import JavaError
+from ..ports import Channel, Executor, Rejected
+from ..tasks import Future
+from .codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_ERROR
+from .command import RESPONSE, Command, response_to
+
+log = logging.getLogger("rocketproof_impl.remoting")
+log.addHandler(logging.NullHandler())
+
+Answer = Command | None
+Process = Callable[[Channel, Command], Awaitable[Answer | Future[Answer]]]
+
+
+class Processor(NamedTuple):
+    """What serves a request code, and on which threads."""
+
+    process: Process
+    executor: Executor
+
+
+class RPCHook(Protocol):
+    """Sees every request that is served, before it and after it; an exception of `before` is answered as REM-08 says."""
+
+    def before(self, remote: str, request: Command) -> None: ...
+
+    def after(self, remote: str, request: Command, response: Answer) -> None: ...
+
+
+class Dispatcher:
+    """Processors by request code. `default` serves the codes that have none of their own."""
+
+    __slots__ = ("default", "hooks", "processors")
+
+    def __init__(self) -> None:
+        self.processors: dict[int, Processor] = {}
+        self.default: Processor | None = None
+        self.hooks: list[RPCHook] = []
+
+    def receive(self, channel: Channel, command: Command) -> None:
+        """A command has arrived (REM-05). Raises Rejected if the executor is full.
+
+        An unknown code is answered even to a one-way caller (HAZ-26). Answers to requests of this side are paired by the
+        network port, so one that comes here was not waited for.
+        """
+        if command.is_response:
+            log.warning("receive response, but not matched any request, opaque %d", command.opaque)
+            return
+        found = self.processors.get(command.code, self.default)
+        if found is None:
+            response = response_to(command)
+            response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {command.code} not supported"
+            write(channel, response)
+        else:
+            found.executor.submit(lambda: self._serve(found, channel, command))
+
+    async def _serve(self, processor: Processor, channel: Channel, request: Command) -> None:
+        """The task (REM-08): hooks, processing, answer. Whatever is thrown is the answer, except to one-way callers."""
+        try:
+            self._before(channel, request)
+            answer = await processor.process(channel, request)
+            if isinstance(answer, Future):
+                answer.then(lambda future: self._complete(processor.executor, channel, request, future))
+            else:
+                self._callback(channel, request, answer)
+        except Exception as error:  # noqa: BLE001 - the rule says: any throwable
+            log.error("process request exception: %r", error)
+            if not request.is_one_way:
+                write(channel, system_error(request, error))
+
+    def _complete(self, executor: Executor, channel: Channel, request: Command, future: Future[Answer]) -> None:
+        """The future of an asynchronous processor is finished: its callback is a task of the executor (REM-09, SEND-07).
+
+        If the executor is full the answer is lost (HAZ-25).
+        """
+
+        async def run() -> None:
+            self._completed(channel, request, future)
+
+        try:
+            executor.submit(run)
+        except Rejected as error:
+            log.error("the completion of request %d is rejected: %s", request.opaque, error)
+
+    def _completed(self, channel: Channel, request: Command, future: Future[Answer]) -> None:
+        """A future that failed is nobody's to answer: the client waits for its whole timeout (REM-09, HAZ-24)."""
+        try:
+            answer = future.result()
+        except Exception as error:  # noqa: BLE001
+            log.error("process request %d exception in the future: %r", request.opaque, error)
+            return
+        self._callback(channel, request, answer)
+
+    def _callback(self, channel: Channel, request: Command, response: Answer) -> None:
+        """After-hooks, then the answer, unless there is none or nobody waits for it (REM-08)."""
+        for hook in self.hooks:
+            hook.after(remote_address(channel), request, response)
+        if response is not None and not request.is_one_way:
+            response.opaque = request.opaque
+            response.flag |= RESPONSE
+            write(channel, response)
+
+    def _before(self, channel: Channel, request: Command) -> None:
+        for hook in self.hooks:
+            hook.before(remote_address(channel), request)
+
+
+def write(channel: Channel, response: Command) -> None:
+    """Send an answer; a connection that is gone is only logged (REM-08)."""
+    try:
+        channel.write(response)
+    except OSError as error:
+        log.error("response to %s failed: %s", channel.remote, error)
+
+
+def remote_address(channel: Channel) -> str:
+    """The caller as remarks and logs name it."""
+    host, port = channel.remote
+    return f"{host}:{port}"
+
+
+def system_error(request: Command, error: BaseException) -> Command:
+    """What a throwable is answered with: a fresh response without extFields (REM-08)."""
+    response = response_to(request)
+    response.code, response.remark = SYSTEM_ERROR, describe(error)
+    return response
+
+
+def describe(error: BaseException) -> str:
+    """Class and message of an exception, a comma, and where it was thrown.
+
+    The place is this implementation's, in the form of a Java stack frame.
+    """
+    if isinstance(error, JavaError):
+        head = str(error)
+    else:
+        head = f"java.lang.RuntimeException: {type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return head
+    last = frames[-1]
+    return f"{head}, {last.name}({os.path.basename(last.filename)}:{last.lineno})"

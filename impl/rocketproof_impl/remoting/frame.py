@@ -1,0 +1,131 @@
+"""Commands as bytes on a connection (REM-01).
+
+A frame is a length that does not count itself, a word with the serialisation type in its top byte and the header's length
+below, the header, and the body. Type 0 writes the header as JSON, type 1 in RocketMQ's own binary form.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from struct import Struct
+from typing import Any, Final
+
+from .command import Command
+from .errors import RemotingError
+
+JSON: Final = 0
+ROCKETMQ: Final = 1
+MAX_FRAME = 16 * 1024 * 1024
+
+_WORD = Struct(">I")
+_PREFIX = Struct(">II")
+_FIXED = Struct(">hBhii")  # code language version opaque flag
+_INT = Struct(">i")
+_SHORT = Struct(">h")
+_LANGUAGES = ("JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST")
+
+
+class FrameError(RemotingError):
+    """The bytes are no frame; the connection cannot be used any more."""
+
+
+def encode(command: Command, serialisation: int = JSON) -> bytes:
+    """The whole frame, with its length."""
+    header = _binary_header(command) if serialisation == ROCKETMQ else _json_header(command)
+    body = command.body or b""
+    return _PREFIX.pack(4 + len(header) + len(body), serialisation << 24 | len(header)) + header + body
+
+
+def take(buffer: bytearray) -> Command | None:
+    """Remove the first frame from what has arrived; None if it is not complete. Raises FrameError."""
+    if len(buffer) < 4:
+        return None
+    (length,) = _WORD.unpack_from(buffer)
+    if length > MAX_FRAME:
+        raise FrameError(f"a frame of {length} bytes is longer than {MAX_FRAME}")
+    if len(buffer) < 4 + length:
+        return None
+    frame = bytes(buffer[4 : 4 + length])
+    del buffer[: 4 + length]
+    return decode(frame)
+
+
+def decode(frame: bytes) -> Command:
+    """The command of a frame without its length. A body without bytes is None. Raises FrameError."""
+    try:
+        (word,) = _WORD.unpack_from(frame)
+        behind = 4 + (word & 0xFFFFFF)
+        if behind > len(frame):
+            raise FrameError("the header is longer than its frame")
+        read = {JSON: _read_json, ROCKETMQ: _read_binary}.get(word >> 24)
+        if read is None:
+            raise FrameError(f"serialisation type {word >> 24} is unknown")
+        command = read(frame[4:behind])
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, struct.error) as problem:
+        raise FrameError(f"the header cannot be read: {problem!r}") from problem
+    command.body = frame[behind:] or None
+    return command
+
+
+def _json_header(command: Command) -> bytes:
+    header: dict[str, Any] = {"code": command.code}
+    if command.ext_fields is not None:
+        header["extFields"] = command.ext_fields
+    header |= {"flag": command.flag, "language": command.language, "opaque": command.opaque}
+    if command.remark is not None:
+        header["remark"] = command.remark
+    header |= {"serializeTypeCurrentRPC": "JSON", "version": command.version}
+    return json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _read_json(header: bytes) -> Command:
+    data = json.loads(header)
+    fields = data.get("extFields")
+    return Command(
+        int(data["code"]),
+        None if fields is None else {name: _as_text(value) for name, value in fields.items() if value is not None},
+        opaque=int(data.get("opaque", 0)),
+        flag=int(data.get("flag", 0)),
+        version=int(data.get("version", 0)),
+        language=str(data.get("language", "JAVA")),
+        remark=data.get("remark"),
+    )
+
+
+def _as_text(value: Any) -> str:
+    """Clients that write numbers and booleans as JSON's own mean their texts."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _binary_header(command: Command) -> bytes:
+    language = _LANGUAGES.index(command.language) if command.language in _LANGUAGES else _LANGUAGES.index("OTHER")
+    fields = bytearray()
+    for name, value in (command.ext_fields or {}).items():
+        raw, content = name.encode(), value.encode("utf-8", "replace")
+        fields += _SHORT.pack(len(raw)) + raw + _INT.pack(len(content)) + content
+    remark = (command.remark or "").encode("utf-8", "replace")
+    fixed = _FIXED.pack(command.code, language, command.version, command.opaque, command.flag)
+    return fixed + _INT.pack(len(remark)) + remark + _INT.pack(len(fields)) + fields
+
+
+def _read_binary(header: bytes) -> Command:
+    code, language, version, opaque, flag = _FIXED.unpack_from(header)
+    remark, at = _sized(header, _FIXED.size, _INT)
+    fields, at = _sized(header, at, _INT)
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(fields):
+        name, at = _sized(fields, at, _SHORT)
+        value, at = _sized(fields, at, _INT)
+        found[name.decode()] = value.decode()
+    return Command(code, found or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode() or None)
+
+
+def _sized(data: bytes, at: int, length: Struct) -> tuple[bytes, int]:
+    """The bytes behind their length, and the position behind them."""
+    (size,) = length.unpack_from(data, at)
+    start = at + length.size
+    if size < 0 or start + size > len(data):
+        raise FrameError("a length points out of the header")
+    return data[start : start + size], start + size

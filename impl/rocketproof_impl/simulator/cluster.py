@@ -1,0 +1,162 @@
+"""A whole cluster in one process: name server, brokers and producers on the simulated clock, disk and network.
+
+Time and periodic tasks stand still unless a test lets them run. The same seed and the same calls give the same run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rocketproof_profiles import PROFILES, Profile
+
+from ..broker.broker import Broker
+from ..broker.settings import BrokerSettings
+from ..nameserver import NameServer
+from ..producer.producer import Producer
+from ..remoting.command import Command
+from .chance import SimulatedRandomness
+from .disk import SimulatedDisk
+from .executor import SimulatedExecutor
+from .network import Endpoint, SimulatedNetwork
+from .scheduler import Scheduler, Task
+
+NAME_SERVER = "127.0.0.1:9876"
+EXECUTORS = ("send", "admin", "transaction", "heartbeat", "default")
+CALLER_PORT = 50_000
+
+
+@dataclass(eq=False)
+class Node:
+    """A broker's machine: settings and disk outlive the process; `broker` is None while it does not run."""
+
+    settings: BrokerSettings
+    disk: SimulatedDisk
+    random: SimulatedRandomness
+    executors: dict[str, SimulatedExecutor] = field(default_factory=dict)
+    broker: Broker | None = None
+
+    @property
+    def name(self) -> str:
+        return self.settings.broker_name
+
+    @property
+    def running(self) -> Broker:
+        """The process; raises RuntimeError if there is none."""
+        if self.broker is None:
+            raise RuntimeError(f"{self.name} does not run")
+        return self.broker
+
+
+class Cluster:
+    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …; settings hold for all of them."""
+
+    def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, **settings: Any) -> None:
+        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self.scheduler = Scheduler()
+        self.clock = self.scheduler.clock
+        self.network = SimulatedNetwork(self.scheduler)
+        self.seed = seed
+        self.name_server = NameServer(self.clock)
+        self.network.listen(NAME_SERVER, self.name_server)
+        self.nodes: dict[str, Node] = {}
+        self._callers = 0
+        self._clients: dict[str, Endpoint] = {}
+        for number in range(brokers):
+            name = f"broker-{chr(ord('a') + number)}"
+            chosen = replace(BrokerSettings(broker_name=name, listen_port=10911 + 10 * number, name_servers=(NAME_SERVER,)), **settings)
+            self.add(chosen)
+
+    def add(self, settings: BrokerSettings, *, start: bool = True) -> Node:
+        """Another machine, with its broker started unless told otherwise."""
+        node = Node(settings, SimulatedDisk(), SimulatedRandomness(self.seed + len(self.nodes)))
+        self.nodes[f"{settings.broker_name}:{settings.broker_id}" if settings.broker_id else settings.broker_name] = node
+        if start:
+            self.start(node)
+        return node
+
+    def node(self, name: str = "broker-a") -> Node:
+        return self.nodes[name]
+
+    def broker(self, name: str = "broker-a") -> Broker:
+        """The running process of that name."""
+        return self.nodes[name].running
+
+    def start(self, node: Node, *, register: bool = True) -> bool:
+        """Start a broker's process on its disk; False if its table cannot be loaded (PER-03)."""
+        node.executors = {name: SimulatedExecutor(self.scheduler, f"{node.name}/{name}") for name in EXECUTORS}
+        endpoint = self.network.endpoint(_outgoing(node.settings))
+        broker = Broker(node.settings, self.profile, self.clock, node.disk, endpoint, node.random, dict(node.executors))
+        if not broker.load():
+            return False
+        node.broker = broker
+        self.network.listen(node.settings.address, broker)
+        if register:
+            self.scheduler.complete(broker.start(), f"{node.name}/start")
+        return True
+
+    def crash(self, name: str = "broker-a", *, silent: bool = False) -> None:
+        """End a broker's process: its memory, threads and connections are gone, its disk stays.
+
+        `silent`: neither the name server nor a caller notices that the connections are closed.
+        """
+        node = self.nodes[name]
+        node.broker = None
+        self.scheduler.kill(task for executor in node.executors.values() for task in list(executor.running))
+        closed = self.network.close(node.settings.address, silent=silent)
+        closed += self.network.close(_outgoing(node.settings), silent=silent)
+        for channel in closed:
+            if channel.server == NAME_SERVER and not silent:
+                self.name_server.channel_closed(channel)
+
+    def restart(self, name: str = "broker-a", **settings: Any) -> bool:
+        """Start the process again, with other settings if given."""
+        node = self.nodes[name]
+        for key, value in settings.items():
+            setattr(node.settings, key, value)
+        return self.start(node)
+
+    def producer(self, group: str = "group", **options: Any) -> Producer:
+        """A started producer of its own process."""
+        self._callers += 1
+        address = f"127.0.0.1:{CALLER_PORT + self._callers}"
+        made = Producer(
+            group,
+            clock=self.clock,
+            network=self.network.endpoint(address),
+            random=SimulatedRandomness(self.seed + 1000 + self._callers),
+            name_servers=(NAME_SERVER,),
+            instance_name=str(CALLER_PORT + self._callers),
+            **options,
+        )
+        self.scheduler.complete(made.start(), f"{group}/start")
+        return made
+
+    def caller(self, name: str = "client") -> Endpoint:
+        """A raw client's connection; the same name gives the same one."""
+        if name not in self._clients:
+            self._callers += 1
+            self._clients[name] = self.network.endpoint(f"127.0.0.1:{CALLER_PORT + self._callers}")
+        return self._clients[name]
+
+    def call(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> Command:
+        """Send a raw request and run until its answer is there. Raises a RemotingError if none comes."""
+        return self.scheduler.run(self.calling(request, to, client=client, millis=millis).done)
+
+    def calling(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> Task[Command]:
+        """Send a raw request as a thread of its own, and let others go on."""
+        address = NAME_SERVER if to == "name server" else self.nodes[to].settings.address
+        task = self.scheduler.spawn(self.caller(client).call(address, request, millis), f"call {request.code}")
+        self.scheduler.settle()
+        return task
+
+    def dispatch(self) -> None:
+        """Let every broker's dispatcher catch up with its log."""
+        for node in self.nodes.values():
+            if node.broker is not None:
+                node.broker.store.dispatch()
+
+
+def _outgoing(settings: BrokerSettings) -> str:
+    """Where a broker's own calls come from."""
+    return f"{settings.broker_ip1}:{settings.listen_port + 30_000}"

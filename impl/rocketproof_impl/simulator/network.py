@@ -1,0 +1,175 @@
+"""The network of the simulator: requests and answers as letters that arrive, are lost, doubled, delayed or held.
+
+`plan` decides about each letter: the delays in milliseconds of its copies ([0] is the usual one, [] loses it, [0, 0]
+doubles it), or HOLD to keep it until `deliver` or `drop`. `history` is what went over the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ..remoting.command import ONE_WAY, Command
+from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
+from ..tasks import Future, Wait
+from .scheduler import Scheduler
+
+HOLD = "hold"
+
+
+class Server(Protocol):
+    """Who listens at an address."""
+
+    def receive(self, channel: SimulatedChannel, command: Command) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Letter:
+    """A command on its way. `answer` says whether it goes back to the caller."""
+
+    source: str
+    target: str
+    command: Command
+    channel: SimulatedChannel
+    answer: bool
+
+
+class SimulatedChannel:
+    """The connection from one address to another, as the server sees it."""
+
+    __slots__ = ("_network", "caller", "closed", "pending", "remote", "server")
+
+    def __init__(self, network: SimulatedNetwork, caller: str, server: str) -> None:
+        self._network = network
+        self.caller = caller
+        self.server = server
+        host, _, port = caller.rpartition(":")
+        self.remote = (host, int(port))
+        self.pending: dict[int, Future[Command]] = {}
+        self.closed = False
+
+    def write(self, command: Command) -> None:
+        if self.closed:
+            raise OSError(f"the connection from {self.caller} is closed")
+        self._network.carry(Letter(self.server, self.caller, command, self, True))
+
+
+class Endpoint:
+    """The network as one caller sees it."""
+
+    __slots__ = ("_network", "_opaque", "address")
+
+    def __init__(self, network: SimulatedNetwork, address: str) -> None:
+        self._network = network
+        self._opaque = 0
+        self.address = address
+
+    async def call(self, address: str, request: Command, millis: int) -> Command:
+        channel = self._network.channel(self.address, address)
+        sent = self._stamped(request)
+        answer: Future[Command] = Future()
+        channel.pending[sent.opaque] = answer
+        self._network.carry(Letter(self.address, address, sent, channel, False))
+        if not answer.done and not await Wait(answer, millis):
+            channel.pending.pop(sent.opaque, None)
+            raise TimedOut(f"wait response on the channel <{address}> timeout, {millis}(ms)")
+        return answer.result()
+
+    async def post(self, address: str, request: Command) -> None:
+        channel = self._network.channel(self.address, address)
+        sent = self._stamped(request)
+        sent.flag |= ONE_WAY
+        self._network.carry(Letter(self.address, address, sent, channel, False))
+
+    def _stamped(self, request: Command) -> Command:
+        """A copy with an opaque of its own, as each attempt puts it on the wire."""
+        self._opaque += 1
+        return replace(request, opaque=self._opaque)
+
+
+class SimulatedNetwork:
+    """All connections. Letters arrive at once unless `plan` says otherwise."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._servers: dict[str, Server] = {}
+        self._channels: dict[tuple[str, str], SimulatedChannel] = {}
+        self.plan: Callable[[Letter], Sequence[int] | str] | None = None
+        self.watch: Callable[[Letter], None] | None = None
+        self.held: list[Letter] = []
+        self.unmatched: list[Letter] = []
+
+    def listen(self, address: str, server: Server) -> None:
+        self._servers[address] = server
+
+    def endpoint(self, address: str) -> Endpoint:
+        """The network for a caller at this address."""
+        return Endpoint(self, address)
+
+    def close(self, address: str, *, silent: bool = False) -> list[SimulatedChannel]:
+        """The process at an address is gone: nobody listens there, and its connections are closed. Gives those it had made.
+
+        `silent`: whoever waits for its answers does not notice, until its time is over; answers on their way still arrive.
+        """
+        self._servers.pop(address, None)
+        made = []
+        for key, channel in list(self._channels.items()):
+            if address in key:
+                channel.closed = True
+                del self._channels[key]
+                if key[0] == address:
+                    made.append(channel)
+                if silent:
+                    continue
+                pending, channel.pending = channel.pending, {}
+                for answer in pending.values():
+                    answer.fail(SendFailed(f"the connection from {key[0]} to {key[1]} is lost"))
+        self.held = [letter for letter in self.held if not letter.channel.closed or (silent and letter.answer)]
+        return made
+
+    def channel(self, caller: str, server: str) -> SimulatedChannel:
+        """The connection between two addresses, made where missing. Raises ConnectFailed if nobody listens."""
+        found = self._channels.get((caller, server))
+        if found is None:
+            if server not in self._servers:
+                raise ConnectFailed(f"connect to {server} failed")
+            found = self._channels[caller, server] = SimulatedChannel(self, caller, server)
+        return found
+
+    def carry(self, letter: Letter) -> None:
+        """Bring a letter on its way."""
+        if self.watch is not None:
+            self.watch(letter)
+        if self.plan is None:
+            self.deliver(letter)
+            return
+        decided = self.plan(letter)
+        if decided == HOLD:
+            self.held.append(letter)
+            return
+        for delay in decided:
+            assert isinstance(delay, int)
+            if delay == 0:
+                self.deliver(letter)
+            else:
+                self._scheduler.after(delay, lambda: self.deliver(letter))
+
+    def deliver(self, letter: Letter) -> None:
+        """The letter arrives, held or not."""
+        if letter in self.held:
+            self.held.remove(letter)
+        if not letter.answer:
+            if letter.channel.closed:
+                return
+            self._servers[letter.target].receive(letter.channel, letter.command)
+            return
+        waiting = letter.channel.pending.pop(letter.command.opaque, None)
+        if waiting is None:
+            self.unmatched.append(letter)
+        else:
+            waiting.complete(letter.command)
+
+    def drop(self, letter: Letter) -> None:
+        """A held letter is lost."""
+        self.held.remove(letter)

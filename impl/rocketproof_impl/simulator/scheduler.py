@@ -1,0 +1,204 @@
+"""Threads of the simulator: coroutines stepped one at a time, in a fixed order, on a clock that only the simulator moves.
+
+By default a thread runs on through its pauses. A `stops` predicate makes it stand there until `resume`, so that a test
+decides which thread takes the next step.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from ..tasks import Effect, Future, Pause, Wait, Work
+
+T = TypeVar("T")
+START = 1_700_000_000_000  # far above STO-03's upper bound, and a date that people recognise
+
+
+class SimulatedClock:
+    """Milliseconds; only `Scheduler` moves it."""
+
+    __slots__ = ("time",)
+
+    def __init__(self, start: int = START) -> None:
+        self.time = start
+
+    def now(self) -> int:
+        return self.time
+
+
+class Task(Generic[T]):
+    """A thread: where it stands (`at` a pause, or `waiting`), and its result when it has ended."""
+
+    __slots__ = ("at", "deadline", "done", "killed", "name", "waiting", "work")
+
+    def __init__(self, work: Work[T], name: str) -> None:
+        self.work = work
+        self.name = name
+        self.at: Pause | None = None
+        self.waiting: Wait | None = None
+        self.done: Future[T] = Future()
+        self.deadline: int | None = None
+        self.killed = False
+
+    def result(self) -> T:
+        """What the thread returned; raises what it raised."""
+        if not self.done.done:
+            raise RuntimeError(f"{self!r} has not ended")
+        return self.done.result()
+
+    def __repr__(self) -> str:
+        place = "ended" if self.done.done else f"at {self.at.name}" if self.at else "waiting" if self.waiting else "ready"
+        return f"<thread {self.name}, {place}>"
+
+
+class Scheduler:
+    """Runs tasks in the order in which they became ready; time moves only when nothing is ready."""
+
+    def __init__(self, clock: SimulatedClock | None = None) -> None:
+        self.clock = clock or SimulatedClock()
+        self.stops: Callable[[Task[Any], Pause], bool] | None = None
+        self._ready: deque[tuple[Task[Any], Wait | None, Any]] = deque()
+        self._timed: dict[Task[Any], None] = {}
+        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def spawn(self, work: Work[T], name: str = "thread") -> Task[T]:
+        """A new thread, ready to run."""
+        task = Task(work, name)
+        self._ready.append((task, None, None))
+        return task
+
+    def after(self, millis: int, action: Callable[[], None]) -> None:
+        """Do something when that much time has passed."""
+        self._count += 1
+        heapq.heappush(self._timers, (self.clock.time + millis, self._count, action))
+
+    def every(self, first: int, period: int, action: Callable[[], None]) -> None:
+        """Do something again and again."""
+
+        def again() -> None:
+            self.after(period, again)
+            action()
+
+        self.after(first, again)
+
+    def resume(self, task: Task[Any]) -> None:
+        """Let a thread that stands at a pause take its next step, and run whatever is ready."""
+        if task.at is None:
+            raise RuntimeError(f"{task!r} does not stand at a pause")
+        task.at = None
+        self._advance(task, None)
+        self.settle()
+
+    def time_out(self, task: Task[Any]) -> None:
+        """End a thread's wait as if its time were over, and let no time pass for the others."""
+        self._wake(task, task.waiting, False)
+        self.settle()
+
+    def interrupt(self, task: Task[Any], error: BaseException) -> None:
+        """Raise an exception in a thread where it waits or pauses."""
+        task.at = task.waiting = task.deadline = None
+        self._timed.pop(task, None)
+        self._advance(task, None, error)
+        self.settle()
+
+    def kill(self, tasks: Iterable[Task[Any]]) -> None:
+        """End threads where they stand, as the end of their process does; none of them takes another step."""
+        doomed = list(tasks)
+        for task in doomed:
+            task.killed = True
+            task.at = task.waiting = None
+            self._timed.pop(task, None)
+        for task in doomed:
+            task.work.close()
+
+    def settle(self) -> None:
+        """Run what is ready, without moving time."""
+        ready = self._ready
+        while ready:
+            task, wait, value = ready.popleft()
+            if task.waiting is not wait:
+                continue  # it was woken by something else
+            task.waiting = None
+            self._advance(task, value)
+
+    def run(self, done: Future[T]) -> T:
+        """Run, and let time pass as needed, until the future is finished. Raises RuntimeError if nothing can finish it."""
+        while True:
+            self.settle()
+            if done.done:
+                return done.result()
+            when = self._next()
+            if when is None:
+                raise RuntimeError("every thread waits for something that nobody will do")
+            self._move(when)
+
+    def complete(self, work: Work[T], name: str = "thread") -> T:
+        """Run a thread to its end and give its result."""
+        return self.run(self.spawn(work, name).done)
+
+    def advance(self, millis: int) -> None:
+        """Let time pass; everything that comes due on the way happens at its time."""
+        end = self.clock.time + millis
+        self.settle()
+        while (when := self._next()) is not None and when <= end:
+            self._move(when)
+            self.settle()
+        self.clock.time = end
+
+    def _next(self) -> int | None:
+        times = [task.deadline for task in self._timed if task.deadline is not None]
+        if self._timers:
+            times.append(self._timers[0][0])
+        return min(times, default=None)
+
+    def _move(self, when: int) -> None:
+        self.clock.time = max(self.clock.time, when)
+        for task in sorted((t for t in self._timed if t.deadline is not None and t.deadline <= when), key=_due):
+            self._wake(task, task.waiting, False)
+        while self._timers and self._timers[0][0] <= when:
+            heapq.heappop(self._timers)[2]()
+
+    def _wake(self, task: Task[Any], wait: Wait | None, value: bool) -> None:
+        if wait is not None and task.waiting is wait:
+            self._timed.pop(task, None)
+            task.deadline = None
+            self._ready.append((task, wait, value))
+
+    def _advance(self, task: Task[Any], value: Any, error: BaseException | None = None) -> None:
+        """Run a thread up to its next stop."""
+        if task.killed:
+            return
+        work = task.work
+        try:
+            while True:
+                effect: Effect = work.send(value) if error is None else work.throw(error)
+                value = error = None
+                if isinstance(effect, Pause):
+                    if self.stops is not None and self.stops(task, effect):
+                        task.at = effect
+                        return
+                    continue
+                if effect.future.done:
+                    value = True
+                    continue
+                self._park(task, effect)
+                return
+        except StopIteration as end:
+            task.done.complete(end.value)
+        except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it
+            task.done.fail(problem)
+
+    def _park(self, task: Task[Any], wait: Wait) -> None:
+        task.waiting = wait
+        if wait.millis is not None:
+            task.deadline = self.clock.time + max(0, wait.millis)
+            self._timed[task] = None
+        wait.future.then(lambda _: self._wake(task, wait, True))
+
+
+def _due(task: Task[Any]) -> int:
+    return task.deadline or 0

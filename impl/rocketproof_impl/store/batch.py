@@ -1,0 +1,62 @@
+"""The body of a batch: small messages one after the other, made into messages of their own (BAT-04)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from struct import Struct
+
+from ..java import JavaError
+from ..message import Message, properties_text
+from .record import Parts, body_crc, make_parts
+
+_SEPARATOR = 2
+_HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
+_SHORT = Struct(">h")
+
+
+def items(batch: Message, max_message_size: int, *, with_batch_properties: bool) -> list[tuple[Message, Parts]]:
+    """The messages of a batch, with their parts.
+
+    Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
+    properties, which hold the header's and CLUSTER, are put behind the item's. A DELAY inside an item has no effect. Raises
+    JavaError for a body that ends too early, and where one record or all of them exceed the size limit.
+    """
+    data = batch.body or b""
+    added = properties_text(batch.properties, trailing=False).encode("utf-8", "replace") if with_batch_properties else b""
+    found: list[tuple[Message, Parts]] = []
+    total = at = 0
+    while at < len(data):
+        flag, body, properties, at = _item(data, at)
+        parts = make_parts(body, batch.topic, _joined(properties, added))
+        total += parts.size
+        if total > max_message_size:
+            raise JavaError("java.lang.RuntimeException", "message size exceeded")
+        found.append((replace(batch, flag=flag, body=body, body_crc=body_crc(body)), parts))
+    return found
+
+
+def _item(data: bytes, at: int) -> tuple[int, bytes, bytes, int]:
+    """Flag, body and properties of the item at a position, and where the next one starts."""
+    try:
+        _, _, _, flag, body_length = _HEAD.unpack_from(data, at)
+        body, at = _take(data, at + _HEAD.size, body_length)
+        properties, at = _take(data, at + _SHORT.size, _SHORT.unpack_from(data, at)[0])
+    except struct.error:
+        raise _underflow() from None
+    return flag, body, properties, at
+
+
+def _take(data: bytes, at: int, size: int) -> tuple[bytes, int]:
+    if size < 0 or at + size > len(data):
+        raise _underflow()
+    return data[at : at + size], at + size
+
+
+def _underflow() -> JavaError:
+    return JavaError("java.nio.BufferUnderflowException")
+
+
+def _joined(properties: bytes, added: bytes) -> bytes:
+    separated = not properties or not added or properties[-1] == _SEPARATOR
+    return properties + added if separated else properties + bytes((_SEPARATOR,)) + added

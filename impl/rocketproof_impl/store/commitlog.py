@@ -1,0 +1,299 @@
+"""The commit log: every record of every queue, one after the other, in files of one size (G.2, G.3).
+
+A put has three parts: what needs no lock, the append under the lock, the waiting after it. An append finds its place, gives
+the message its offsets and writes it; what does not fit fills the file with a blank and goes to the next file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from rocketproof_profiles import Profile
+
+from ..broker.settings import BrokerSettings
+from ..message import COMMIT, NOT, Message
+from ..ports import Clock, Disk
+from ..tasks import Lock
+from . import record
+from .batch import items
+from .delay import delay_level, to_schedule_topic
+from .files import MappedFile, MappedFileQueue
+from .flush import Durability
+from .record import BLANK_SIZE, PROPERTIES_LIMIT, Parts
+from .result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+
+Append = Callable[[MappedFile], AppendResult]
+
+_PUT_STATUS = {
+    AppendMessageStatus.PUT_OK: PutMessageStatus.PUT_OK,
+    AppendMessageStatus.MESSAGE_SIZE_EXCEEDED: PutMessageStatus.MESSAGE_ILLEGAL,
+    AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED: PutMessageStatus.MESSAGE_ILLEGAL,
+    AppendMessageStatus.UNKNOWN_ERROR: PutMessageStatus.UNKNOWN_ERROR,
+}
+# Where the sizes are tested before the lock, one of the statuses says more (APP-06).
+_EARLY_STATUS = _PUT_STATUS | {AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED: PutMessageStatus.PROPERTIES_SIZE_EXCEEDED}
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What the store counts: puts and bytes by topic, puts that failed, and the longest put in milliseconds (CL-09, STO-05)."""
+
+    put_times: dict[str, int] = field(default_factory=dict)
+    put_sizes: dict[str, int] = field(default_factory=dict)
+    put_failed: int = 0
+    put_longest: int = 0
+
+    def count(self, topic: str, times: int, size: int) -> None:
+        self.put_times[topic] = self.put_times.get(topic, 0) + times
+        self.put_sizes[topic] = self.put_sizes.get(topic, 0) + size
+
+
+class CommitLog:
+    """The log of one store. `begin_time_in_lock` is 0 while nobody appends (STO-03); `topic_queue_table` is keyed "topic-queueId"."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        profile: Profile,
+        clock: Clock,
+        disk: Disk,
+        statistics: Statistics,
+    ) -> None:
+        self._settings = settings
+        self._profile = profile
+        self._clock = clock
+        self._statistics = statistics
+        self.files = MappedFileQueue(disk, f"{settings.store_path_root_dir}/commitlog", settings.mapped_file_size_commit_log)
+        self.lock = Lock()
+        self.begin_time_in_lock = 0
+        self.topic_queue_table: dict[str, int] = {}
+
+    # Puts
+
+    async def put_message(self, message: Message, durability: Durability) -> PutResult:
+        """Append one message (CL-01 to CL-10). Changes its times, checksum and offsets, and with a delay its topic and queue.
+
+        Raises JavaError.
+        """
+        message.store_timestamp = self._clock.now()
+        message.body_crc = record.body_crc(message.body)
+        to_schedule_topic(message, trailing=self._profile.exact_properties)
+        parts = None
+        if self._profile.encode_first:
+            parts = record.parts_of(message)
+            exceeded = self._exceeded(parts)
+            if exceeded is not None:
+                return PutResult(_EARLY_STATUS[exceeded])
+        return await self._put(message, lambda mapped: self._append_message(mapped, message, parts), durability)
+
+    async def put_messages(self, batch: Message, durability: Durability) -> PutResult:
+        """Append the messages of a batch, all or none (BAT-04). Raises JavaError."""
+        batch.store_timestamp = self._clock.now()
+        if batch.transaction != NOT:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        if delay_level(batch) > 0:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        found = items(batch, self._settings.max_message_size, with_batch_properties=self._profile.stores_parsed)
+        return await self._put(batch, lambda mapped: self._append_batch(mapped, batch, found), durability)
+
+    async def _put(self, message: Message, append: Append, durability: Durability) -> PutResult:
+        """Lock, append, count, then wait for flush and replica (CL-04, CL-09)."""
+        before = None if self._profile.encode_first else self.files.last()
+        await self.lock.acquire()
+        try:
+            put = self._in_lock(message, append, before)
+        finally:
+            self.lock.release()
+        if put.status is PutMessageStatus.PUT_OK and put.append is not None:
+            self._statistics.count(message.topic, put.append.msg_num, put.append.wrote_bytes)
+            await durability.complete(put, put.append, message)
+        return put
+
+    def _in_lock(self, message: Message, append: Append, before: MappedFile | None) -> PutResult:
+        """The time in the lock starts, and ends on every way out but one: an exception, in the older releases (CL-05, HAZ-23)."""
+        self.begin_time_in_lock = self._clock.now()
+        message.store_timestamp = self.begin_time_in_lock  # here, so that the times in the log never decrease (CL-06)
+        try:
+            put = self._append(append, self.files.last() if self._profile.encode_first else before)
+        except BaseException:
+            if self._profile.resets_lock_time:
+                self.begin_time_in_lock = 0
+            raise
+        self.begin_time_in_lock = 0
+        return put
+
+    def _append(self, append: Append, mapped: MappedFile | None) -> PutResult:
+        """Append to the file, or to the next one if it is full or the message does not fit (CL-07, CL-08).
+
+        What comes of the second try is not looked at: a record larger than a file is answered PUT_OK and is nowhere (HAZ-22).
+        """
+        if mapped is None or mapped.is_full:
+            mapped = self.files.last_or_next()
+        if mapped is None:
+            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
+        result = append(mapped)
+        if result.status is not AppendMessageStatus.END_OF_FILE:
+            return PutResult(_PUT_STATUS[result.status], result)
+        mapped = self.files.last_or_next()
+        if mapped is None:
+            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED, result)
+        return PutResult(PutMessageStatus.PUT_OK, append(mapped))
+
+    # Appends
+
+    def _append_message(self, mapped: MappedFile, message: Message, parts: Parts | None) -> AppendResult:
+        """Write one record at the end of a file, or a blank where it does not fit (APP-01 to APP-11).
+
+        Without `parts` the sizes are tested here, when the queue has its offset already (APP-03, APP-05, APP-06).
+        """
+        position = mapped.wrote_position
+        if position >= mapped.size:
+            return AppendResult(AppendMessageStatus.UNKNOWN_ERROR)
+        key, queue_offset = self._queue_offset(message)
+        counted = message.transaction in (NOT, COMMIT)
+        if not counted:
+            queue_offset = 0
+        if parts is None:
+            parts = record.parts_of(message)
+            exceeded = self._exceeded(parts)
+            if exceeded is not None:
+                return AppendResult(exceeded)
+        wrote_offset = mapped.file_from_offset + position
+        if parts.size + BLANK_SIZE > mapped.size - position:
+            return self._end_of_file(mapped, message, queue_offset)
+        message.queue_offset = queue_offset
+        message.physical_offset = wrote_offset
+        mapped.write(position, record.encode(message, parts))
+        if counted:
+            self.topic_queue_table[key] = queue_offset + 1
+        return self._wrote(
+            mapped,
+            AppendResult(
+                AppendMessageStatus.PUT_OK,
+                wrote_offset,
+                parts.size,
+                record.message_id(message.store_host, wrote_offset),
+                message.store_timestamp,
+                queue_offset,
+            ),
+        )
+
+    def _append_batch(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, Parts]]) -> AppendResult:
+        """Write all records of a batch into one file, with consecutive queue offsets (BAT-04)."""
+        position = mapped.wrote_position
+        if position >= mapped.size:
+            return AppendResult(AppendMessageStatus.UNKNOWN_ERROR)
+        key, first = self._queue_offset(batch)
+        size = sum(parts.size for _, parts in found)
+        if size + BLANK_SIZE > mapped.size - position:
+            return self._end_of_file(mapped, batch, first)
+        where = wrote_offset = mapped.file_from_offset + position
+        records: list[bytes] = []
+        ids: list[str] = []
+        for number, (message, parts) in enumerate(found):
+            message.store_timestamp = batch.store_timestamp
+            message.queue_offset = first + number
+            message.physical_offset = where
+            records.append(record.encode(message, parts))
+            ids.append(record.message_id(batch.store_host, where))
+            where += parts.size
+        mapped.write(position, b"".join(records))
+        self.topic_queue_table[key] = first + len(found)
+        return self._wrote(
+            mapped,
+            AppendResult(AppendMessageStatus.PUT_OK, wrote_offset, size, ",".join(ids), batch.store_timestamp, first, len(found)),
+        )
+
+    def _exceeded(self, parts: Parts) -> AppendMessageStatus | None:
+        """Which limit a message is over: that on the properties' bytes, or that on the whole record's (APP-05, APP-06)."""
+        if len(parts.properties) > PROPERTIES_LIMIT:
+            return AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
+        if parts.size > self._settings.max_message_size:
+            return AppendMessageStatus.MESSAGE_SIZE_EXCEEDED
+        return None
+
+    def _queue_offset(self, message: Message) -> tuple[str, int]:
+        """The queue's key and its next offset; a new queue gets 0 at once, whatever becomes of the append (APP-03)."""
+        key = f"{message.topic}-{message.queue_id}"
+        return key, self.topic_queue_table.setdefault(key, 0)
+
+    def _end_of_file(self, mapped: MappedFile, message: Message, queue_offset: int) -> AppendResult:
+        """Fill the file: the size of what is left and the blank magic number; queues stay as they are (APP-07)."""
+        position = mapped.wrote_position
+        left = mapped.size - position
+        where = mapped.file_from_offset + position
+        mapped.write(position, record.blank(left))
+        return self._wrote(
+            mapped,
+            AppendResult(
+                AppendMessageStatus.END_OF_FILE,
+                where,
+                left,
+                record.message_id(message.store_host, where),
+                message.store_timestamp,
+                queue_offset,
+            ),
+        )
+
+    def _wrote(self, mapped: MappedFile, result: AppendResult) -> AppendResult:
+        """Move the write position on (APP-11)."""
+        mapped.wrote_position += result.wrote_bytes
+        mapped.store_timestamp = result.store_timestamp
+        return result
+
+    # Reading
+
+    def look(self, offset: int) -> Message | None:
+        """The message at an offset: four bytes of size, then the record (REC-01)."""
+        data = self.files.select(offset, 4)
+        if data is None:
+            return None
+        data = self.files.select(offset, int.from_bytes(data, "big", signed=True))
+        return None if data is None else record.decode(data, exact=self._profile.exact_properties)
+
+    def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:
+        """The records from one offset to another, each with the offset behind it; None for what is no message."""
+        while start < end and (found := self._next(start)) is not None:
+            start = found[0]
+            yield found
+
+    def _next(self, offset: int) -> tuple[int, Message | None] | None:
+        head = self.files.select(offset, BLANK_SIZE)
+        if head is None:
+            return None
+        size, magic = record.size_and_magic(head)
+        if magic == record.BLANK_MAGIC:
+            return offset + size, None
+        # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
+        return (offset + size, self.look(offset)) if size > 0 else None
+
+    def load(self) -> None:
+        """Open the files, and end the log behind its last whole record (REC-02). Raises OSError."""
+        self.files.load()
+        for mapped in self.files.files:
+            mapped.wrote_position = mapped.size
+        self.files.truncate(self._end())
+
+    def _end(self) -> int:
+        """Where the scan from the first record stops: a blank leads to the next file, anything but a whole record ends it."""
+        end = 0
+        for mapped in self.files.files:
+            position = self._scan(mapped)
+            end = mapped.file_from_offset + position
+            if position < mapped.size:
+                break
+        return end
+
+    def _scan(self, mapped: MappedFile) -> int:
+        """Where the good part of a file ends; its size if a blank fills it."""
+        position = 0
+        while position + BLANK_SIZE <= mapped.size:
+            size, magic = record.size_and_magic(mapped.region.read(position, BLANK_SIZE))
+            if magic == record.BLANK_MAGIC:
+                return mapped.size
+            data = mapped.select(position, size) if size > 0 else None
+            if data is None or not record.is_whole(data):
+                break
+            position += size
+        return position

@@ -1,0 +1,161 @@
+"""Delayed messages: into the schedule topic, and out of it when their time has come (CL-02, REC-05)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from rocketproof_profiles import SCHEDULE, Profile
+
+from ..broker import persistence
+from ..broker.log import log
+from ..java import JavaError, null_pointer, parse_int
+from ..message import COMMIT, DELAY, NOT, REAL_QID, REAL_TOPIC, WAIT, Message, properties_text
+from ..ports import Clock, Disk
+from .consumequeue import ConsumeQueue
+from .result import PutMessageStatus, PutResult
+
+_SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
+LEVELS = (
+    *(seconds * _SECOND for seconds in (1, 5, 10, 30)),
+    *(minutes * _MINUTE for minutes in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30)),
+    *(hours * _HOUR for hours in (1, 2)),
+)
+"""Milliseconds of the delay levels 1 to 18 (REC-05)."""
+MAX_LEVEL = len(LEVELS)
+
+
+def delay_level(message: Message) -> int:
+    """The DELAY property, 0 if absent. Raises JavaError for a text that is no number (CL-02)."""
+    text = message.properties.get(DELAY)
+    return 0 if text is None else parse_int(text)
+
+
+def deliver_time(level: int, store_timestamp: int) -> int:
+    """When a message of the schedule topic is due, in milliseconds; a level above the last counts as the last (REC-04)."""
+    return store_timestamp + LEVELS[min(level, MAX_LEVEL) - 1]
+
+
+def to_schedule_topic(message: Message, *, trailing: bool) -> None:
+    """Turn a message with a delay level into one of the schedule topic (CL-02, INV-45).
+
+    Its own topic and queue go into properties, and the properties are serialised again: what is in the map only, such as
+    WAIT, comes into the stored text. Half messages are ordinary here, so that one with a level loses its topic's name
+    (HAZ-39). `trailing`: see `properties_text`.
+    """
+    if message.transaction not in (NOT, COMMIT):
+        return
+    level = delay_level(message)
+    if level <= 0:
+        return
+    if level > MAX_LEVEL:
+        level = MAX_LEVEL
+        message.properties[DELAY] = str(level)
+    message.properties[REAL_TOPIC] = message.topic
+    message.properties[REAL_QID] = str(message.queue_id)
+    message.properties_text = properties_text(message.properties, trailing=trailing)
+    message.topic = SCHEDULE
+    message.queue_id = level - 1
+
+
+def from_schedule_topic(delayed: Message, *, trailing: bool) -> Message:
+    """The message to put when the time has come: a new one for its own topic and queue (REC-05).
+
+    The text is made before WAIT is set and DELAY taken away, so the stored text keeps DELAY, REAL_TOPIC and REAL_QID. A
+    reference to a prepared record is not taken over. Raises JavaError if there is no topic or queue to go back to, as in a
+    message that was sent to the schedule topic by its name (HAZ-42).
+    """
+    properties = dict(delayed.properties)
+    if REAL_TOPIC not in properties:
+        raise null_pointer()
+    message = Message(
+        topic=properties[REAL_TOPIC],
+        queue_id=parse_int(properties.get(REAL_QID, "")),
+        body=delayed.body,
+        flag=delayed.flag,
+        properties=properties,
+        properties_text=properties_text(properties, trailing=trailing),
+        sys_flag=delayed.sys_flag,
+        born_timestamp=delayed.born_timestamp,
+        born_host=delayed.born_host,
+        store_host=delayed.store_host,
+        reconsume_times=delayed.reconsume_times,
+    )
+    properties[WAIT] = "false"
+    properties.pop(DELAY, None)
+    return message
+
+
+class ScheduleMessageService:
+    """Reads the schedule topic's queues, one a level, and puts again what is due. `offsets`: level to the next entry's index."""
+
+    def __init__(
+        self,
+        path: str,
+        profile: Profile,
+        clock: Clock,
+        disk: Disk,
+        queue: Callable[[str, int], ConsumeQueue | None],
+        look: Callable[[int], Message | None],
+        put: Callable[[Message], Awaitable[PutResult]],
+    ) -> None:
+        self.offsets: dict[int, int] = {}
+        self._path = path
+        self._trailing = profile.exact_properties
+        self._clock = clock
+        self._disk = disk
+        self._queue = queue
+        self._look = look
+        self._put = put
+
+    async def deliver_due(self) -> int:
+        """Put everything that is due, level by level; the number of messages put. What could not be put is tried again next time."""
+        delivered = 0
+        for level in range(1, MAX_LEVEL + 1):
+            delivered += await self._deliver_level(level)
+        return delivered
+
+    async def _deliver_level(self, level: int) -> int:
+        queue = self._queue(SCHEDULE, level - 1)
+        if queue is None:
+            return 0
+        delivered = 0
+        offset = self.offsets.get(level, 0)
+        while (entry := queue.entry(offset)) is not None and self._deliver_time(entry.tags_code, level) <= self._clock.now():
+            message = self._message(entry.physical_offset)
+            if message is not None:
+                if (await self._put(message)).status is not PutMessageStatus.PUT_OK:
+                    break
+                delivered += 1
+            offset += 1
+            self.offsets[level] = offset
+        return delivered
+
+    def _message(self, physical_offset: int) -> Message | None:
+        """What to put; None, with a word in the log, if the record is none or has no way back."""
+        delayed = self._look(physical_offset)
+        try:
+            return None if delayed is None else from_schedule_topic(delayed, trailing=self._trailing)
+        except JavaError as problem:
+            log.error("delayed message at %d is not delivered: %s", physical_offset, problem)
+            return None
+
+    def _deliver_time(self, tags_code: int, level: int) -> int:
+        """The entry's time; one that lies further ahead than the level's delay is no time of ours, and counts as come (HAZ-42)."""
+        now = self._clock.now()
+        return now if tags_code > now + LEVELS[level - 1] else tags_code
+
+    def persist(self) -> None:
+        """Write the offsets, as delayOffset.json has them: numbers as keys."""
+        lines = ",".join(f"{level}:{offset}" for level, offset in sorted(self.offsets.items()))
+        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}', self._path)
+
+    def load(self) -> bool:
+        """Read the offsets; False if the file and its backup are broken."""
+        return persistence.load(self._disk, self._path, self._decode)
+
+    def _decode(self, text: str) -> None:
+        table = re.search(r'"offsetTable"\s*:\s*\{([^{}]*)\}', text)
+        if table is None:
+            raise ValueError(f"no offsetTable in {self._path}")
+        self.offsets = {int(level): int(offset) for level, offset in re.findall(r'"?(\d+)"?\s*:\s*(\d+)', table[1])}

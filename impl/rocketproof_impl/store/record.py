@@ -1,0 +1,194 @@
+"""One record of the commit log: a message as bytes and back (APP-08).
+
+All numbers are big-endian. Before the body come 88 bytes of fixed places, after it the topic with a length of one byte and
+the properties with a length of two.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from struct import Struct
+from typing import NamedTuple
+
+from ..message import Host, Message, parse_properties
+
+MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
+FIXED_SIZE = 91
+BLANK_SIZE = 8  # the size and magic number of a blank; what must stay free behind a record (APP-07)
+PROPERTIES_LIMIT = 32767  # the largest signed short
+
+# totalSize magic bodyCRC queueId flag | queueOffset physicalOffset | sysFlag | bornTimestamp bornHost storeTimestamp storeHost
+# | reconsumeTimes | preparedTransactionOffset | bodyLength
+_FIXED = Struct(">iiiiiqqiq8sq8siqi")
+_BLANK = Struct(">ii")
+_SHORT = Struct(">H")
+_SIGNED_SHORT = Struct(">h")
+_HOST = Struct(">4Bi")
+
+
+class Parts(NamedTuple):
+    """The variable parts of a record as bytes, and the size of the whole record."""
+
+    body: bytes
+    topic: bytes
+    properties: bytes
+    size: int
+
+
+def parts_of(message: Message) -> Parts:
+    """What has to be known before a record has its place (APP-06)."""
+    text = message.properties_text
+    return make_parts(message.body or b"", message.topic, b"" if text is None else text.encode("utf-8", "replace"))
+
+
+def make_parts(body: bytes, topic: str, properties: bytes) -> Parts:
+    """The parts, and the size of their record: 91 bytes and what varies (APP-06)."""
+    name = topic.encode("utf-8", "replace")
+    return Parts(body, name, properties, FIXED_SIZE + len(body) + len(name) + len(properties))
+
+
+def encode(message: Message, parts: Parts) -> bytes:
+    """The record of a message that has its offsets and times (APP-08, APP-09)."""
+    body, topic, properties, size = parts
+    fixed = _FIXED.pack(
+        size,
+        MESSAGE_MAGIC,
+        message.body_crc,
+        message.queue_id,
+        message.flag,
+        message.queue_offset,
+        message.physical_offset,
+        message.sys_flag,
+        message.born_timestamp,
+        host_bytes(message.born_host),
+        message.store_timestamp,
+        host_bytes(message.store_host),
+        message.reconsume_times,
+        message.prepared_transaction_offset,
+        len(body),
+    )
+    # Java casts the lengths to a byte and a short: a longer topic loses the high bits.
+    return b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
+
+
+def decode(data: bytes, *, exact: bool) -> Message | None:
+    """The message of a record, None if the lengths inside do not fit (REC-01). `exact`: how properties are parsed (SEND-26).
+
+    The magic number is not looked at: an offset inside a record may give garbage.
+    """
+    found = _open(data)
+    if found is None:
+        return None
+    fixed, body, topic, properties = found
+    text = properties.decode("utf-8", "replace") if properties else None
+    store_host = read_host(fixed.store_host)
+    return Message(
+        topic=topic.decode("utf-8", "replace"),
+        queue_id=fixed.queue_id,
+        body=body or None,
+        flag=fixed.flag,
+        properties=parse_properties(text, exact=exact),
+        properties_text=text,
+        sys_flag=fixed.sys_flag,
+        born_timestamp=fixed.born_timestamp,
+        born_host=read_host(fixed.born_host),
+        store_host=store_host,
+        reconsume_times=fixed.reconsume_times,
+        prepared_transaction_offset=fixed.prepared_transaction_offset,
+        store_timestamp=fixed.store_timestamp,
+        body_crc=fixed.body_crc,
+        queue_offset=fixed.queue_offset,
+        physical_offset=fixed.physical_offset,
+        store_size=fixed.total_size,
+        msg_id=message_id(store_host, fixed.physical_offset),
+    )
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether the bytes are one undamaged record: magic number, checksum of the body, and recomputed length (REC-02)."""
+    found = _open(data)
+    if found is None:
+        return False
+    fixed, body, topic, properties = found
+    return (
+        fixed.magic == MESSAGE_MAGIC
+        and fixed.total_size == FIXED_SIZE + len(body) + len(topic) + len(properties) == len(data)
+        and (not body or fixed.body_crc == body_crc(body))
+    )
+
+
+class _Fixed(NamedTuple):
+    total_size: int
+    magic: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    physical_offset: int
+    sys_flag: int
+    born_timestamp: int
+    born_host: bytes
+    store_timestamp: int
+    store_host: bytes
+    reconsume_times: int
+    prepared_transaction_offset: int
+    body_length: int
+
+
+def _open(data: bytes) -> tuple[_Fixed, bytes, bytes, bytes] | None:
+    """The fixed places, body, topic and properties; None if a length is negative or reaches beyond the bytes."""
+    if len(data) < FIXED_SIZE:
+        return None
+    fixed = _Fixed._make(_FIXED.unpack_from(data))
+    body_end = 88 + fixed.body_length
+    if not 88 <= body_end < len(data):
+        return None
+    topic_length = data[body_end]
+    topic_end = body_end + 1 + topic_length
+    if topic_length > 127 or topic_end + 2 > len(data):
+        return None
+    properties_end = topic_end + 2 + max(0, _SIGNED_SHORT.unpack_from(data, topic_end)[0])
+    if properties_end > len(data):
+        return None
+    return fixed, data[88:body_end], data[body_end + 1 : topic_end], data[topic_end + 2 : properties_end]
+
+
+def size_and_magic(data: bytes) -> tuple[int, int]:
+    """The first two numbers of a record or a blank."""
+    size, magic = _BLANK.unpack_from(data)
+    return size, magic
+
+
+def blank(size: int) -> bytes:
+    """What fills the rest of a file: its size and the blank magic number (APP-07)."""
+    return _BLANK.pack(size, BLANK_MAGIC)
+
+
+def body_crc(body: bytes | None) -> int:
+    """CRC-32 of the body without its highest bit; 0 for no body (CL-01)."""
+    return 0 if body is None else zlib.crc32(body) & 0x7FFFFFFF
+
+
+@lru_cache(maxsize=4096)
+def host_bytes(host: Host) -> bytes:
+    """Four bytes of address and four of port."""
+    address, port = host
+    return _HOST.pack(*map(int, address.split(".")), port)
+
+
+@lru_cache(maxsize=4096)
+def read_host(data: bytes) -> Host:
+    """The host of eight bytes."""
+    a, b, c, d, port = _HOST.unpack(data)
+    return f"{a}.{b}.{c}.{d}", port
+
+
+@lru_cache(maxsize=256)
+def _host_text(host: Host) -> str:
+    return host_bytes(host).hex().upper()
+
+
+def message_id(store_host: Host, physical_offset: int) -> str:
+    """Store host and physical offset as 32 upper-case hexadecimal digits (APP-02, INV-43)."""
+    return f"{_host_text(store_host)}{physical_offset:016X}"

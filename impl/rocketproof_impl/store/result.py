@@ -1,0 +1,60 @@
+"""What a put comes to: the status of the append, the status of the put, and where the record is (CL-10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class AppendMessageStatus(Enum):
+    """What happened at the mapped file."""
+
+    PUT_OK = "PUT_OK"
+    END_OF_FILE = "END_OF_FILE"
+    MESSAGE_SIZE_EXCEEDED = "MESSAGE_SIZE_EXCEEDED"
+    PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
+    UNKNOWN_ERROR = "UNKNOWN_ERROR"
+
+
+class PutMessageStatus(Enum):
+    """What the store answers."""
+
+    PUT_OK = "PUT_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+    SERVICE_NOT_AVAILABLE = "SERVICE_NOT_AVAILABLE"
+    CREATE_MAPEDFILE_FAILED = "CREATE_MAPEDFILE_FAILED"
+    MESSAGE_ILLEGAL = "MESSAGE_ILLEGAL"
+    PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
+    OS_PAGECACHE_BUSY = "OS_PAGECACHE_BUSY"
+    UNKNOWN_ERROR = "UNKNOWN_ERROR"
+    LMQ_CONSUME_QUEUE_NUM_EXCEEDED = "LMQ_CONSUME_QUEUE_NUM_EXCEEDED"
+
+
+@dataclass(slots=True)
+class AppendResult:
+    """Where the record went. Offsets and sizes are bytes, the time is milliseconds.
+
+    `queue_offset` is the position in the queue, of a batch the first one; `msg_id` of a batch is a list joined with commas.
+    """
+
+    status: AppendMessageStatus
+    wrote_offset: int = 0
+    wrote_bytes: int = 0
+    msg_id: str = ""
+    store_timestamp: int = 0
+    queue_offset: int = 0
+    msg_num: int = 1
+
+
+@dataclass(slots=True)
+class PutResult:
+    """The answer to a put. `ok` asks the append alone: a message that was not flushed in time is in the log (CL-10)."""
+
+    status: PutMessageStatus
+    append: AppendResult | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.append is not None and self.append.status is AppendMessageStatus.PUT_OK

@@ -1,0 +1,241 @@
+"""The message store of a broker: what may be put, the commit log, its consume queues, and delayed delivery (G.1, G.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Iterator
+from dataclasses import dataclass
+
+from rocketproof_profiles import SCHEDULE, Profile
+
+from ..broker.log import log
+from ..broker.settings import BrokerSettings
+from ..java import length, null_pointer
+from ..message import COMMIT, NOT, OP_HALF_TOPIC, Message
+from ..ports import Clock, Disk
+from .commitlog import CommitLog, Statistics
+from .consumequeue import ConsumeQueues, Entry, tags_code
+from .delay import ScheduleMessageService, deliver_time
+from .flush import Durability, Flush, FlushOnDemand, NoReplicas, Replicas
+from .record import PROPERTIES_LIMIT
+from .result import PutMessageStatus, PutResult
+
+TOPIC_LIMIT = 127
+BUSY_AFTER, BUSY_BEFORE = 1000, 10_000_000
+SLOW = 500
+
+NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
+
+
+@dataclass(slots=True)
+class RunningFlags:
+    """Why the store may not be written to, as bits (STO-04)."""
+
+    bits: int = 0
+
+    @property
+    def writable(self) -> bool:
+        return not self.bits & (NOT_WRITEABLE | WRITE_LOGICS_QUEUE_ERROR | WRITE_INDEX_FILE_ERROR | DISK_FULL)
+
+
+class MessageStore:
+    """DefaultMessageStore. Offsets are bytes in the log, queue offsets are entries of a queue, times milliseconds.
+
+    `flush` and `replicas` are ports and may be replaced before the first put. `dispatched_to` is how far the consume queues
+    are built.
+    """
+
+    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk) -> None:
+        self._settings = settings
+        self._profile = profile
+        self._clock = clock
+        self.shutdown = False
+        self.flags = RunningFlags()
+        self.statistics = Statistics()
+        self.commit_log = CommitLog(settings, profile, clock, disk, self.statistics)
+        root = settings.store_path_root_dir
+        self.queues = ConsumeQueues(disk, f"{root}/consumequeue", settings.mapped_file_size_consume_queue)
+        self.dispatched_to = 0
+        self.durability = Durability(settings, profile, clock, FlushOnDemand(self._flush_log), NoReplicas())
+        self.schedule = ScheduleMessageService(
+            f"{root}/config/delayOffset.json", profile, clock, disk, self.queues.find, self.look_message_by_offset, self.put_message
+        )
+
+    @property
+    def flush(self) -> Flush:
+        return self.durability.flush
+
+    @flush.setter
+    def flush(self, flush: Flush) -> None:
+        self.durability.flush = flush
+
+    @property
+    def replicas(self) -> Replicas:
+        return self.durability.replicas
+
+    @replicas.setter
+    def replicas(self, replicas: Replicas) -> None:
+        self.durability.replicas = replicas
+
+    @property
+    def topic_queue_table(self) -> dict[str, int]:
+        """The next offset of each queue, by "topic-queueId" (APP-03)."""
+        return self.commit_log.topic_queue_table
+
+    @property
+    def max_phy_offset(self) -> int:
+        """The end of the log."""
+        return self.commit_log.files.max_offset
+
+    @property
+    def flushed_where(self) -> int:
+        """How far the log is on the device."""
+        return self.commit_log.files.flushed_where
+
+    # Puts
+
+    async def put_message(self, message: Message) -> PutResult:
+        """Put one message; what is refused here has no append result (STO-01, STO-02). Raises JavaError."""
+        refusal = self._refusal(message, self._check_message)
+        if refusal is not None:
+            return PutResult(refusal)
+        return await self._timed(self.commit_log.put_message(message, self.durability))
+
+    async def put_messages(self, batch: Message) -> PutResult:
+        """Put the messages that are in a batch's body (BAT-04). Raises JavaError."""
+        refusal = self._refusal(batch, self._check_batch)
+        if refusal is not None:
+            return PutResult(refusal)
+        return await self._timed(self.commit_log.put_messages(batch, self.durability))
+
+    def _refusal(self, message: Message, check: Callable[[Message], PutMessageStatus | None]) -> PutMessageStatus | None:
+        """Why nothing is put: the store's state, then the message and the page cache, or these two the other way round.
+
+        The limit on light message queues, which comes last in 4.9, never refuses: its answer is compared with the wrong
+        status (STO-02).
+        """
+        if self.shutdown or self._settings.broker_role == "SLAVE" or not self.flags.writable:
+            return PutMessageStatus.SERVICE_NOT_AVAILABLE
+        if self._profile.busy_first:
+            return self._check_busy() or check(message)
+        return check(message) or self._check_busy()
+
+    def _check_busy(self) -> PutMessageStatus | None:
+        return PutMessageStatus.OS_PAGECACHE_BUSY if self.is_os_page_cache_busy() else None
+
+    def _check_message(self, message: Message) -> PutMessageStatus | None:
+        """Lengths in characters; the properties' excess has a status of its own where the page cache is asked last."""
+        if length(message.topic) > TOPIC_LIMIT:
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        if message.properties_text is not None and length(message.properties_text) > PROPERTIES_LIMIT:
+            return PutMessageStatus.MESSAGE_ILLEGAL if self._profile.busy_first else PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+        return None
+
+    def _check_batch(self, batch: Message) -> PutMessageStatus | None:
+        if length(batch.topic) > TOPIC_LIMIT:
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        if batch.body is None:
+            raise null_pointer()
+        if len(batch.body) > self._settings.max_message_size:
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        return None
+
+    def is_os_page_cache_busy(self) -> bool:
+        """Whether somebody has held the put lock for more than a second, and less than 10,000 seconds: the upper bound takes
+        out the 0 of a free lock (STO-03)."""
+        in_lock = self._clock.now() - self.commit_log.begin_time_in_lock
+        return BUSY_AFTER < in_lock < BUSY_BEFORE
+
+    async def _timed(self, put: Awaitable[PutResult]) -> PutResult:
+        """Do the put, with its statistics (STO-05)."""
+        began = self._clock.now()
+        result = await put
+        elapsed = self._clock.now() - began
+        if elapsed > SLOW:
+            log.warning("not in lock elapsed time(ms)=%d", elapsed)
+        self.statistics.put_longest = max(self.statistics.put_longest, elapsed)
+        if not result.ok:
+            self.statistics.put_failed += 1
+        return result
+
+    # Reading
+
+    def look_message_by_offset(self, offset: int) -> Message | None:
+        """The message whose record starts at an offset of the log; None outside it, garbage or None inside a record (REC-01)."""
+        return self.commit_log.look(offset)
+
+    def get_message(self, topic: str, queue_id: int, queue_offset: int) -> Message | None:
+        """The message at a place of a queue, once it is dispatched."""
+        queue = self.queues.find(topic, queue_id)
+        entry = None if queue is None else queue.entry(queue_offset)
+        return None if entry is None else self.commit_log.look(entry.physical_offset)
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """The number of entries of a consume queue."""
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.max_offset
+
+    def records(self, start: int = 0) -> Iterator[Message]:
+        """Every message of the log from this offset on, in order, without the blanks."""
+        return (message for _, message in self.commit_log.records(start, self.max_phy_offset) if message is not None)
+
+    # Threads of the store
+
+    def dispatch(self, limit: int | None = None) -> int:
+        """Build the consume queues from the log, in its order, for at most `limit` records; how many were read (REC-04).
+
+        Prepared and rolled back messages get no entry.
+        """
+        done = 0
+        for behind, message in self.commit_log.records(self.dispatched_to, self.max_phy_offset):
+            if message is not None:
+                if done == limit:
+                    break
+                if message.transaction in (NOT, COMMIT):
+                    entry = Entry(message.physical_offset, message.store_size, tags_code(message, deliver_time))
+                    self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
+                done += 1
+            self.dispatched_to = behind
+        return done
+
+    def clean_unused_topics(self, topics: Container[str]) -> None:
+        """Destroy the consume queues of every topic that is not among these, after one of them was deleted.
+
+        The queues start again at 0. The half topic is no exception, though it need not be in a broker's topic table: the
+        deletion of any topic can take the transactions that are pending with it (recorded as A-276 and in the store that
+        goes with it).
+        """
+        for topic, queue_id in list(self.queues.queues):
+            if topic not in topics and topic not in (SCHEDULE, OP_HALF_TOPIC):
+                self.queues.destroy(topic, queue_id)
+                self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
+
+    async def deliver_delayed(self) -> int:
+        """Put again the delayed messages that are due; how many (REC-05)."""
+        return await self.schedule.deliver_due()
+
+    def flush_now(self) -> None:
+        """Bring the log and the consume queues to the device."""
+        self._flush_log()
+        self.queues.flush_all()
+
+    def _flush_log(self) -> int:
+        self.commit_log.files.flush_all()
+        return self.flushed_where
+
+    def load(self) -> bool:
+        """Open what is on the disk: the log up to its last whole record, the consume queues, the offsets of delayed delivery.
+
+        Queues are built on from the last record that one of them knows, and their lengths are the next offsets: prepared
+        messages do not count, and a queue that was lost starts again at what is built anew (REC-03). False if a file cannot
+        be opened.
+        """
+        try:
+            self.commit_log.load()
+            self.queues.load(self.max_phy_offset)
+        except OSError as problem:
+            log.error("load exception: %s", problem)
+            return False
+        self.dispatched_to = self.queues.max_physical_offset
+        self.dispatch()
+        self.topic_queue_table.update({f"{topic}-{queue_id}": queue.max_offset for (topic, queue_id), queue in self.queues.queues.items()})
+        return self.schedule.load()

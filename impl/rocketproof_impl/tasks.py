@@ -1,0 +1,133 @@
+"""What a thread of the described system can wait for, without threads.
+
+Code that may wait is an `async def`; what it awaits is a Pause (another thread may be seen here) or a Wait (something has
+to happen first, or time to pass). A driver steps these coroutines: the simulator one at a time and in any order, a server
+as they come. Nothing here knows a clock or a loop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class Pause:
+    """A named place between two steps of a thread. Drivers may run others here, or go on at once."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __await__(self) -> Generator[Pause, Any, None]:
+        yield self
+
+    def __repr__(self) -> str:
+        return f"Pause({self.name})"
+
+
+class Future(Generic[T]):
+    """A value that comes later, set once: a result or an exception."""
+
+    __slots__ = ("_callbacks", "_error", "_value", "done")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Future[T]], None]] = []
+
+    def complete(self, value: T) -> bool:
+        """Set the value; False if there is one already."""
+        return self._finish(value, None)
+
+    def fail(self, error: BaseException) -> bool:
+        """Set an exception; False if it is finished already."""
+        return self._finish(None, error)
+
+    def _finish(self, value: T | None, error: BaseException | None) -> bool:
+        if self.done:
+            return False
+        self.done, self._value, self._error = True, value, error
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(self)
+        return True
+
+    def then(self, callback: Callable[[Future[T]], None]) -> None:
+        """Call back when it is finished; at once if it is."""
+        if self.done:
+            callback(self)
+        else:
+            self._callbacks.append(callback)
+
+    def result(self) -> T:
+        """The value; raises the exception that was set."""
+        if self._error is not None:
+            raise self._error
+        return cast(T, self._value)
+
+
+class Wait:
+    """Wait for a future, at most `millis` (None: for ever). Awaiting it gives whether the future finished in time."""
+
+    __slots__ = ("future", "millis")
+
+    def __init__(self, future: Future[Any], millis: int | None = None) -> None:
+        self.future = future
+        self.millis = millis
+
+    def __await__(self) -> Generator[Wait, bool, bool]:
+        if self.future.done:
+            return True
+        return (yield self)
+
+
+Effect = Pause | Wait
+Work = Coroutine[Effect, Any, T]
+
+
+class Interrupted(Exception):
+    """The waiting thread was interrupted. A driver throws it into a coroutine."""
+
+
+class Lock:
+    """A lock that one thread holds, with a time limit on waiting for it. First come, first served."""
+
+    __slots__ = ("_waiting", "held")
+
+    def __init__(self) -> None:
+        self.held = False
+        self._waiting: deque[Future[None]] = deque()
+
+    async def acquire(self, millis: int | None = None) -> bool:
+        """Whether the lock was got within the time; the caller then has to release it. Raises Interrupted."""
+        if not self.held:
+            self.held = True
+            return True
+        turn: Future[None] = Future()
+        self._waiting.append(turn)
+        try:
+            got = await Wait(turn, millis)
+        except BaseException:
+            self._leave(turn)
+            raise
+        if not got:
+            self._leave(turn)
+        return got
+
+    def _leave(self, turn: Future[None]) -> None:
+        if turn.done:
+            self.release()
+        else:
+            self._waiting.remove(turn)
+
+    def release(self) -> None:
+        """Give the lock to the thread that waits longest, if any."""
+        if self._waiting:
+            self._waiting.popleft().complete(None)
+        else:
+            self.held = False

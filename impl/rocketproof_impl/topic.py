@@ -1,0 +1,122 @@
+"""What a broker knows of a topic, the version of its table, permission bits, and both as JSON (TCM-01, TCM-02, PERM-01)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+PRIORITY, READ, WRITE, INHERIT = 8, 4, 2, 1
+SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
+
+
+@dataclass(slots=True)
+class TopicConfig:
+    """TopicConfig with its defaults; equal if all fields are. Mutable: TCM-13 changes the template's own entry."""
+
+    topic_name: str
+    read_queue_nums: int = 16
+    write_queue_nums: int = 16
+    perm: int = READ | WRITE
+    topic_filter_type: str = SINGLE_TAG
+    topic_sys_flag: int = 0
+    order: bool = False
+
+    def copy(self) -> TopicConfig:
+        return replace(self)
+
+    def __str__(self) -> str:
+        """TopicConfig.toString(), part of a remark (CHK-10)."""
+        return (
+            f"TopicConfig [topicName={self.topic_name}, readQueueNums={self.read_queue_nums}, writeQueueNums={self.write_queue_nums}, "
+            f"perm={perm_text(self.perm)}, topicFilterType={self.topic_filter_type}, topicSysFlag={self.topic_sys_flag}, "
+            f"order={'true' if self.order else 'false'}]"
+        )
+
+
+@dataclass(slots=True)
+class DataVersion:
+    """The version of a table: time of the last change in milliseconds, and a counter. Equality needs both."""
+
+    timestamp: int
+    counter: int = 0
+
+    def next_version(self, now: int) -> None:
+        """First the time, then the counter (TCM-02)."""
+        self.timestamp = now
+        self.counter += 1
+
+    def copy(self) -> DataVersion:
+        return replace(self)
+
+
+def is_readable(perm: int) -> bool:
+    return perm & READ == READ
+
+
+def is_writeable(perm: int) -> bool:
+    return perm & WRITE == WRITE
+
+
+def is_inherited(perm: int) -> bool:
+    return perm & INHERIT == INHERIT
+
+
+def without_inherit(perm: int) -> int:
+    """The permission without INHERIT: a cleared bit, never a subtraction (PERM-01)."""
+    return perm & ~INHERIT
+
+
+def perm_text(perm: int) -> str:
+    """PermName.perm2String: `RWX` with `-` for what is missing."""
+    return f"{'R' if is_readable(perm) else '-'}{'W' if is_writeable(perm) else '-'}{'X' if is_inherited(perm) else '-'}"
+
+
+def table_to_data(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:
+    """The serialised wrapper, as the file and a registration carry it."""
+    return {
+        "dataVersion": version_to_data(version),
+        "topicConfigTable": {
+            name: {
+                "order": config.order,
+                "perm": config.perm,
+                "readQueueNums": config.read_queue_nums,
+                "topicFilterType": config.topic_filter_type,
+                "topicName": config.topic_name,
+                "topicSysFlag": config.topic_sys_flag,
+                "writeQueueNums": config.write_queue_nums,
+            }
+            for name, config in table.items()
+        },
+    }
+
+
+def table_from_data(data: Any) -> tuple[dict[str, TopicConfig], DataVersion | None]:
+    """The inverse; missing fields have their defaults. Raises ValueError, TypeError, KeyError or AttributeError for other shapes."""
+    table = {}
+    for name, entry in (data.get("topicConfigTable") or {}).items():
+        defaults = TopicConfig(entry.get("topicName", name))
+        table[name] = TopicConfig(
+            defaults.topic_name,
+            int(entry.get("readQueueNums", defaults.read_queue_nums)),
+            int(entry.get("writeQueueNums", defaults.write_queue_nums)),
+            int(entry.get("perm", defaults.perm)),
+            str(entry.get("topicFilterType", defaults.topic_filter_type)),
+            int(entry.get("topicSysFlag", defaults.topic_sys_flag)),
+            bool(entry.get("order", defaults.order)),
+        )
+    version = data.get("dataVersion")
+    return table, None if version is None else version_from_data(version)
+
+
+def version_to_data(version: DataVersion) -> dict[str, int]:
+    return {"counter": version.counter, "timestamp": version.timestamp}
+
+
+def version_from_data(data: Any) -> DataVersion:
+    return DataVersion(int(data["timestamp"]), int(data["counter"]))
+
+
+def pretty(data: Any) -> str:
+    """JSON as the broker's files have it: one tab a level, no blank after colons."""
+    return json.dumps(data, indent="\t", separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,182 @@
+"""Collected tests run in forked children: each starts with everything imported and collected, and with nothing run yet.
+
+A child tells its parent which test it begins and how it ended. The parent ends a child whose test takes too long, with
+all processes that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from .patch import Ready
+
+MEMORY = 8 << 30  # bytes that a child may take in addition: a changed loop may not end
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a test ended. Hung: it was given up after its time; lost: its process ended. `called`: calls of each changed function."""
+
+    test: str
+    outcome: Literal["passed", "skipped", "failed", "hung", "lost"]
+    seconds: float
+    called: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome in ("failed", "hung", "lost")
+
+
+@dataclass(eq=False)
+class Job:
+    """Tests for one child, in this order, under a patch. `patience` is how many seconds a test may take.
+
+    `ran` grows as the tests end; a child stops after the first failure if `stop` is set. Hung and lost end it always.
+    """
+
+    items: Sequence[pytest.Item]
+    ready: Ready
+    patience: Callable[[str], float]
+    stop: bool
+    ran: list[Ran] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def run(jobs: Iterable[Job], workers: int, until: float, temporary: Path) -> Generator[Job, None, None]:
+    """Run all jobs, so many at once, and yield each when it has ended; none after `until` on the monotonic clock.
+
+    `temporary` is a folder for the tests' temporary files. Whoever stops listening ends the children.
+    """
+    waiting = deque(jobs)
+    busy: list[_Child] = []
+    try:
+        while (waiting or busy) and time.monotonic() < until:
+            while waiting and len(busy) < workers:
+                busy.append(_Child(waiting.popleft(), temporary))
+            first = min(until, *(child.deadline for child in busy))
+            ready = wait([child.pipe for child in busy], None if first == FOREVER else max(0.0, first - time.monotonic()))
+            for child in list(busy):
+                if child.hears() if child.pipe in ready else child.overdue():
+                    child.end()
+                    busy.remove(child)
+                    yield child.job
+    finally:
+        for child in busy:
+            child.end()
+
+
+class _Child:
+    """A process with a job, as its parent sees it."""
+
+    def __init__(self, job: Job, temporary: Path) -> None:
+        context = multiprocessing.get_context("fork")
+        self.job = job
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.begun = self.since = time.monotonic()
+        self.test = job.items[0].nodeid
+        self.deadline = self.since + job.patience(self.test)
+        self.process = context.Process(target=_live, args=(job, theirs, temporary))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # libraries have threads that survive a fork
+            self.process.start()
+        theirs.close()
+
+    def hears(self) -> bool:
+        """Take in what the child says; whether it has ended."""
+        try:
+            said: Ran | str | None = self.pipe.recv()
+        except (EOFError, OSError):
+            self._add("lost")
+            return True
+        if isinstance(said, Ran):
+            self.job.ran.append(said)
+        elif said is not None:
+            self.test = said
+        self.since = time.monotonic()
+        self.deadline = self.since + self.job.patience(self.test)
+        return said is None
+
+    def overdue(self) -> bool:
+        if time.monotonic() < self.deadline:
+            return False
+        self._add("hung")
+        return True
+
+    def _add(self, outcome: Literal["hung", "lost"]) -> None:
+        self.job.ran.append(Ran(self.test, outcome, time.monotonic() - self.since))
+
+    def end(self) -> None:
+        """Nothing of the child is left: no process that a test has started either."""
+        if self.process.pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+        self.job.seconds = time.monotonic() - self.begun
+
+
+class _Reports:
+    """Gathers the reports of one test: made, run, taken down."""
+
+    def __init__(self) -> None:
+        self.outcomes: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.outcomes.add(report.outcome)
+
+
+def _live(job: Job, pipe: Connection, temporary: Path) -> None:
+    os.setsid()
+    silent = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silent, stream)
+    _limit_memory()
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(temporary)
+    reports = _Reports()
+    job.items[0].config.pluginmanager.register(reports)
+    called: Counter[str] = Counter()
+
+    def reached(name: str) -> None:
+        called[name] += 1
+
+    with job.ready.applied(reached):
+        for item, following in zip(job.items, [*job.items[1:], None], strict=True):
+            pipe.send(item.nodeid)
+            called.clear()
+            reports.outcomes.clear()
+            begun = time.monotonic()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            outcomes = reports.outcomes
+            outcome: Literal["failed", "skipped", "passed"]
+            outcome = "failed" if "failed" in outcomes else "skipped" if "skipped" in outcomes else "passed"
+            pipe.send(Ran(item.nodeid, outcome, time.monotonic() - begun, called))
+            if job.stop and outcome == "failed":
+                break
+        pipe.send(None)
+    os._exit(0)  # what the parent process had planned for its own end is not ours
+
+
+def _limit_memory() -> None:
+    if sys.platform == "linux":
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = used + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))

@@ -1,0 +1,80 @@
+"""The body of a recorded request. Content is free, but a batch has to be one (BAT-04).
+
+A recorded batch shows its messages in the records that were read back, else their number in the answer, else it was refused:
+then one message of the right length is as good as any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from struct import Struct
+from typing import Any, NamedTuple
+
+from rocketproof_impl.message import CLUSTER, parse_properties, properties_text
+
+from .cases import Recorded
+
+FILL = b"x"
+_HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
+_LENGTH = Struct(">h")
+ITEM_SIZE = _HEAD.size + _LENGTH.size
+_SEPARATOR = b"\x02"
+_ENDS_EARLY = "java.nio.BufferUnderflowException"
+
+
+class Item(NamedTuple):
+    """One message of a batch; its body is so many bytes long."""
+
+    flag: int
+    length: int
+    properties: bytes
+
+
+def body(case: Recorded) -> bytes | None:
+    """The body to send; None where there is none."""
+    if case.text is not None:
+        return case.text.encode()
+    if not case.body_length:
+        return None
+    return batch(case) if case.is_batch else FILL * case.body_length
+
+
+def batch(case: Recorded) -> bytes:
+    """A batch of the recorded length, with the recorded messages as far as it shows any."""
+    length = case.body_length
+    if length < ITEM_SIZE or (case.answer.remark or "").startswith(_ENDS_EARLY):
+        return _HEAD.pack(length, 0, 0, 0, length)[:length].ljust(length, FILL)  # ends inside its first message
+    found = b"".join(map(_encoded, _closed(_stored(case), length)))
+    return found if len(found) == length else b"".join(map(_encoded, _alike(max(1, len(case.positions)), length)))
+
+
+def _stored(case: Recorded) -> list[Item]:
+    """The messages that were read back, without what came from the batch's header and from the broker."""
+    added = {CLUSTER, *parse_properties(case.header.get("properties"), exact=False)}
+    entries = (entry for entry in case.stored or () if "bodyLen" in entry and "props" in entry)
+    return [Item(int(entry.get("flag", 0)), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in entries]
+
+
+def _own(properties: Mapping[str, Any], added: Collection[str]) -> bytes:
+    return properties_text({name: str(value) for name, value in properties.items() if name not in added}, trailing=False).encode()
+
+
+def _closed(items: list[Item], length: int) -> list[Item]:
+    """The same with a separator behind the properties of as many as the recorded length asks for: records do not show them."""
+    spare = length - sum(len(_encoded(item)) for item in items)
+    with_properties = [number for number, item in enumerate(items) if item.properties]
+    ends = set(with_properties[: max(0, spare)])
+    return [item._replace(properties=item.properties + _SEPARATOR) if number in ends else item for number, item in enumerate(items)]
+
+
+def _alike(count: int, length: int) -> list[Item]:
+    """So many messages that fill the length, if they can."""
+    each, rest = divmod(length - count * ITEM_SIZE, count)
+    if each < 0:
+        return _alike(1, length)
+    return [Item(0, each + (rest if number == 0 else 0), b"") for number in range(count)]
+
+
+def _encoded(item: Item) -> bytes:
+    size = ITEM_SIZE + item.length + len(item.properties)
+    return _HEAD.pack(size, 0, 0, item.flag, item.length) + FILL * item.length + _LENGTH.pack(len(item.properties)) + item.properties

@@ -1,0 +1,223 @@
+"""The cases of a recording, with their requests made whole again.
+
+A recording keeps every field of a request but shortens long values, and of a body it keeps the length. What is left out
+follows from the rest: a long value repeats its last character, and a body's content has no effect unless it is a batch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.message import RETRY_PREFIX, Host
+from rocketproof_impl.remoting.codes import (
+    CONSUMER_SEND_MSG_BACK,
+    GET_MAX_OFFSET,
+    SEND_BATCH_MESSAGE,
+    SEND_MESSAGE,
+    SEND_MESSAGE_V2,
+    UPDATE_BROKER_CONFIG,
+)
+from rocketproof_impl.remoting.headers import V2_LETTERS
+from rocketproof_impl.store.record import read_host
+from rocketproof_traces.recording import is_heading, no_case, rows
+
+ABSENT: Final = "absent"
+SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
+_NAMES = {letter: name for name, letter in V2_LETTERS.items()}
+_CUT = re.compile(r"(.{60})\.\.\.\((\d+)\)", re.DOTALL)
+_LIMIT = 300
+_PROPERTY_END = "\x02"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A recorded answer; without a code if none came."""
+
+    code: int | None
+    remark: str | None
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recorded request and what was seen of its effect.
+
+    `fields` are the request's extFields as they were on the wire. `stored` are the records read back, None if none was.
+    `config` is the topic's entry after the case: None if the topic did not exist, ABSENT if it was not asked for. `body` is
+    the answer's, where it is JSON. `millis` is how long the caller waited.
+    """
+
+    number: int
+    cfg: str
+    name: str
+    version: str
+    to_name_server: bool
+    code: int
+    fields: Mapping[str, str]
+    body_length: int
+    text: str | None
+    answer: Answer
+    millis: float
+    stored: tuple[Mapping[str, Any], ...] | None
+    config: Mapping[str, Any] | str | None
+    body: Any = None
+    header: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        short = self.code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
+        header = {_NAMES.get(name, name): value for name, value in self.fields.items()} if short else self.fields
+        object.__setattr__(self, "header", header)
+
+    @property
+    def label(self) -> str:
+        return f"{self.cfg}-{self.number} {self.name!r}"
+
+    @property
+    def is_send(self) -> bool:
+        return self.code in SENDS
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the body is read as a batch: the header tells, not the request's code."""
+        return self.is_send and self.header.get("batch", "").lower() == "true"
+
+    @property
+    def topic(self) -> str:
+        """The topic that the case is about."""
+        if self.code == CONSUMER_SEND_MSG_BACK:
+            return RETRY_PREFIX + self.header.get("group", "")
+        return self.header.get("topic", "")
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """Where in the log the answered messages are, in bytes."""
+        return positions(self.answer.fields)
+
+    @property
+    def store_host(self) -> Host | None:
+        """The broker's address, as the id of an answered message says it."""
+        return read_host(bytes.fromhex(self.answer.fields["msgId"][:16])) if self.positions else None
+
+    @property
+    def random_queue(self) -> int | None:
+        """The queue that the broker chose by chance."""
+        chosen = self.header.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
+        return int(self.answer.fields["queueId"]) if chosen and self.is_send else None
+
+    @property
+    def max_offset(self) -> tuple[str, int, int] | None:
+        """Topic, queue and the answered number of messages, if that was asked."""
+        if self.code != GET_MAX_OFFSET or "offset" not in self.answer.fields:
+            return None
+        return self.topic, int(self.header["queueId"]), int(self.answer.fields["offset"])
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All cases in order, and the settings that the recording itself says the broker of a `cfg` had."""
+
+    cases: tuple[Recorded, ...]
+    settings: Mapping[str, Mapping[str, str]]
+
+
+def read(path: Path) -> Recording:
+    """A recording. Raises RocketproofError naming the line that is no case."""
+    cases, settings = [], {}
+    for number, row in rows(path):
+        try:
+            if is_heading(row):
+                settings[str(row["cfg"])] = {name: wire(value) for name, value in row["settings"].items()}
+            else:
+                cases.append(_case(row))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise no_case(path, number, error) from None
+    return Recording(tuple(cases), settings)
+
+
+def _case(row: dict[str, Any]) -> Recorded:
+    request, response = row["request"], row["response"]
+    code, remark = response["code"], response.get("remark")
+    stored = row.get("stored")
+    found = Recorded(
+        number=int(row["n"]),
+        cfg=str(row["cfg"]),
+        name=str(row["case"]),
+        version=str(row.get("version", "")),
+        to_name_server=row.get("to") == "ns",
+        code=int(request["code"]),
+        fields=_whole(request.get("extFields") or {}, stored or ()),
+        body_length=int(request.get("body_len") or 0),
+        text=_text(int(request["code"]), request.get("body", request.get("body_text"))),
+        answer=Answer(None if code is None else int(code), remark, _texts(response.get("extFields") or {})),
+        millis=float(row.get("ms") or 0),
+        stored=None if stored is None else tuple(dict(entry) for entry in stored),
+        config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
+        body=row.get("body"),
+    )
+    _ = found.store_host, found.random_queue, found.max_offset  # an answer that is none is told now, with its line
+    return found
+
+
+def wire(value: Any) -> str:
+    """A value as an extField has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _texts(fields: Mapping[str, Any]) -> dict[str, str]:
+    return {name: wire(value) for name, value in fields.items() if value is not None}
+
+
+def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
+    """The fields with shortened values at their length again."""
+    whole = {}
+    for name, text in _texts(fields).items():
+        cut = _CUT.fullmatch(text)
+        if cut is None:
+            whole[name] = text
+        elif name in ("i", "properties"):
+            whole[name] = _properties(cut[1], int(cut[2]), stored)
+        else:
+            whole[name] = cut[1].ljust(int(cut[2]), cut[1][-1])
+    return whole
+
+
+def _properties(start: str, length: int, stored: Any) -> str:
+    """A shortened text of properties: its last property is closed, unless a stored value shows that it was not."""
+    whole = start.ljust(length, start[-1])
+    name, _, value = whole.rpartition(_PROPERTY_END)[2].partition("\x01")
+    recorded = [entry["props"][name] for entry in stored if name in entry.get("props", {})]
+    if any(len(text) == len(value) for text in recorded):
+        return whole
+    return whole[:-1] + _PROPERTY_END
+
+
+def shorten(text: str) -> str:
+    """A text as a recording keeps it if it shortens long ones."""
+    return text if len(text) <= _LIMIT else f"{text[:60]}...({len(text)})"
+
+
+def is_short(text: object) -> bool:
+    """Whether a recorded value was shortened."""
+    return isinstance(text, str) and _CUT.fullmatch(text) is not None
+
+
+def _text(code: int, body: Any) -> str | None:
+    """A body that the recording keeps: settings as lines of name=value, anything else as it is or as JSON."""
+    if body is None or isinstance(body, str):
+        return body
+    if code == UPDATE_BROKER_CONFIG:
+        return "".join(f"{name}={wire(value)}\n" for name, value in body.items())
+    return json.dumps(body)
+
+
+def positions(fields: Mapping[str, str]) -> tuple[int, ...]:
+    """The places in the log that a msgId, or a list of them, names (APP-02)."""
+    return tuple(int(one[16:32], 16) for one in fields.get("msgId", "").split(",") if len(one) == 32)

@@ -1,0 +1,192 @@
+"""Rule by rule: where the implementation says it does it, which tests passed for it, which steps of the specification state it.
+
+Nothing is listed by hand. A rule is implemented where the docstring of a function or class of `rocketproof_impl` names its
+id. The docstring of a module counts only if the module defines neither, so that a table of contents is no evidence. A test
+is one that was marked with the id and passed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from .choices import InputError
+from .rules import ID, Rule, rules
+
+Coverage = Literal["covered", "no implementation", "no test", "failed test", "later"]
+Results = Mapping[str, Mapping[str, Sequence[str]]]
+"""Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
+
+_IMPLEMENTATION = "rocketproof_impl"
+_PLUGIN = "rocketproof_properties.pytest_plugin"
+_RAN = (0, 1, 5)  # pytest's exit codes for: all passed, some failed, none found
+_STDERR = 2
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A rule with its evidence: places as `module:qualname`, tests by their pytest names, actions of the specification."""
+
+    rule: Rule
+    implementation: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> Coverage:
+        if self.rule.later:
+            return "later"
+        if not self.implementation:
+            return "no implementation"
+        if self.failed:
+            return "failed test"
+        return "covered" if self.tests else "no test"
+
+    @property
+    def is_gap(self) -> bool:
+        return self.status not in ("covered", "later")
+
+    @property
+    def reason(self) -> str:
+        """Why it is not covered; empty if it is."""
+        if self.rule.later:
+            return self.rule.later
+        said = [] if self.implementation else ["no code names it"]
+        if self.failed:
+            said.append("a marked test failed")
+        elif not self.tests:
+            said.append("every marked test was skipped" if self.skipped else "no marked test of it ran")
+        return "; ".join(said)
+
+    def record(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "id": self.rule.id,
+            "section": self.rule.section,
+            "sentence": self.rule.sentence,
+            "implementation": list(self.implementation),
+            "tests": list(self.tests),
+            "failed": list(self.failed),
+            "model": list(self.model),
+            "status": self.status,
+            "reason": self.reason,
+        }
+
+
+def requirements(results: Results) -> list[Requirement]:
+    """Every rule with its evidence, in the order of the rules. Raises InputError if the implementation cannot be read."""
+    places, actions = implemented(), stated()
+    return [
+        Requirement(
+            rule,
+            tuple(places.get(id_, ())),
+            tests=tuple(results[id_]["passed"]) if id_ in results else (),
+            failed=tuple(results[id_]["failed"]) if id_ in results else (),
+            skipped=tuple(results[id_]["skipped"]) if id_ in results else (),
+            model=tuple(actions.get(id_, ())),
+        )
+        for id_, rule in rules().items()
+    ]
+
+
+def implemented(package: str = _IMPLEMENTATION) -> dict[str, list[str]]:
+    """Per rule the places of a package whose docstrings name it; the package is read, not imported."""
+    spec = find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise InputError(f"the package {package} is not installed; install the project with all its packages")
+    found: dict[str, list[str]] = {}
+    for folder in spec.submodule_search_locations:
+        for path in sorted(Path(folder).rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            module = ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+            for place, text in _docstrings(path, module):
+                for id_ in dict.fromkeys(ID.findall(text)):
+                    if id_ in rules():
+                        found.setdefault(id_, []).append(place)
+    return found
+
+
+def _docstrings(path: Path, module: str) -> Iterator[tuple[str, str]]:
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (OSError, SyntaxError) as error:
+        raise InputError(f"{path} cannot be read ({error}); mend it first") from None
+    inside = list(_defined(tree, f"{module}:"))
+    yield from inside or [(module, ast.get_docstring(tree) or "")]
+
+
+def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = prefix + child.name
+            yield name, ast.get_docstring(child) or ""
+            yield from _defined(child, f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>.")
+        else:
+            yield from _defined(child, prefix)
+
+
+def stated() -> dict[str, list[str]]:
+    """Per rule the actions of the specification, in any of its scopes, that carry its id."""
+    from rocketproof_model.specification import SCOPES, build
+
+    found: dict[str, dict[str, None]] = {}
+    for scope in SCOPES:
+        for action in build(scope).model.actions:
+            for id_ in action.rules:
+                found.setdefault(id_, {})[action.name] = None
+    return {id_: list(names) for id_, names in found.items()}
+
+
+def read(path: Path) -> Results:
+    """The results that `pytest --requirements` wrote. Raises InputError for anything else."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"results {path} cannot be read ({error.strerror}); make them with `pytest --requirements=FILE`") from None
+    except ValueError:
+        raise InputError(f"results {path} are not JSON; make them with `pytest --requirements=FILE`") from None
+    if not _are_results(data):
+        raise InputError(f"{path} holds no results by id; make them with `pytest --requirements=FILE`")
+    found: Results = data
+    return found
+
+
+def _are_results(data: Any) -> bool:
+    return isinstance(data, dict) and all(
+        isinstance(outcomes, dict)
+        and outcomes.keys() == {"passed", "failed", "skipped"}
+        and all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in outcomes.values())
+        for outcomes in data.values()
+    )
+
+
+def run_tests(folder: Path | None) -> Results:
+    """Run the marked tests of a folder, by default the project's, in a process of their own; its output goes to stderr.
+
+    Raises InputError if there is no such folder or the tests cannot be run.
+    """
+    chosen = folder or Path(__file__).resolve().parents[2] / "tests"
+    if not chosen.is_dir():
+        said = f"--tests {folder} is no folder" if folder else "the project's tests are not installed"
+        raise InputError(f"{said}; give the folder of tests with --tests, or results of a run with --results")
+    chosen = chosen.resolve()
+    with tempfile.TemporaryDirectory(prefix="rocketproof-") as scratch:
+        path = Path(scratch) / "results.json"
+        command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, "-m", "behaviour", f"--requirements={path}", str(chosen)]
+        # The tests find what this process has found, installed or not.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path)}
+        done = subprocess.run(command, cwd=chosen.parent, env=environment, stdout=_STDERR, check=False)
+        if done.returncode not in _RAN or not path.exists():
+            raise InputError(f"the tests in {chosen} could not be run (pytest ended with {done.returncode}); mend what it says above")
+        return read(path)

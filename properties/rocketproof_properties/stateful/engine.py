@@ -1,0 +1,120 @@
+"""The stateful engine: programs of Hypothesis, in chunks, on simulated clusters; what they broke, reached and covered.
+
+It refutes and never proves. Where the programs did not find a violation that is known, or did not reach a state that
+should be reachable, the shortest witness of the search is performed on the cluster instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rocketproof_model import Property, search
+from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Watch, Witness
+
+from ..sources import Source, Subject
+from .follow import Finding
+from .machine import Campaign, perform, run
+from .target import SimulatedTarget
+
+CHUNK = 50  # programs between two looks at the clock
+LONGER = 100_000  # states of the search for a witness
+
+
+@dataclass
+class Result:
+    """What a campaign found. `findings` are steps that the specification does not allow, each with its smallest program."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=lambda: Coverage({}, {}))
+    programs: int = 0
+    steps: int = 0
+    finished: bool = True
+
+
+def target_of(source: Source, subject: Subject) -> Callable[[], SimulatedTarget]:
+    """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file."""
+    from rocketproof_model.specification import build
+    from rocketproof_profiles import PROFILES
+
+    from ..choices import InputError
+
+    if source.file is not None:
+        raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
+    specification = build(source.scope)
+    return lambda: SimulatedTarget(specification, subject.instance, PROFILES[source.profile])
+
+
+def campaign(
+    source: Source,
+    subject: Subject,
+    claims: Sequence[Property],
+    due: Callable[[Property], str],
+    *,
+    programs: int,
+    seed: int,
+    limits: Limits,
+    report: Report | None = None,
+) -> Result:
+    """Run programs. `due` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
+    watch = Watch(limits)
+    made = Campaign(subject.instance, target_of(source, subject))
+    made.watched = tuple(claims)
+    result = Result()
+    done = 0
+    while done < programs:
+        if watch.expired:
+            result.finished = False
+            break
+        some = min(CHUNK, programs - done)
+        finding = run(made, some, seed + done)
+        done += some
+        if finding is not None:
+            result.findings.append(finding)
+            break
+        if report is not None:
+            report(Progress("stateful", made.seen.steps, done, 0, watch.seconds))
+    known = [c for c in claims if c.id not in made.seen.runs and (due(c) == "violated") != (c.kind == "reachable")]
+    if known and not result.findings and not watch.expired:
+        result.findings += _directed(subject, made, known, Limits(seconds=watch.left, states=LONGER))
+    result.coverage = made.offers.coverage()
+    result.programs, result.steps = made.seen.programs, made.seen.steps
+    reason = BOUND if result.finished else TIME
+    for claim in claims:
+        result.outcomes.append(_outcome(claim, made.seen.runs.get(claim.id), reason, made, watch.seconds))
+    return result
+
+
+def _directed(subject: Subject, made: Campaign, known: list[Property], limits: Limits) -> list[Finding]:
+    """Perform the search's witnesses of what the programs should have shown."""
+    found = search.explore(subject.instance, known, limits=limits)
+    findings = []
+    for outcome in found.outcomes:
+        if outcome.witness is None:
+            continue
+        try:
+            followed = perform(made, outcome.witness.moves)
+        except Finding as finding:
+            findings.append(finding)
+            continue
+        if followed.satisfied(outcome.property) == (outcome.property.kind == "reachable"):
+            made.seen.note(followed, outcome.property)
+    return findings
+
+
+def _outcome(claim: Property, shown: Witness | None, reason: str, made: Campaign, seconds: float) -> Outcome:
+    """A shown run refutes a claim, or reaches what should be reachable; without one nothing is decided."""
+    verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
+    depth = None if shown is None else len(shown)
+    return Outcome(
+        claim,
+        "stateful",
+        verdict,  # type: ignore[arg-type]
+        "" if shown is not None else reason,
+        shown,
+        made.seen.programs,
+        made.seen.steps,
+        depth,
+        seconds,
+    )

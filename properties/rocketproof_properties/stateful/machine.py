@@ -1,0 +1,136 @@
+"""A Hypothesis state machine made from the specification: its actions, run on a target.
+
+What may come next is what the specification's own guards enable, so a program is always one that the specification allows; what the
+target then does is compared after every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from rocketproof_model import Instance, Property
+from rocketproof_model.result import Move, Witness
+
+from .follow import Finding, Run, Target
+from .offers import Offers
+
+STEPS = 50
+_CHOICES = st.integers(0, 2**20)
+
+
+@dataclass
+class Seen:
+    """Over all programs: the shortest run that broke a property, or that reached what should be reachable."""
+
+    programs: int = 0
+    steps: int = 0
+    runs: dict[str, Witness] = field(default_factory=dict)
+
+    def note(self, run: Run, claim: Property) -> None:
+        """Keep this run if it is the shortest."""
+        known = self.runs.get(claim.id)
+        if known is None or len(known) > len(run.moves):
+            self.runs[claim.id] = run.witness(claim)
+
+
+@dataclass
+class Campaign:
+    """What one machine runs: an instance, where its targets come from, and what is asked of every state.
+
+    A property in `armed` that is broken ends the program with a Finding; one in `watched` is only noted.
+    """
+
+    instance: Instance
+    target: Callable[[], Target]
+    armed: tuple[Property, ...] = ()
+    watched: tuple[Property, ...] = ()
+    offers: Offers = field(init=False)
+    seen: Seen = field(default_factory=Seen)
+
+    def __post_init__(self) -> None:
+        self.offers = Offers(self.instance)
+
+
+class _Machine(RuleBasedStateMachine):
+    """The part that all machines share: each step is an enabled instance of one of the specification's actions.
+
+    One rule draws them all. With a rule for each action Hypothesis leaves some of them out of a program for variety, and as few
+    are enabled at a time, most programs would end after a few steps.
+    """
+
+    campaign: Campaign
+
+    def __init__(self) -> None:
+        super().__init__()
+        campaign = self.campaign
+        campaign.seen.programs += 1
+        self.followed = Run(campaign.instance, campaign.target(), campaign.offers, campaign.armed)
+        self.followed.begin()
+        self.look()
+
+    @rule(action=_CHOICES, instance=_CHOICES)
+    def step(self, action: int, instance: int) -> None:
+        """The chosen enabled instance, if the target can do it; nothing where nothing is enabled."""
+        run = self.followed
+        enabled = run.offers.enabled(run.state)
+        if not enabled:
+            return
+        name = list(enabled)[action % len(enabled)]
+        chosen = run.instance.model.named(name)
+        args = enabled[name][instance % len(enabled[name])]
+        if run.target.can(chosen, args):
+            run.step(chosen, args)
+            self.campaign.seen.steps += 1
+            self.look()
+
+    def look(self) -> None:
+        """Note the watched properties that the last step broke, and the good states that it reached."""
+        run = self.followed
+        for claim in self.campaign.watched:
+            known = self.campaign.seen.runs.get(claim.id)
+            if known is None or len(known) > len(run.moves):
+                reached = run.satisfied(claim)
+                if reached == (claim.kind == "reachable"):
+                    self.campaign.seen.note(run, claim)
+
+
+def machine(campaign: Campaign) -> type[_Machine]:
+    """The state machine of a campaign."""
+    return type("Programs", (_Machine,), {"campaign": campaign})
+
+
+def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> Finding | None:
+    """Run so many programs; the smallest finding, or None. The same seed gives the same programs."""
+    phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
+    chosen = settings(
+        max_examples=programs,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=phases,
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    made = hypothesis.seed(seed)(machine(campaign))
+    try:
+        run_state_machine_as_test(made, settings=chosen)
+    except Finding as finding:
+        return finding
+    return None
+
+
+def perform(campaign: Campaign, moves: Iterable[Move]) -> Run:
+    """One given program. Raises Finding at the first step that the specification does not allow."""
+    followed = Run(campaign.instance, campaign.target(), campaign.offers, campaign.armed)
+    followed.begin()
+    for move in moves:
+        followed.step(campaign.instance.model.named(move.action), move.args)
+    return followed

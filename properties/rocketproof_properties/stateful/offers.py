@@ -1,0 +1,79 @@
+"""Which action instances are enabled in a state: the alternatives of a program's next step.
+
+Instances that differ only in parameters that no state-dependent guard reads are asked once. What is enabled in a state is
+remembered, for programs of one scope meet the same states again and again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rocketproof_model import Action, Expr, Instance
+from rocketproof_model.interpreter import Scope, State, evaluate, refusing
+from rocketproof_model.language.expr import walk
+from rocketproof_model.result import Coverage
+
+Args = tuple[int, ...]
+KEPT = 200_000  # states whose alternatives are remembered
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Instances that every state enables or refuses together."""
+
+    members: tuple[Args, ...]
+
+
+class Offers:
+    """The enabled instances of each action, and what the guards said, over all states asked."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._groups = {a.name: _groups(instance, a) for a in instance.model.actions}
+        self.enabled = lru_cache(maxsize=KEPT)(self._enabled)
+        self._guards: dict[tuple[str, str], list[bool]] = {
+            (a.name, g.name): [False, False] for a in instance.model.actions for g in a.guards
+        }
+        self.taken = {a.name: 0 for a in instance.model.actions}
+
+    def _enabled(self, state: State) -> dict[str, tuple[Args, ...]]:
+        """Action to its enabled instances, in the order of the model; actions without any are left out."""
+        found: dict[str, tuple[Args, ...]] = {}
+        for action in self.instance.model.actions:
+            open_ = [m for group in self._groups[action.name] if self._asks(state, action, group) for m in group.members]
+            if open_:
+                found[action.name] = tuple(open_)
+        return found
+
+    def _asks(self, state: State, action: Action, group: _Group) -> bool:
+        guard = refusing(self.instance, state, action, group.members[0])
+        for asked in action.guards:
+            self._guards[action.name, asked.name][asked is not guard] = True
+            if asked is guard:
+                return False
+        return True
+
+    def coverage(self) -> Coverage:
+        """What happened, and which answers each guard gave."""
+        return Coverage(dict(self.taken), {key: (true, false) for key, (false, true) in self._guards.items()})
+
+
+def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
+    """The instances that the constants allow, grouped by the parameters that guards on the state read."""
+    dynamic, static = [], []
+    for guard in action.guards:
+        (dynamic if _reads(guard.condition, "ref") else static).append(guard)
+    names = list(action.parameters)
+    read = {e.args[0] for guard in dynamic for e in walk(guard.condition) if e.op == "par"}
+    places = [k for k, name in enumerate(names) if name in read]
+    groups: dict[Args, list[Args]] = {}
+    for args in action.instances:
+        scope = Scope((), dict(zip(names, args, strict=True)), instance.constants)
+        if all(evaluate(guard.condition, scope) for guard in static):
+            groups.setdefault(tuple(args[k] for k in places), []).append(args)
+    return tuple(_Group(tuple(members)) for members in groups.values())
+
+
+def _reads(term: Expr, op: str) -> bool:
+    return any(e.op == op for e in walk(term))

@@ -1,0 +1,149 @@
+"""A broker with its executors on the simulator, and a caller that keeps every answer that comes over its connection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.message import Message, properties_text
+from rocketproof_impl.remoting.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.remoting.headers import SEND_BACK, SendMessageBackRequestHeader, SendMessageRequestHeader, encode, encode_v1, encode_v2
+from rocketproof_impl.simulator.chance import SimulatedRandomness
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.executor import SimulatedExecutor
+from rocketproof_impl.simulator.network import SimulatedNetwork
+from rocketproof_impl.simulator.scheduler import Scheduler
+from rocketproof_impl.store.result import PutResult
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_profiles import PROFILES
+
+CALLER = "127.0.0.1:50001"
+HEADER = SendMessageRequestHeader("pg", "T", "TBW102", 4, 0, 0, 1_700_000_000_000, 0, "", 0)
+ALL_PROFILES = ("P40", "P45", "P49", "P494")
+
+
+class FakeChannel:
+    """A connection that remembers what was written on it; `broken` makes a write fail."""
+
+    def __init__(self) -> None:
+        self.remote = ("127.0.0.1", 50001)
+        self.written: list[Command] = []
+        self.broken = False
+
+    def write(self, command: Command) -> None:
+        if self.broken:
+            raise OSError("broken pipe")
+        self.written.append(command)
+
+
+class Stand:
+    """A broker that has loaded an empty disk and knows no name server. Settings are by name."""
+
+    def __init__(self, profile: str = "P49", *, threads: int | None = None, capacity: int | None = None, **settings: Any) -> None:
+        self.scheduler = Scheduler()
+        self.clock = self.scheduler.clock
+        self.disk = SimulatedDisk()
+        self.random = SimulatedRandomness()
+        self.settings = BrokerSettings(**{"name_servers": ()} | settings)
+        self.profile = PROFILES[profile]
+        self.executors = {name: SimulatedExecutor(self.scheduler, name) for name in ("admin", "transaction")}
+        self.executors["send"] = SimulatedExecutor(self.scheduler, "send", threads, capacity)
+        network = SimulatedNetwork(self.scheduler).endpoint("127.0.0.1:40911")
+        self.broker = Broker(self.settings, self.profile, self.clock, self.disk, network, self.random, dict(self.executors))
+        assert self.broker.load()
+        self.channel = FakeChannel()
+
+    # Requests
+
+    def request(self, command: Command) -> Command | None:
+        """Let a command arrive and run until everything stands still: its only answer, or None."""
+        before = len(self.channel.written)
+        self.broker.receive(self.channel, command)
+        self.scheduler.advance(10_000)
+        answers = self.channel.written[before:]
+        assert len(answers) <= 1
+        return answers[0] if answers else None
+
+    def ask(self, command: Command) -> Command:
+        answer = self.request(command)
+        assert answer is not None
+        assert answer.is_response
+        assert answer.opaque == command.opaque
+        return answer
+
+    def call(self, code: int, body: bytes | None = None, **fields: object) -> Command:
+        """A request with its extFields as texts."""
+        return self.ask(Command(code, {name: _text(value) for name, value in fields.items()}, body, opaque=7))
+
+    def send(self, topic: str = "T", **fields: Any) -> Command:
+        """Send a message and have its answer; fields of the header and of the command by name."""
+        return self.ask(send_request(topic, **fields))
+
+    def send_back(self, offset: int = 0, group: str = "G", delay_level: int = 0, *, version: int = 399, **fields: Any) -> Command:
+        header = SendMessageBackRequestHeader(offset, group, delay_level, **fields)
+        return self.ask(Command(CONSUMER_SEND_MSG_BACK, encode(header, SEND_BACK), opaque=9, version=version))
+
+    # What there is
+
+    def topic(self, name: str = "T", write: int = 4, read: int = 4, **fields: Any) -> TopicConfig:
+        """Plant a topic."""
+        config = TopicConfig(name, read, write, **fields)
+        self.broker.topics.table[name] = config
+        return config
+
+    def stored(self) -> list[Message]:
+        return list(self.broker.store.records())
+
+    def last(self) -> Message:
+        return self.stored()[-1]
+
+    def known(self) -> set[str]:
+        """The names in the topic table."""
+        return set(self.broker.topics.table)
+
+    def put_gives(self, result: PutResult | None) -> None:
+        """Put this result in the place of the store's own, for messages and batches."""
+
+        async def put(_: Message) -> PutResult | None:
+            return result
+
+        self.broker.store.put_message = put  # type: ignore[method-assign, assignment]
+        self.broker.store.put_messages = put  # type: ignore[method-assign, assignment]
+
+
+def send_request(
+    topic: str = "T",
+    *,
+    code: int = SEND_MESSAGE_V2,
+    body: bytes | None = b"hello",
+    properties: dict[str, str] | str | None = "",
+    opaque: int = 1,
+    one_way: bool = False,
+    version: int = 399,
+    owner: str | None = None,
+    **fields: Any,
+) -> Command:
+    """A send request; `properties` as a map or as their text."""
+    text = properties_text(properties, trailing=True) if isinstance(properties, dict) else properties
+    header = replace(HEADER, topic=topic, properties=text, **fields)
+    ext_fields = encode_v1(header) if code == SEND_MESSAGE else encode_v2(header)
+    if owner is not None:
+        ext_fields["Owner"] = owner
+    return Command(code, ext_fields, body, opaque, ONE_WAY if one_way else 0, version)
+
+
+def batch_request(topic: str = "T", bodies: tuple[bytes, ...] = (b"one", b"two"), properties: str = "", **fields: Any) -> Command:
+    body = b"".join(_item(one) for one in bodies)
+    return send_request(topic, code=SEND_BATCH_MESSAGE, body=body, batch=True, properties=properties, **fields)
+
+
+def _item(body: bytes) -> bytes:
+    head = (22 + len(body)).to_bytes(4, "big") + bytes(12) + len(body).to_bytes(4, "big")
+    return head + body + bytes(2)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

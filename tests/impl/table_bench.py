@@ -1,0 +1,63 @@
+"""A topic table alone on the simulated clock and disk, with the pauses it went through and the registrations it asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.tasks import Pause
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_profiles import PROFILES
+
+MAIN, BACKUP, TEMPORARY = ("store/config/topics.json" + end for end in ("", ".bak", ".tmp"))
+
+
+class TableBench:
+    """`events` are pauses and registrations in their order, each with whether the lock was held; `stop` decides who stands where."""
+
+    def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
+        self.scheduler = Scheduler()
+        self.scheduler.stops = self._passing
+        self.settings = BrokerSettings(**settings)
+        self.disk = disk or SimulatedDisk()
+        self.events: list[tuple[str, bool]] = []
+        self.registered: list[tuple[bool, bool, bool]] = []
+        self._threads: list[Task[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
+        self.stop: Callable[[Task[Any], str], bool] = lambda task, name: False
+        self.topics = TopicConfigManager(self.settings, PROFILES[profile], self.scheduler.clock, self.disk, self._register)
+
+    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
+        self.events.append(("register", self.topics.lock.held))
+        self.registered.append((check_order_config, oneway, force))
+
+    def _passing(self, task: Task[Any], pause: Pause) -> bool:
+        self.events.append((pause.name, self.topics.lock.held))
+        return self.stop(task, pause.name)
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.events]
+
+    def start(
+        self, topic: str, default: str | None = "TBW102", nums: int = 4, flag: int = 0, name: str = "first"
+    ) -> Task[TopicConfig | None]:
+        """A thread that creates a topic as a first send does; it runs until it stands, waits or ends."""
+        work = self.topics.create_topic_in_send_message(topic, default, "127.0.0.1:5", nums, flag)
+        task = self.scheduler.spawn(work, name)
+        self._threads.append(task)
+        self.scheduler.settle()
+        return task
+
+    def create(self, topic: str = "T", default: str | None = "TBW102", nums: int = 4, flag: int = 0) -> TopicConfig | None:
+        return self.scheduler.run(self.start(topic, default, nums, flag).done)
+
+    def create_back(self, topic: str, nums: int = 1, perm: int = 6, flag: int = 0) -> TopicConfig | None:
+        return self.scheduler.complete(self.topics.create_topic_in_send_message_back(topic, nums, perm, flag))
+
+    def restarted(self, profile: str = "P49", **settings: Any) -> TableBench:
+        """Another process on the same disk; nothing is loaded yet."""
+        return TableBench(profile, self.disk, **settings)

@@ -1,0 +1,99 @@
+"""Consumer groups: asking for one creates it, and the file is the one that a real broker writes."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.broker.groups import SYSTEM_GROUPS, SubscriptionGroupConfig, SubscriptionGroupManager
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_impl.topic import DataVersion
+
+behaviour = pytest.mark.behaviour
+MAIN = "store/config/subscriptionGroup.json"
+STORE = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
+
+
+def manager(disk: SimulatedDisk | None = None, *, auto: bool = True) -> SubscriptionGroupManager:
+    return SubscriptionGroupManager(BrokerSettings(auto_create_subscription_group=auto), disk or SimulatedDisk(), SimulatedClock(99))
+
+
+@behaviour("DLQ-02")
+def test_asking_for_a_group_creates_it_once() -> None:
+    disk = SimulatedDisk()
+    groups = manager(disk)
+    found = groups.find("G")
+    assert found == SubscriptionGroupConfig("G", retry_queue_nums=1, retry_max_times=16)
+    assert groups.data_version == DataVersion(99, 1)
+    assert json.loads(disk.files[MAIN])["subscriptionGroupTable"]["G"]["retryMaxTimes"] == 16
+    assert groups.find("G") is found
+    assert groups.data_version.counter == 1
+
+
+@behaviour("DLQ-02")
+def test_without_automatic_creation_a_group_is_missing() -> None:
+    groups = manager(auto=False)
+    assert groups.find("G") is None
+    assert groups.data_version.counter == 0
+    for name in SYSTEM_GROUPS:
+        assert groups.find(name) == SubscriptionGroupConfig(name)
+
+
+@behaviour("PER-03", "PER-04")
+def test_groups_survive_a_restart_over_those_of_the_constructor() -> None:
+    disk = SimulatedDisk()
+    before = manager(disk)
+    before.update(SubscriptionGroupConfig("G", retry_queue_nums=0, retry_max_times=3))
+    before.update(SubscriptionGroupConfig("TOOLS_CONSUMER", retry_queue_nums=5))
+    after = manager(disk)
+    assert after.load()
+    assert after.table == before.table
+    assert after.data_version == DataVersion(99, 2)
+
+
+@behaviour("PER-03")
+def test_a_broken_file_falls_back_to_the_backup_and_a_broken_backup_fails() -> None:
+    disk = SimulatedDisk()
+    before = manager(disk)
+    before.find("one")
+    before.find("two")
+    disk.write(MAIN, b'{"subscriptionGroupTable":{"x":{"retryQueueNums":"many"}}}')
+    after = manager(disk)
+    assert after.load()
+    assert "one" in after.table
+    assert not {"two", "x"} & set(after.table)
+    disk.write(MAIN + ".bak", b"{")
+    assert not manager(disk).load()
+
+
+@behaviour("PER-04")
+def test_a_file_without_entries_is_a_good_one() -> None:
+    disk = SimulatedDisk()
+    disk.write(MAIN, b"{}")
+    disk.write(MAIN + ".bak", b"{")
+    groups = manager(disk)
+    assert groups.load()
+    assert set(groups.table) == set(SYSTEM_GROUPS)
+
+
+@behaviour("PER-01", "PER-09")
+@pytest.mark.parametrize("name", ["subscriptionGroup.json", "subscriptionGroup.json.bak"])
+def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> None:
+    with tarfile.open(STORE) as archive:
+        file = archive.extractfile(f"store-4.9.4/config/{name}")
+        assert file is not None
+        content = file.read()
+    disk = SimulatedDisk()
+    disk.write(MAIN, content)
+    groups = manager(disk)
+    groups.table.clear()
+    assert groups.load()
+    groups.persist()
+    assert disk.files[MAIN] == content
+    assert disk.files[MAIN + ".bak"] == content
+    assert set(SYSTEM_GROUPS) <= set(groups.table)

@@ -1,0 +1,435 @@
+"""The name server: registration, versions, expiry, route look-up, and its requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from routing import ADDRESS, register
+
+from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
+from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data, version_to_data
+
+behaviour = pytest.mark.behaviour
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "rocketmq-4.9.4.jsonl"
+A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
+T = TopicConfig("T", 4, 4)
+
+
+class FakeChannel:
+    def __init__(self) -> None:
+        self.remote = ("127.0.0.1", 40911)
+        self.written: list[Command] = []
+
+    def write(self, command: Command) -> None:
+        self.written.append(command)
+
+
+@pytest.fixture
+def clock() -> SimulatedClock:
+    return SimulatedClock()
+
+
+@pytest.fixture
+def server(clock: SimulatedClock) -> NameServer:
+    return NameServer(clock)
+
+
+def ask(server: NameServer, code: int, body: Any = None, *, channel: FakeChannel | None = None, **fields: str) -> Command:
+    """Send a request and take its only answer."""
+    channel = channel or FakeChannel()
+    server.receive(channel, Command(code, fields, None if body is None else json.dumps(body).encode(), opaque=77))
+    (answer,) = channel.written
+    assert answer.is_response and answer.opaque == 77
+    channel.written.clear()
+    return answer
+
+
+def brokers_of(server: NameServer, topic: str = "T") -> list[str]:
+    return [entry.broker_name for entry in server.topic_queue_table.get(topic, [])]
+
+
+def check_tables(server: NameServer) -> None:
+    """INV-58, INV-59, INV-60."""
+    for entries in server.topic_queue_table.values():
+        names = [entry.broker_name for entry in entries]
+        assert entries and len(names) == len(set(names))
+        assert set(names) <= set(server.broker_addr_table)
+    for broker in server.broker_addr_table.values():
+        addresses = list(broker.broker_addrs.values())
+        assert addresses and len(addresses) == len(set(addresses))
+
+
+# Registration
+
+
+@behaviour("NS-01", "NS-02")
+def test_a_master_registers_its_topics(server: NameServer, clock: SimulatedClock) -> None:
+    channel = FakeChannel()
+    register(server, "broker-a", TopicConfig("T", 4, 5, 6, topic_sys_flag=3), version=7, channel=channel)
+    assert server.cluster_addr_table == {"DefaultCluster": {"broker-a"}}
+    assert server.broker_addr_table == {"broker-a": BrokerData("DefaultCluster", "broker-a", {0: A})}
+    assert server.topic_queue_table == {"T": [QueueData("broker-a", 4, 5, 6, 3)]}
+    assert server.broker_live_table == {A: BrokerLiveInfo(clock.now(), DataVersion(1000, 7), channel, f"ha-{A}")}
+
+
+@behaviour("NS-03")
+def test_the_same_version_changes_no_topic_but_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
+    register(server, "broker-a", T)
+    clock.time += 1000
+    register(server, "broker-a", TopicConfig("T", 8, 8))
+    assert server.topic_queue_table["T"] == [QueueData("broker-a", 4, 4, 6)]
+    assert server.broker_live_table[A].last_update_timestamp == clock.now()
+
+
+@behaviour("NS-03", "PER-08", "HAZ-37", "M-114")
+@pytest.mark.parametrize("version", [DataVersion(1000, 4), DataVersion(1000, 6), DataVersion(999, 5), DataVersion(1001, 5)])
+def test_any_other_version_counts_as_a_change_an_older_one_too(server: NameServer, version: DataVersion) -> None:
+    register(server, "broker-a", T, version=5)
+    server.register_broker("DefaultCluster", A, "broker-a", 0, "ha", {"T": TopicConfig("T", 8, 8)}, version)
+    assert server.topic_queue_table["T"] == [QueueData("broker-a", 8, 8, 6)]
+    assert server.broker_live_table[A].data_version == version
+
+
+@behaviour("NS-02", "NS-03")
+def test_the_stored_version_is_the_senders_at_that_time(server: NameServer) -> None:
+    version = DataVersion(1000, 1)
+    server.register_broker("DefaultCluster", A, "broker-a", 0, "ha", {}, version)
+    version.next_version(2000)
+    assert server.is_topic_config_changed(A, version)
+    assert not server.is_topic_config_changed(A, DataVersion(1000, 1))
+    assert server.is_topic_config_changed(B, DataVersion(1000, 1)), "an address without live info"
+
+
+@behaviour("NS-02")
+def test_an_id_without_an_address_makes_it_a_first_registration(server: NameServer) -> None:
+    """A slave that becomes master keeps address and version; its topics are taken all the same."""
+    register(server, "broker-a", T, broker_id=1, address=A)
+    register(server, "broker-a", T, broker_id=0)
+    assert brokers_of(server) == ["broker-a"]
+
+
+@behaviour("NS-02", "INV-60")
+def test_an_address_moves_to_its_new_id(server: NameServer) -> None:
+    register(server, "broker-a", T, broker_id=1, address=A)
+    register(server, "broker-a", T, broker_id=2, address=B)
+    register(server, "broker-a", T, broker_id=0, address=A)
+    assert server.broker_addr_table["broker-a"].broker_addrs == {2: B, 0: A}
+    check_tables(server)
+
+
+@behaviour("NS-02")
+def test_an_id_has_one_address_the_last(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-a", T, address=B)
+    assert server.broker_addr_table["broker-a"].broker_addrs == {0: B}
+    assert set(server.broker_live_table) == {A, B}
+
+
+@behaviour("NS-04", "INV-59", "M-116")
+def test_other_content_replaces_the_brokers_entry_and_goes_to_the_end(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-b", T)
+    register(server, "broker-a", TopicConfig("T", 8, 8), version=2)
+    assert server.topic_queue_table["T"] == [QueueData("broker-b", 4, 4, 6), QueueData("broker-a", 8, 8, 6)]
+    check_tables(server)
+
+
+@behaviour("NS-04", "INV-59")
+def test_equal_content_stays_where_it_is(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-b", T)
+    register(server, "broker-a", T, version=2)
+    assert brokers_of(server) == ["broker-a", "broker-b"]
+
+
+@behaviour("NS-04", "HAZ-36", "M-115")
+def test_a_topic_that_is_missing_from_a_registration_stays(server: NameServer) -> None:
+    register(server, "broker-a", T, TopicConfig("U", 4, 4))
+    register(server, "broker-a", TopicConfig("U", 4, 4), version=2)
+    assert brokers_of(server) == ["broker-a"]
+    register(server, "broker-a", version=3)
+    assert set(server.topic_queue_table) == {"T", "U"}
+
+
+@behaviour("NS-05", "M-117")
+def test_a_slaves_registration_leaves_the_topics_alone(server: NameServer) -> None:
+    register(server, "broker-a", TopicConfig("S", 1, 1), broker_id=1)
+    assert server.topic_queue_table == {}
+    register(server, "broker-a", T)
+    register(server, "broker-a", TopicConfig("T", 9, 9), broker_id=1, version=9)
+    assert server.topic_queue_table == {"T": [QueueData("broker-a", 4, 4, 6)]}
+
+
+@behaviour("NS-02")
+def test_a_slave_learns_of_its_master_and_a_master_of_nobody(server: NameServer) -> None:
+    slave: tuple[Any, ...] = ("DefaultCluster", B, "broker-a", 1, "ha-b", {}, DataVersion(1))
+    assert server.register_broker(*slave) == RegisterBrokerResult()
+    assert server.register_broker("DefaultCluster", A, "broker-a", 0, "ha-a", {}, DataVersion(1)) == RegisterBrokerResult()
+    assert server.register_broker(*slave) == RegisterBrokerResult(A, "ha-a")
+    del server.broker_live_table[A]
+    assert server.register_broker(*slave) == RegisterBrokerResult(), "a master without live info is no news"
+
+
+# Version query
+
+
+@behaviour("NS-09")
+def test_a_query_of_the_stored_version_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
+    register(server, "broker-a", T, version=3)
+    clock.time += 500
+    assert server.query_version(A, DataVersion(1000, 3)) == (False, DataVersion(1000, 3))
+    assert server.broker_live_table[A].last_update_timestamp == clock.now()
+    clock.time += 500
+    assert server.query_version(A, DataVersion(1000, 4)) == (True, DataVersion(1000, 3))
+    assert server.broker_live_table[A].last_update_timestamp == clock.now() - 500
+    assert server.query_version(B, DataVersion(1000, 3)) == (True, None)
+    assert B not in server.broker_live_table
+
+
+# Leaving
+
+
+@behaviour("NS-07", "NS-08", "LIV-04", "M-118")
+def test_a_broker_leaves_after_more_than_120_seconds_of_silence(server: NameServer, clock: SimulatedClock) -> None:
+    channel = FakeChannel()
+    register(server, "broker-a", T, TopicConfig("U", 4, 4), channel=channel, filter_servers=["f"])
+    register(server, "broker-b", T)
+    clock.time += 119_999
+    register(server, "broker-b", T)
+    clock.time += 1
+    assert server.scan() == []
+    assert brokers_of(server) == ["broker-a", "broker-b"]
+    clock.time += 1
+    assert server.scan() == [channel]
+    assert server.topic_queue_table == {"T": [QueueData("broker-b", 4, 4, 6)]}
+    assert set(server.broker_addr_table) == set(server.cluster_addr_table["DefaultCluster"]) == {"broker-b"}
+    assert set(server.broker_live_table) == {B}
+    assert server.filter_server_table == {}
+    check_tables(server)
+
+
+@behaviour("NS-07", "LIV-04")
+def test_a_dead_broker_is_gone_after_120_seconds_and_one_scan(server: NameServer, clock: SimulatedClock) -> None:
+    (task,) = server.PERIODIC
+    assert (task.name, task.first, task.period) == ("scan", 5000, 10_000)
+    register(server, "broker-a", T)
+    silent_since = clock.time
+    clock.time += task.first
+    while server.scan() or server.route("T") is not None:
+        clock.time += task.period
+    assert 120_000 < clock.time - silent_since <= 130_000
+
+
+@behaviour("NS-08")
+def test_the_last_broker_takes_cluster_and_topics_with_it(server: NameServer) -> None:
+    channel = FakeChannel()
+    register(server, "broker-a", T, channel=channel)
+    server.channel_closed(FakeChannel())
+    assert brokers_of(server) == ["broker-a"], "nobody registered over that connection"
+    server.channel_closed(channel)
+    assert (server.topic_queue_table, server.broker_addr_table, server.cluster_addr_table, server.broker_live_table) == ({}, {}, {}, {})
+
+
+@behaviour("NS-08")
+def test_a_connection_over_which_the_broker_registered_earlier_is_not_missed(server: NameServer) -> None:
+    old, new = FakeChannel(), FakeChannel()
+    register(server, "broker-a", T, channel=old)
+    register(server, "broker-a", T, channel=new)
+    server.channel_closed(old)
+    assert server.route("T") is not None
+
+
+@behaviour("NS-08", "HAZ-43")
+def test_with_a_slave_left_the_queues_stay(server: NameServer) -> None:
+    master = FakeChannel()
+    register(server, "broker-a", T, channel=master)
+    register(server, "broker-a", broker_id=1, address=B)
+    server.channel_closed(master)
+    route = server.route("T")
+    assert route is not None
+    assert route.broker_datas == [BrokerData("DefaultCluster", "broker-a", {1: B})]
+    assert route.queue_datas == [QueueData("broker-a", 4, 4, 6)]
+    check_tables(server)
+
+
+@behaviour("NS-08", "INV-58")
+def test_a_broker_that_unregisters_leaves(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-b", T)
+    answer = ask(server, codes.UNREGISTER_BROKER, clusterName="DefaultCluster", brokerName="broker-a", brokerAddr=A, brokerId="0")
+    assert answer.code == codes.SUCCESS
+    assert brokers_of(server) == ["broker-b"]
+    assert set(server.broker_live_table) == {B}
+    server.unregister_broker("nowhere", "broker-x", 0)
+    check_tables(server)
+
+
+# Route look-up
+
+
+@behaviour("NS-06")
+def test_a_route_needs_queue_data_and_one_known_broker(server: NameServer) -> None:
+    assert server.route("T") is None
+    server.topic_queue_table["T"] = [QueueData("broker-a", 4, 4, 6), QueueData("broker-b", 4, 4, 6)]
+    assert server.route("T") is None
+    server.broker_addr_table["broker-b"] = BrokerData("DefaultCluster", "broker-b", {0: B})
+    route = server.route("T")
+    assert route is not None
+    assert [entry.broker_name for entry in route.queue_datas] == ["broker-a", "broker-b"]
+    assert [broker.broker_name for broker in route.broker_datas] == ["broker-b"]
+
+
+@behaviour("NS-06")
+def test_a_route_is_a_copy(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    route = server.route("T")
+    assert route is not None
+    route.queue_datas[0].write_queue_nums = 99
+    route.broker_datas[0].broker_addrs.clear()
+    assert server.topic_queue_table["T"] == [QueueData("broker-a", 4, 4, 6)]
+    assert server.broker_addr_table["broker-a"].broker_addrs == {0: A}
+
+
+@behaviour("NS-06")
+@pytest.mark.parametrize(("enabled", "expected"), [(False, None), (True, "broker-a:4")])
+def test_order_topics_are_told_if_enabled(clock: SimulatedClock, enabled: bool, expected: str | None) -> None:
+    server = NameServer(clock, order_message_enable=enabled)
+    register(server, "broker-a", T, TopicConfig("U"))
+    ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
+    answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T")
+    assert answer.body is not None
+    assert json.loads(answer.body).get("orderTopicConf") == expected
+    assert decode_route(answer.body).order_topic_conf == expected
+    other = server.route("U")
+    assert other is not None and other.order_topic_conf is None
+
+
+@behaviour("NS-06")
+def test_filter_servers_are_told_by_address(server: NameServer) -> None:
+    register(server, "broker-a", T, filter_servers=["127.0.0.1:30000"])
+    route = server.route("T")
+    assert route is not None and route.filter_server_table == {A: ["127.0.0.1:30000"]}
+    assert decode_route(encode_route(route)) == route
+    register(server, "broker-a", T, filter_servers=[])
+    assert server.filter_server_table == {}
+
+
+def recorded_routes() -> list[Any]:
+    cases = map(json.loads, RECORDED.read_text().splitlines())
+    return [pytest.param(case, id=case["case"]) for case in cases if case["request"]["code"] == codes.GET_ROUTEINFO_BY_TOPIC]
+
+
+@behaviour("NS-06")
+@pytest.mark.parametrize("case", recorded_routes())
+def test_a_route_is_answered_as_recorded(server: NameServer, case: dict[str, Any]) -> None:
+    topic = case["request"]["extFields"]["topic"]
+    body = case.get("body")
+    if body is not None:
+        (queue,) = body["queueDatas"]
+        register(server, "broker-a", TopicConfig(topic, queue["readQueueNums"], queue["writeQueueNums"], queue["perm"]))
+    answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic=topic)
+    response = case["response"]
+    assert (answer.code, answer.remark, answer.ext_fields) == (response["code"], response["remark"], response["extFields"])
+    assert (None if answer.body is None else json.loads(answer.body)) == body
+
+
+def test_a_route_survives_its_json() -> None:
+    route = TopicRouteData(
+        [QueueData("broker-b", 1, 2, 6, 3), QueueData("broker-a", 4, 5, 4)], [BrokerData("c", "broker-a", {0: A, 10: B, 2: "x"})]
+    )
+    assert decode_route(encode_route(route)) == route
+
+
+# Requests
+
+
+def registration(version: DataVersion, *topics: TopicConfig) -> dict[str, Any]:
+    table = {config.topic_name: config for config in topics}
+    return {"topicConfigSerializeWrapper": table_to_data(table, version), "filterServerList": []}
+
+
+@behaviour("NS-02", "NS-12")
+def test_a_registration_over_the_wire(server: NameServer) -> None:
+    channel = FakeChannel()
+    fields = {"clusterName": "DefaultCluster", "haServerAddr": "ha-a"}
+    master = fields | {"brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    answer = ask(server, codes.REGISTER_BROKER, registration(DataVersion(5, 6), T), channel=channel, **master)
+    assert (answer.code, answer.remark, answer.ext_fields, answer.body) == (codes.SUCCESS, None, {}, None)
+    assert server.topic_queue_table == {"T": [QueueData("broker-a", 4, 4, 6)]}
+    assert server.broker_live_table[A].channel is channel
+    assert server.broker_live_table[A].data_version == DataVersion(5, 6)
+    ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
+    slave = fields | {"brokerName": "broker-a", "brokerAddr": B, "brokerId": "1"}
+    answer = ask(server, codes.REGISTER_BROKER, registration(DataVersion(5, 6)), **slave)
+    assert answer.ext_fields == {"masterAddr": A, "haServerAddr": "ha-a"}
+    assert answer.body is not None and json.loads(answer.body) == {"table": {"T": "broker-a:4"}}
+
+
+@behaviour("NS-02")
+def test_a_registration_without_a_body_has_no_topics(server: NameServer) -> None:
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    assert ask(server, codes.REGISTER_BROKER, **fields).code == codes.SUCCESS
+    assert server.broker_live_table[A].data_version == DataVersion(0)
+    assert server.topic_queue_table == {}
+
+
+@behaviour("NS-09")
+def test_a_version_query_over_the_wire(server: NameServer) -> None:
+    register(server, "broker-a", T, version=3)
+    fields = {"clusterName": "c", "brokerName": "broker-a", "brokerId": "0"}
+    for counter, changed in ((3, "false"), (4, "true")):
+        answer = ask(server, codes.QUERY_DATA_VERSION, version_to_data(DataVersion(1000, counter)), brokerAddr=A, **fields)
+        assert (answer.code, answer.ext_fields) == (codes.SUCCESS, {"changed": changed})
+        assert answer.body is not None and json.loads(answer.body) == {"counter": 3, "timestamp": 1000}
+    answer = ask(server, codes.QUERY_DATA_VERSION, version_to_data(DataVersion(1)), brokerAddr=B, **fields)
+    assert (answer.ext_fields, answer.body) == ({"changed": "true"}, None)
+
+
+@behaviour("NS-12")
+def test_key_value_configuration(server: NameServer) -> None:
+    answer = ask(server, codes.GET_KVLIST_BY_NAMESPACE, namespace="N")
+    assert (answer.code, answer.remark) == (codes.QUERY_NOT_FOUND, "No config item, Namespace: N")
+    for key, value in (("a", "1"), ("b", "2"), ("a", "3")):
+        assert ask(server, codes.PUT_KV_CONFIG, namespace="N", key=key, value=value).code == codes.SUCCESS
+    answer = ask(server, codes.GET_KVLIST_BY_NAMESPACE, namespace="N")
+    assert answer.code == codes.SUCCESS
+    assert answer.body is not None and json.loads(answer.body) == {"table": {"a": "3", "b": "2"}}
+
+
+@behaviour("PERM-02")
+@pytest.mark.parametrize(("perm", "wiped", "added"), [(7, 5, 6), (6, 4, 6), (4, 4, 6), (2, 0, 6), (15, 13, 6), (0, 0, 6)])
+def test_write_permission_is_wiped_and_added(server: NameServer, perm: int, wiped: int, added: int) -> None:
+    register(server, "broker-a", TopicConfig("T", 4, 4, perm), TopicConfig("U", 4, 4, perm))
+    register(server, "broker-b", TopicConfig("T", 4, 4, perm))
+    answer = ask(server, codes.WIPE_WRITE_PERM_OF_BROKER, brokerName="broker-a")
+    assert (answer.code, answer.ext_fields) == (codes.SUCCESS, {"wipeTopicCount": "2"})
+    assert [entry.perm for entry in server.topic_queue_table["T"]] == [wiped, perm]
+    assert [entry.perm for entry in server.topic_queue_table["U"]] == [wiped]
+    answer = ask(server, codes.ADD_WRITE_PERM_OF_BROKER, brokerName="broker-a")
+    assert (answer.code, answer.ext_fields) == (codes.SUCCESS, {"addTopicCount": "2"})
+    assert [entry.perm for entry in server.topic_queue_table["T"]] == [added, perm]
+
+
+def test_what_a_name_server_does_not_know_or_cannot_read(server: NameServer) -> None:
+    answer = ask(server, 9999)
+    assert (answer.code, answer.remark) == (codes.REQUEST_CODE_NOT_SUPPORTED, " request type 9999 not supported")
+    answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC)
+    assert answer.code == codes.SYSTEM_ERROR
+    assert answer.remark is not None and "the custom field <topic> is null" in answer.remark
+
+
+@behaviour("NS-10")
+def test_a_one_way_registration_is_served_and_not_answered(server: NameServer) -> None:
+    channel = FakeChannel()
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    body = json.dumps(registration(DataVersion(1), T)).encode()
+    server.receive(channel, Command(codes.REGISTER_BROKER, fields, body, flag=ONE_WAY))
+    assert channel.written == []
+    assert brokers_of(server) == ["broker-a"]

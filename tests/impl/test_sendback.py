@@ -1,0 +1,365 @@
+"""A consumer gives a message back."""
+
+from __future__ import annotations
+
+import pytest
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig
+from rocketproof_impl.message import PREPARED, Message
+from rocketproof_impl.remoting.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+from rocketproof_impl.topic import READ, WRITE
+from sending import ALL_PROFILES, Stand, send_request
+
+behaviour = pytest.mark.behaviour
+later = pytest.mark.parametrize("profile", ["P49", "P494"])
+earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
+every = pytest.mark.parametrize("profile", ALL_PROFILES)
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+
+
+def stand_with(profile: str = "P49", *, times: int = 0, **settings: object) -> Stand:
+    """A broker with one message of T in its log, at offset 0."""
+    stand = Stand(profile, **settings)  # type: ignore[arg-type]
+    stand.send(queue_id=1, reconsume_times=times, properties={"TAGS": "a"}, flag=7, sys_flag=1)
+    return stand
+
+
+def back(stand: Stand, *, offset: int = 0, delay_level: int = 0, limit: int | None = 16, **fields: object) -> Command:
+    """Give the message back, with a limit that every profile takes."""
+    answer = stand.send_back(offset, delay_level=delay_level, max_reconsume_times=limit, **fields)  # type: ignore[arg-type]
+    assert answer.ext_fields is None
+    return answer
+
+
+@every
+@behaviour("BACK-01", "BACK-14", "BACK-18")
+def test_the_message_is_stored_again_beside_the_old_record(profile: str) -> None:
+    stand = stand_with(profile, broker_ip1="10.0.0.1")
+    answer = back(stand)
+    assert (answer.code, answer.remark) == (SUCCESS, None)
+    old, new = stand.stored()
+    assert (new.body, new.flag, new.sys_flag, new.born_timestamp, new.born_host) == (b"hello", 7, 1, old.born_timestamp, old.born_host)
+    assert (new.reconsume_times, new.store_host, new.properties["TAGS"]) == (1, ("10.0.0.1", 10911), "a")
+    assert new.msg_id != old.msg_id
+    back(stand)
+    assert len(stand.stored()) == 3
+
+
+@pytest.mark.parametrize(("profile", "kept"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
+@behaviour("BACK-14")
+def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
+    stand = stand_with(profile)
+    stand.settings.broker_ip1 = "10.0.0.2"
+    back(stand)
+    assert stand.last().store_host[0] == ("127.0.0.1" if kept else "10.0.0.2")
+
+
+@behaviour("BACK-01")
+def test_what_the_header_must_say() -> None:
+    stand = stand_with()
+    for name in ("offset", "group", "delayLevel"):
+        fields = {"offset": "0", "group": "G", "delayLevel": "0"}
+        del fields[name]
+        answer = stand.call(36, None, **fields)
+        expected = f"org.apache.rocketmq.remoting.exception.RemotingCommandException: the custom field <{name}> is null, "
+        assert str(answer.remark).startswith(expected)
+
+
+# Refusals, in their order
+
+
+@every
+@behaviour("BACK-03", "DLQ-02")
+def test_an_unknown_group_is_refused(profile: str) -> None:
+    stand = stand_with(profile, auto_create_subscription_group=False, broker_permission=READ)
+    answer = back(stand)
+    faq = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+    assert (answer.code, answer.remark) == (SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, G {faq}")
+    assert "%RETRY%G" not in stand.known()
+
+
+@pytest.mark.parametrize(("perm", "code"), [(READ, NO_PERMISSION), (WRITE, SUCCESS)])
+@every
+@behaviour("BACK-04", "M-100")
+def test_a_broker_that_may_not_write_takes_nothing_back(profile: str, perm: int, code: int) -> None:
+    stand = stand_with(profile, broker_permission=perm)
+    stand.broker.groups.update(SubscriptionGroupConfig("empty", retry_queue_nums=0))
+    for group in ("G", "empty"):
+        answer = back(stand, group=group)
+        assert answer.code == code
+        assert answer.remark == ("the broker[127.0.0.1] sending message is forbidden" if code else None)
+
+
+@pytest.mark.parametrize("queues", [0, -1])
+@every
+@behaviour("BACK-05", "HAZ-30", "INV-51", "M-101")
+def test_a_group_without_retry_queues_gives_up_with_success(profile: str, queues: int) -> None:
+    stand = stand_with(profile)
+    stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=queues))
+    answer = back(stand)
+    assert (answer.code, answer.remark) == (SUCCESS, None)
+    assert len(stand.stored()) == 1
+    assert "%RETRY%G" not in stand.known()
+
+
+@pytest.mark.parametrize(("unit", "flag"), [(False, 0), (True, 2)])
+@every
+@behaviour("BACK-06", "BACK-07")
+def test_the_retry_topic_has_the_groups_queues(profile: str, unit: bool, flag: int) -> None:
+    stand = stand_with(profile, auto_create_topic_enable=True)
+    stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=3))
+    stand.random.feed(5)
+    back(stand, unit_mode=unit, delay_level=1)
+    config = stand.broker.topics.table["%RETRY%G"]
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (3, 3, READ | WRITE, flag)
+    assert (stand.last().properties["REAL_TOPIC"], stand.last().properties["REAL_QID"]) == ("%RETRY%G", "2")
+
+
+@behaviour("BACK-07")
+def test_an_existing_retry_topic_may_have_fewer_queues() -> None:
+    stand = stand_with()
+    stand.topic("%RETRY%G", 1, 1)
+    stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=3))
+    stand.random.feed(2)
+    assert back(stand).code == SUCCESS
+    assert stand.last().properties["REAL_QID"] == "2"
+
+
+@every
+@behaviour("BACK-07")
+def test_a_retry_topic_that_cannot_be_made_is_refused(profile: str) -> None:
+    stand = stand_with(profile)
+    stand.broker.topics.lock.held = True
+    answer = back(stand)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "topic[%RETRY%G] not exist")
+
+
+@pytest.mark.parametrize("perm", [0, READ, WRITE, READ | WRITE])
+@every
+@behaviour("BACK-08")
+def test_the_retry_topics_own_permission_is_asked(profile: str, perm: int) -> None:
+    stand = stand_with(profile)
+    stand.topic("%RETRY%G", perm=perm)
+    answer = back(stand)
+    if perm & WRITE:
+        assert answer.code == SUCCESS
+    else:
+        assert (answer.code, answer.remark) == (NO_PERMISSION, "the topic[%RETRY%G] sending message is forbidden")
+
+
+@every
+@behaviour("BACK-09")
+def test_a_message_that_is_not_there_leaves_the_retry_topic(profile: str) -> None:
+    stand = stand_with(profile)
+    answer = back(stand, offset=100_000)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "look message by offset failed, 100000")
+    assert "%RETRY%G" in stand.known()
+
+
+# What it becomes
+
+
+@every
+@behaviour("BACK-10", "BACK-13", "INV-49", "INV-48", "LIV-06", "M-103", "M-104", "M-105")
+def test_each_round_has_a_longer_delay_until_the_dead_letter_topic(profile: str) -> None:
+    stand = stand_with(profile)
+    offset = 0
+    for times in range(16):
+        assert back(stand, offset=offset).code == SUCCESS
+        new = stand.last()
+        level = min(3 + times, 18)
+        assert (new.topic, new.queue_id, new.reconsume_times) == (SCHEDULE, level - 1, times + 1)
+        assert (new.properties["REAL_TOPIC"], new.properties["DELAY"]) == ("%RETRY%G", str(level))
+        assert (new.properties["RETRY_TOPIC"], new.properties["WAIT"]) == ("T", "false")
+        stand.scheduler.advance(7_200_000)
+        stand.broker.store.dispatch()
+        assert stand.scheduler.complete(stand.broker.store.deliver_delayed()) == 1
+        offset = stand.last().physical_offset
+        assert stand.last().topic == "%RETRY%G"
+    back(stand, offset=offset)
+    last = stand.last()
+    dead = {message.topic for message in stand.stored() if message.topic.startswith("%DLQ%")}
+    delayed_dead = last.topic == SCHEDULE and last.properties["REAL_TOPIC"] == "%DLQ%G"
+    assert dead == {"%DLQ%G"} or delayed_dead
+    assert (last.reconsume_times, last.properties["RETRY_TOPIC"]) == (17, "T")
+
+
+@pytest.mark.parametrize(("level", "delay"), [(0, "3"), (1, "1"), (18, "18"), (25, "18")])
+@every
+@behaviour("BACK-13", "M-103")
+def test_the_consumer_may_choose_the_level(profile: str, level: int, delay: str) -> None:
+    stand = stand_with(profile)
+    back(stand, delay_level=level)
+    assert (stand.last().topic, stand.last().properties["DELAY"]) == (SCHEDULE, delay)
+
+
+LIMITS = [(15, None, 120, False), (16, None, 120, True), (2, 3, 121, False), (3, 3, 121, True), (3, 3, 120, False), (4, 3, 399, True)]
+
+
+@pytest.mark.parametrize(("times", "limit", "version", "dead"), LIMITS)
+@every
+@behaviour("BACK-11", "BACK-12", "M-102", "INV-47")
+def test_the_limit_is_the_callers_or_the_groups(profile: str, times: int, limit: int | None, version: int, dead: bool) -> None:
+    stand = stand_with(profile, times=times)
+    assert back(stand, limit=limit, version=version).code == SUCCESS
+    assert stand.last().topic == ("%DLQ%G" if dead else SCHEDULE)
+
+
+@pytest.mark.parametrize(("times", "dead"), [(15, False), (16, True)])
+@later
+@behaviour("BACK-11")
+def test_later_brokers_take_the_groups_limit_where_none_is_given(profile: str, times: int, dead: bool) -> None:
+    stand = stand_with(profile, times=times)
+    assert back(stand, limit=None).code == SUCCESS
+    assert stand.last().topic == ("%DLQ%G" if dead else SCHEDULE)
+
+
+@earlier
+@behaviour("BACK-11", "HAZ-33")
+def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) -> None:
+    stand = stand_with(profile)
+    answer = back(stand, limit=None)
+    assert answer.code == SYSTEM_ERROR
+    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+    assert "%RETRY%G" in stand.known()
+
+
+@pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])
+@behaviour("BACK-12", "HAZ-31")
+def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(profile: str, perm: int) -> None:
+    stand = stand_with(profile)
+    stand.random.feed(1, 1)
+    back(stand, delay_level=-1, unit_mode=True)
+    new, config = stand.last(), stand.broker.topics.table["%DLQ%G"]
+    assert (new.topic, new.queue_id, new.reconsume_times) == ("%DLQ%G", 0, 1)
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (1, 1, perm, 0)
+    assert new.properties.get("DELAY") == ("0" if perm == 6 else None)
+
+
+@every
+@behaviour("BACK-12")
+def test_a_dead_letter_topic_that_cannot_be_made_is_refused(profile: str) -> None:
+    stand = stand_with(profile)
+    stand.topic("%RETRY%G")
+    stand.broker.topics.lock.held = True
+    answer = back(stand, delay_level=-1)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "topic[%DLQ%G] not exist")
+    stand.topic("%DLQ%G", perm=0)
+    assert back(stand, delay_level=-1).code == SUCCESS
+
+
+@pytest.mark.parametrize(("profile", "delayed"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
+@behaviour("BACK-12")
+def test_earlier_brokers_delay_a_dead_message_that_has_a_level(profile: str, delayed: bool) -> None:
+    stand = Stand(profile)
+    half = {"TRAN_MSG": "true", "DELAY": "5"}
+    stand.scheduler.complete(stand.broker.store.put_message(_kept(half)))
+    back(stand, delay_level=-1)
+    new = stand.last()
+    assert new.sys_flag == 0
+    assert (new.topic, new.properties["DELAY"]) == ((SCHEDULE, "5") if delayed else ("%DLQ%G", "0"))
+
+
+def _kept(properties: dict[str, str]) -> Message:
+    """A record whose text has a level that the store did not see in its map."""
+    text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
+    return Message("T", 0, b"x", properties_text=text)
+
+
+@pytest.mark.parametrize(("profile", "named"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
+@behaviour("BACK-15", "HAZ-32", "INV-50")
+def test_earlier_brokers_forget_the_first_id_of_a_dead_message(profile: str, named: bool) -> None:
+    stand = stand_with(profile)
+    origin = stand.last().msg_id
+    back(stand, delay_level=-1)
+    assert stand.last().properties.get("ORIGIN_MESSAGE_ID") == (origin if named else None)
+    back(stand, delay_level=2)
+    assert stand.last().properties["ORIGIN_MESSAGE_ID"] == origin
+    back(stand, offset=stand.last().physical_offset, delay_level=2)
+    assert stand.last().properties["ORIGIN_MESSAGE_ID"] == origin
+
+
+@later
+@behaviour("BACK-17")
+def test_a_prepared_message_is_prepared_again(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send(sys_flag=PREPARED)
+    back(stand, delay_level=-1)
+    assert stand.last().sys_flag == PREPARED
+
+
+@behaviour("BACK-14")
+def test_a_committed_message_loses_the_pointer_to_its_half_message() -> None:
+    stand = Stand()
+    stand.scheduler.complete(stand.broker.store.put_message(Message("T", 0, b"x", prepared_transaction_offset=77)))
+    back(stand)
+    assert stand.last().prepared_transaction_offset == 0
+
+
+# Answers and statistics
+
+
+@every
+@behaviour("BACK-16", "INV-51", "M-107")
+def test_every_status_but_put_ok_is_an_error(profile: str) -> None:
+    for status in PutMessageStatus:
+        stand = stand_with(profile)
+        stand.put_gives(PutResult(status, AppendResult(AppendMessageStatus.PUT_OK)))
+        answer = back(stand)
+        good = status is PutMessageStatus.PUT_OK
+        assert (answer.code, answer.remark) == ((SUCCESS, None) if good else (SYSTEM_ERROR, status.name))
+        assert stand.broker.statistics.send_back_nums == ({("G", "T"): 1} if good else {})
+    stand.put_gives(None)
+    assert back(stand).remark == "putMessageResult is null"
+
+
+@pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
+@behaviour("BACK-16", "M-106")
+def test_a_returned_message_is_counted_for_its_first_topic(profile: str, counted: bool) -> None:
+    stand = stand_with(profile)
+    stand.broker.statistics.topic_put_nums.clear()
+    back(stand, delay_level=1)
+    first = stand.last()
+    stand.scheduler.advance(1000)
+    stand.broker.store.dispatch()
+    assert stand.scheduler.complete(stand.broker.store.deliver_delayed()) == 1
+    assert stand.last().topic == "%RETRY%G"
+    back(stand, offset=stand.last().physical_offset, delay_level=-1)
+    statistics = stand.broker.statistics
+    assert statistics.send_back_nums == {("G", "T"): 2}
+    delayed = 2 if stand.last().topic == SCHEDULE else 1
+    assert statistics.topic_put_nums == ({SCHEDULE: delayed} if counted else {})
+    assert statistics.queue_put_size == ({(SCHEDULE, 0): first.store_size} if counted else {})
+
+
+@pytest.mark.parametrize(
+    ("size", "level", "code"), [(120, 0, SUCCESS), (121, 0, SYSTEM_ERROR), (122, -1, SUCCESS), (123, -1, SYSTEM_ERROR)]
+)
+@behaviour("HAZ-20", "BACK-07", "BACK-16", "INV-09")
+def test_a_long_group_gets_topics_that_no_message_fits_into(size: int, level: int, code: int) -> None:
+    stand, group = stand_with(), "g" * size
+    answer = stand.send_back(0, group, level)
+    assert (answer.code, answer.remark) == (code, "MESSAGE_ILLEGAL" if code else None)
+    assert f"%RETRY%{group}" in stand.known()
+    assert (f"%DLQ%{group}" in stand.known()) == (level < 0)
+
+
+@every
+@behaviour("SEND-01")
+def test_send_hooks_do_not_see_it(profile: str) -> None:
+    stand = stand_with(profile)
+    seen: list[object] = []
+
+    class Hook:
+        def send_message_before(self, context: object) -> None:
+            seen.append(context)
+
+        def send_message_after(self, context: object) -> None:
+            seen.append(context)
+
+    stand.broker.hooks.send.append(Hook())
+    back(stand)
+    assert seen == []
+    stand.ask(send_request())
+    assert seen

@@ -1,0 +1,297 @@
+"""From an accepted request to the stored record: queue, properties, retry and dead-letter topics."""
+
+from __future__ import annotations
+
+import pytest
+from rocketproof_impl.broker.queue_id import random_queue_id
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import CLUSTER, WAIT, parse_properties
+from rocketproof_impl.remoting.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.topic import MULTI_TAG
+from sending import ALL_PROFILES, Stand, send_request
+
+behaviour = pytest.mark.behaviour
+later = pytest.mark.parametrize("profile", ["P49", "P494"])
+earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
+every = pytest.mark.parametrize("profile", ALL_PROFILES)
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+
+def queue_of(answer: object) -> int:
+    return int(answer.ext_fields["queueId"])  # type: ignore[attr-defined]
+
+
+# Which queue
+
+
+class Drawing:
+    """Randomness that gives one value and records how it was asked."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.asked: list[object] = []
+
+    def below(self, limit: int) -> int:
+        self.asked.append(limit)
+        return self.value
+
+    def int32(self) -> int:
+        self.asked.append("int")
+        return self.value
+
+
+SIGNED = [(0, 0), (5, 1), (-1, 1), (-5, 1), (99_999_999, 0), (-99_999_998, 2), (-(2**31), 1), (2**31 - 1, 0)]
+
+
+@pytest.mark.parametrize(("drawn", "queue_id"), SIGNED)
+@behaviour("SEND-22", "INV-33", "HAZ-34", "M-06", "M-07")
+def test_earlier_brokers_draw_any_int_and_lose_its_sign(drawn: int, queue_id: int) -> None:
+    random = Drawing(drawn)
+    assert random_queue_id(random, 4, signed=True) == queue_id
+    assert random.asked == ["int"]
+
+
+@pytest.mark.parametrize(("drawn", "queue_id"), [(0, 0), (7, 3), (99_999_998, 2)])
+@behaviour("SEND-22", "INV-33")
+def test_later_brokers_draw_below_the_modulus(drawn: int, queue_id: int) -> None:
+    random = Drawing(drawn)
+    assert random_queue_id(random, 4, signed=False) == queue_id
+    assert random.asked == [99_999_999]
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@behaviour("SEND-22", "HAZ-07")
+def test_no_queue_is_a_division_by_zero(signed: bool) -> None:
+    with pytest.raises(JavaError, match="/ by zero"):
+        random_queue_id(Drawing(3), 0, signed=signed)
+
+
+@pytest.mark.parametrize(("write", "read"), [(2, 8), (8, 2)])
+@every
+@behaviour("SEND-22", "INV-33", "M-05", "M-04")
+def test_a_negative_queue_becomes_one_of_the_write_queues(profile: str, write: int, read: int) -> None:
+    stand = Stand(profile)
+    stand.topic(write=write, read=read)
+    found = set()
+    for drawn in range(8):
+        stand.random.feed(drawn)
+        answer = stand.send(queue_id=-1)
+        found.add(queue_of(answer))
+        assert stand.last().queue_id == queue_of(answer)
+    assert found == set(range(write))
+
+
+@every
+@behaviour("SEND-20")
+def test_a_message_without_a_body_is_stored(profile: str) -> None:
+    stand = Stand(profile)
+    assert stand.send(body=None).code == SUCCESS
+    assert not stand.last().body
+
+
+# Deleted between check and use
+
+
+@pytest.mark.parametrize("queue_id", [0, -1])
+@every
+@behaviour("SEND-21", "HAZ-18", "REM-08")
+def test_a_topic_deleted_after_the_check_is_a_null_pointer(profile: str, queue_id: int) -> None:
+    stand = Stand(profile)
+    stand.topic()
+    stand.scheduler.stops = lambda _, pause: pause.name == "append"
+    assert stand.request(send_request(queue_id=queue_id)) is None
+    stand.broker.topics.delete("T")
+    stand.scheduler.stops = None
+    stand.scheduler.resume(stand.executors["send"].running[0])
+    (answer,) = stand.channel.written
+    assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
+    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+    assert stand.stored() == []
+
+
+# What is stored
+
+
+@every
+@behaviour("SEND-24")
+def test_the_record_says_what_sender_and_broker_say(profile: str) -> None:
+    stand = Stand(profile, broker_ip1="10.1.2.3", listen_port=1234)
+    stand.send(queue_id=2, flag=77, sys_flag=1, born_timestamp=5, reconsume_times=3)
+    message = stand.last()
+    assert (message.topic, message.queue_id, message.body, message.flag, message.sys_flag) == ("T", 2, b"hello", 77, 1)
+    assert (message.born_timestamp, message.born_host) == (5, ("127.0.0.1", 50001))
+    assert (message.store_host, message.reconsume_times) == (("10.1.2.3", 1234), 3)
+
+
+@every
+@behaviour("SEND-24")
+def test_reconsume_times_that_are_not_given_are_none(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send(reconsume_times=None)
+    assert stand.last().reconsume_times == 0
+
+
+RAW = "TAGS\x01a\x02WAIT\x01false\x02K\x01\x02CLUSTER\x01mine\x02"
+
+
+@earlier
+@behaviour("SEND-25", "SEND-26")
+def test_earlier_brokers_store_the_headers_text(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send(properties=RAW)
+    assert stand.last().properties_text == RAW
+    stand.send(properties=None)
+    assert not stand.last().properties_text
+
+
+@later
+@behaviour("SEND-25", "SEND-26", "SEND-27", "INV-57", "M-76")
+def test_later_brokers_store_the_map_with_their_cluster_and_without_wait(profile: str) -> None:
+    stand = Stand(profile, broker_cluster_name="C1")
+    stand.send(properties=RAW)
+    text = stand.last().properties_text
+    assert text is not None
+    assert not text.endswith("\x02")
+    assert parse_properties(text, exact=False) == {"TAGS": "a", CLUSTER: "C1"}
+    stand.send(properties=None)
+    assert stand.last().properties_text == "CLUSTER\x01C1"
+
+
+@pytest.mark.parametrize(("wait", "code"), [("false", SUCCESS), ("true", SLAVE_NOT_AVAILABLE), (None, SLAVE_NOT_AVAILABLE)])
+@every
+@behaviour("SEND-25", "FLU-02", "M-76", "M-77", "M-98")
+def test_wait_decides_who_waits_though_it_is_not_stored(profile: str, wait: str | None, code: int) -> None:
+    stand = Stand(profile, broker_role="SYNC_MASTER")
+    properties = {} if wait is None else {WAIT: wait}
+    assert stand.send(properties=properties).code == code
+
+
+# Retry topics
+
+
+@every
+@behaviour("DLQ-01")
+def test_only_retry_topics_have_a_dead_letter_topic(profile: str) -> None:
+    stand = Stand(profile)
+    assert stand.send("RETRY", reconsume_times=99, max_reconsume_times=0).code == SUCCESS
+    assert stand.last().topic == "RETRY"
+
+
+@every
+@behaviour("DLQ-02")
+def test_a_group_that_may_not_be_made_is_refused(profile: str) -> None:
+    stand = Stand(profile, auto_create_subscription_group=False)
+    answer = stand.send("%RETRY%g1", max_reconsume_times=16)
+    assert (answer.code, answer.remark) == (SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, g1 {FAQ}")
+    assert answer.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+    assert stand.stored() == []
+    assert "%RETRY%g1" in stand.known()
+
+
+@behaviour("DLQ-02")
+def test_asking_for_a_group_makes_it() -> None:
+    stand = Stand()
+    assert stand.send("%RETRY%g1").code == SUCCESS
+    assert "g1" in stand.broker.groups.table
+
+
+# given limit, caller's version, what is expected: the retry topic, the dead-letter topic, or a null pointer
+LIMIT_CASES = [
+    (None, 120, 15, "%RETRY%g"),
+    (None, 120, 16, "%DLQ%g"),
+    (3, 120, 3, "%RETRY%g"),  # too old to say
+    (3, 121, 2, "%RETRY%g"),
+    (3, 121, 3, "%DLQ%g"),
+    (3, 121, 4, "%DLQ%g"),
+    (0, 399, 0, "%DLQ%g"),
+    (20, 399, 17, "%RETRY%g"),
+]
+
+
+@pytest.mark.parametrize(("limit", "version", "times", "topic"), LIMIT_CASES)
+@every
+@behaviour("DLQ-03", "DLQ-04", "INV-47", "M-102")
+def test_the_dead_letter_topic_takes_what_was_retried_often_enough(
+    profile: str, limit: int | None, version: int, times: int, topic: str
+) -> None:
+    stand = Stand(profile)
+    answer = stand.send("%RETRY%g", reconsume_times=times, max_reconsume_times=limit, version=version)
+    assert answer.code == SUCCESS
+    assert stand.last().topic == topic
+    assert stand.last().reconsume_times == times
+
+
+@pytest.mark.parametrize("times", [15, 16])
+@behaviour("DLQ-03")
+def test_later_brokers_take_the_groups_limit_where_none_is_given(times: int) -> None:
+    stand = Stand()
+    assert stand.send("%RETRY%g", reconsume_times=times).code == SUCCESS
+    assert stand.last().topic == ("%RETRY%g" if times < 16 else "%DLQ%g")
+
+
+@earlier
+@behaviour("DLQ-03", "HAZ-33", "REM-08")
+def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) -> None:
+    stand = Stand(profile)
+    answer = stand.send("%RETRY%g", reconsume_times=1)
+    assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
+    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+
+
+@pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])
+@behaviour("DLQ-04", "HAZ-31")
+def test_a_dead_letter_topic_is_made_with_one_queue(profile: str, perm: int) -> None:
+    stand = Stand(profile)
+    stand.send("%RETRY%g", queue_id=3, reconsume_times=16, max_reconsume_times=16, unit_mode=True)
+    config = stand.broker.topics.table["%DLQ%g"]
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (1, 1, perm, 0)
+    assert stand.last().queue_id == 0
+
+
+@every
+@behaviour("DLQ-04")
+def test_a_dead_letter_topic_that_cannot_be_made_is_refused(profile: str) -> None:
+    stand = Stand(profile)
+    stand.topic("%RETRY%g")
+    stand.broker.topics.lock.held = True
+    answer = stand.send("%RETRY%g", reconsume_times=16, max_reconsume_times=16)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "topic[%DLQ%g] not exist")
+
+
+@every
+@behaviour("DLQ-06", "HAZ-15", "INV-44", "M-68")
+def test_the_answer_names_the_retry_topics_queue(profile: str) -> None:
+    stand = Stand(profile)
+    for _ in range(2):
+        answer = stand.send("%RETRY%g", queue_id=3, reconsume_times=16, max_reconsume_times=16)
+    assert queue_of(answer) == 3
+    assert answer.ext_fields is not None
+    assert answer.ext_fields["queueOffset"] == "1"
+    assert stand.last().queue_id == 0
+
+
+@later
+@behaviour("HAZ-17", "SEND-24")
+def test_a_delay_survives_the_way_to_the_dead_letter_topic(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send("%RETRY%g", reconsume_times=16, properties={"DELAY": "5"})
+    message = stand.last()
+    assert (message.topic, message.queue_id) == ("SCHEDULE_TOPIC_XXXX", 4)
+    assert message.properties["REAL_TOPIC"] == "%DLQ%g"
+
+
+@pytest.mark.parametrize(("name", "times"), [("T", 0), ("%RETRY%g", 0), ("%RETRY%g", 16)])
+@every
+@behaviour("DLQ-05", "M-31")
+def test_the_topics_filter_type_marks_the_message(profile: str, name: str, times: int) -> None:
+    stand = Stand(profile)
+    stand.topic(name, topic_filter_type=MULTI_TAG)
+    stand.topic("%DLQ%g")
+    stand.send(name, sys_flag=1, reconsume_times=times, max_reconsume_times=16)
+    assert stand.last().sys_flag == (1 if times == 16 else 3)
+    stand.broker.topics.table["%DLQ%g"].topic_filter_type = MULTI_TAG
+    stand.broker.topics.table[name].topic_filter_type = "SINGLE_TAG"
+    stand.send(name, sys_flag=1, reconsume_times=times, max_reconsume_times=16)
+    assert stand.last().sys_flag == (3 if times == 16 else 1)
+
+

@@ -1,0 +1,237 @@
+"""The append: places, limits, blanks, and what becomes of a queue's offset."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from storing import Stand, appended, message, sized
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
+
+behaviour = pytest.mark.behaviour
+profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
+MIB4 = 4 << 20
+BLANK = bytes.fromhex("CBD43194")
+
+
+@behaviour("APP-02", "APP-10", "INV-43")
+@profiles
+def test_the_answer_says_where_the_record_is(profile: str) -> None:
+    stand = Stand(profile)
+    stand.put(message())
+    result = appended(stand.put(message()))
+    assert (result.status, result.wrote_offset, result.wrote_bytes, result.queue_offset) == (AppendMessageStatus.PUT_OK, 105, 105, 1)
+    assert result.msg_id == "7F00000100002A9F0000000000000069"
+    assert result.msg_num == 1
+    found = stand.store.look_message_by_offset(105)
+    assert found is not None
+    assert found.msg_id == result.msg_id
+    assert found.store_timestamp == result.store_timestamp == stand.clock.now()
+
+
+@behaviour("APP-02")
+def test_the_message_id_has_the_store_host_not_the_born_host() -> None:
+    result = appended(Stand().put(message(born_host=("10.9.8.7", 1), store_host=("127.0.0.2", 10921))))
+    assert result.msg_id == "7F00000200002AA9" + "0" * 16
+
+
+@behaviour("APP-03", "APP-05", "APP-06")
+@pytest.mark.parametrize(("profile", "table"), [("P45", {"T-3": 0}), ("P49", {})])
+def test_an_append_that_fails_leaves_a_new_queue_in_the_older_table(profile: str, table: dict[str, int]) -> None:
+    for given_message in (message("T", 3, b"x" * MIB4), message("T", 3, properties_text="é" * 16384)):
+        stand = Stand(profile)
+        assert not stand.put(given_message).ok
+        assert stand.store.topic_queue_table == table
+
+
+@behaviour("APP-05", "M-90")
+@profiles
+def test_properties_have_32767_bytes(profile: str) -> None:
+    """16383 times two bytes and one more are just right; one character more has two bytes too many, and few characters."""
+    stand = Stand(profile)
+    assert stand.put(message(properties_text="é" * 16383 + "x")).ok
+    result = stand.put(message(properties_text="é" * 16384))
+    if profile == "P45":
+        assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
+        assert appended(result).status is AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
+        assert appended(result).wrote_bytes == 0
+    else:
+        assert (result.status, result.append) == (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, None)
+    assert len(list(stand.store.records())) == 1
+
+
+@behaviour("APP-06", "INV-40", "M-89")
+@profiles
+def test_the_whole_record_has_4_mib(profile: str) -> None:
+    stand = Stand(profile)
+    assert stand.put(sized(MIB4)).ok
+    for too_large in (sized(MIB4 + 1), message(body=b"x" * MIB4)):
+        result = stand.put(too_large)
+        assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
+        if profile == "P45":
+            assert appended(result).status is AppendMessageStatus.MESSAGE_SIZE_EXCEEDED
+        else:
+            assert result.append is None
+    assert stand.store.max_phy_offset == MIB4
+
+
+@behaviour("APP-05", "APP-06")
+def test_the_properties_are_tested_before_the_size() -> None:
+    result = Stand("P45").put(message(body=b"x" * MIB4, properties_text="é" * 16384))
+    assert appended(result).status is AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
+    assert Stand("P49").put(message(body=b"x" * MIB4, properties_text="é" * 16384)).status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+
+
+@behaviour("APP-06", "APP-07")
+def test_a_record_that_is_too_large_makes_no_blank() -> None:
+    """The size is tested first, so the file's end stays where it was."""
+    for profile in ("P45", "P49"):
+        stand = Stand(profile, mapped_file_size_commit_log=1000, max_message_size=500)
+        stand.put(sized(300))
+        stand.put(sized(300))
+        assert not stand.put(sized(501)).ok
+        assert stand.store.max_phy_offset == 600
+
+
+@behaviour("APP-07", "INV-38", "INV-39", "M-82", "M-83", "M-84")
+@profiles
+@pytest.mark.parametrize(("second", "fits"), [(891, True), (892, True), (893, False), (900, False), (901, False)])
+def test_eight_bytes_stay_free_behind_a_record(profile: str, second: int, fits: bool) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=1000)
+    stand.put(sized(100))
+    result = appended(stand.put(sized(second)))
+    assert result.wrote_offset == (100 if fits else 1000)
+    assert stand.store.max_phy_offset == (100 + second if fits else 1000 + second)
+    if not fits:
+        assert stand.log(0)[100:108] == (900).to_bytes(4, "big") + BLANK
+        assert stand.store.commit_log.files.files[0].is_full
+    assert [found.store_size for found in stand.store.records()] == [100, second]
+
+
+@behaviour("APP-07", "APP-12", "INV-38", "M-83")
+def test_the_smallest_blank_has_eight_bytes() -> None:
+    stand = Stand("P49", mapped_file_size_commit_log=1000)
+    stand.put(sized(992))
+    stand.put(sized(100))
+    assert stand.log(0)[992:] == (8).to_bytes(4, "big") + BLANK
+    assert stand.store.max_phy_offset == 1100
+
+
+@behaviour("APP-07", "APP-11", "M-84")
+@profiles
+def test_the_result_of_a_blank_is_the_rest_of_the_file(profile: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=200)
+    stand.put(sized(120))
+
+    def failing(operation: str, path: str) -> None:
+        if path.endswith("200"):
+            raise OSError(f"{operation} {path}")
+
+    stand.disk.failing = failing
+    stand.scheduler.advance(5)
+    end = appended(stand.put(sized(120)))
+    assert (end.status, end.wrote_offset, end.wrote_bytes) == (AppendMessageStatus.END_OF_FILE, 120, 80)
+    assert end.msg_id == "7F00000100002A9F" + f"{120:016X}"
+    assert stand.store.commit_log.files.files[0].store_timestamp == stand.clock.now()
+
+
+@behaviour("APP-07", "INV-34", "M-81")
+@profiles
+def test_the_queue_offset_is_not_used_up_by_a_blank(profile: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=400)
+    offsets = [appended(stand.put(sized(150))).queue_offset for _ in range(7)]
+    assert offsets == list(range(7))
+    assert stand.store.topic_queue_table == {"T-0": 7}
+
+
+@behaviour("APP-04", "APP-10", "HAZ-12", "INV-35", "M-78", "M-79", "M-80")
+@profiles
+def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -> None:
+    stand = Stand(profile)
+    results = [appended(stand.put(message(sys_flag=flag))).queue_offset for flag in (0, 4, 8, 12, 1, 5, 9)]
+    assert results == [0, 0, 1, 0, 2, 0, 3]
+    assert [found.queue_offset for found in stand.store.records()] == results
+    assert stand.store.topic_queue_table == {"TopicTest-0": 4}
+
+
+@behaviour("APP-03", "INV-34")
+def test_every_queue_counts_for_itself() -> None:
+    stand = Stand()
+    for topic, queue_id in (("A", 0), ("A", 1), ("B", 0), ("A", 0), ("A", 1), ("A", 1)):
+        stand.put(message(topic, queue_id))
+    assert stand.store.topic_queue_table == {"A-0": 2, "A-1": 3, "B-0": 1}
+
+
+@behaviour("APP-08", "APP-09", "APP-11")
+def test_the_log_takes_only_what_was_appended() -> None:
+    stand = Stand()
+    stand.put(message())
+    assert stand.settings.mapped_file_size_commit_log == 1 << 30
+    assert len(stand.log()) == 105
+
+
+messages = st.builds(
+    Message,
+    topic=st.sampled_from(["A", "B", "TopicTest"]),
+    queue_id=st.integers(0, 1),
+    body=st.binary(max_size=300) | st.none(),
+    properties_text=st.sampled_from([None, "", "K\x01v", "K\x01é\x02L\x01w\x02"]),
+    sys_flag=st.sampled_from([0, 1, 4, 8, 12]),
+    flag=st.integers(-(2**31), 2**31 - 1),
+    born_timestamp=st.integers(0, 2**60),
+    reconsume_times=st.integers(0, 20),
+)
+
+
+@behaviour(
+    *("INV-34", "INV-35", "INV-36", "INV-37", "INV-38", "INV-39", "INV-40", "INV-41", "INV-42", "INV-43"),
+    *("REC-01", "REC-04", "APP-12", "M-78", "M-79", "M-80", "M-81", "M-82", "M-83", "M-84", "M-85"),
+)
+@given(
+    profile=st.sampled_from(["P45", "P49"]),
+    size=st.integers(600, 1500),
+    puts=st.lists(st.tuples(messages, st.integers(0, 3)), max_size=40),
+)
+def test_invariants_of_the_log(profile: str, size: int, puts: list[tuple[Message, int]]) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=size, mapped_file_size_consume_queue=100)
+    given_messages: list[Message] = []
+    for each, pause in puts:
+        stand.scheduler.advance(pause)
+        given_messages.append(each.copy())
+        assert stand.put(given_messages[-1]).ok
+        left = size - stand.store.commit_log.files.files[-1].wrote_position
+        assert left == 0 or left >= 8
+    found = list(stand.store.records())
+    assert len(found) == len(puts)
+    where = time = 0
+    counts: dict[tuple[str, int], int] = {}
+    ids = set()
+    for each, original in zip(found, given_messages, strict=True):
+        if each.physical_offset != where:
+            assert stand.log(where // size)[where % size :] == (size - where % size).to_bytes(4, "big") + BLANK
+            where = -(-where // size) * size
+        assert each.physical_offset == where
+        assert each.physical_offset // size == (each.physical_offset + each.store_size - 1) // size
+        where += each.store_size
+        assert each.store_size == 91 + len(each.body or b"") + len(each.topic) + len((each.properties_text or "").encode())
+        assert each.store_timestamp >= time
+        time = each.store_timestamp
+        assert each.body_crc >= 0
+        ids.add(each.msg_id)
+        assert int(each.msg_id[16:], 16) == each.physical_offset
+        counted = each.transaction in (0, 8)
+        key = (each.topic, each.queue_id)
+        assert each.queue_offset == (counts.get(key, 0) if counted else 0)
+        counts[key] = counts.get(key, 0) + counted
+        assert (each.body or b"", each.flag, each.sys_flag) == (original.body or b"", original.flag, original.sys_flag)
+    assert len(ids) == len(found)
+    assert stand.store.dispatch() == len(found)
+    assert {f"{topic}-{queue}": count for (topic, queue), count in counts.items()} == stand.store.topic_queue_table
+    for (topic, queue), count in counts.items():
+        assert stand.store.max_offset(topic, queue) == count
+        for at in range(count):
+            there = stand.store.get_message(topic, queue, at)
+            assert there is not None
+            assert (there.topic, there.queue_id, there.queue_offset) == (topic, queue, at)

@@ -1,0 +1,214 @@
+"""Delayed delivery: when a message is due, and what is put then."""
+
+from __future__ import annotations
+
+import pytest
+from storing import Stand, appended, listing, message, real_messages, real_records, real_stand
+
+from rocketproof_impl.message import DELAY, REAL_QID, REAL_TOPIC, TAGS, WAIT, Message
+from rocketproof_impl.store.delay import LEVELS, from_schedule_topic
+from rocketproof_profiles import SCHEDULE
+
+behaviour = pytest.mark.behaviour
+profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
+SECONDS = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
+
+
+def delayed(level: int, topic: str = "T", queue_id: int = 2, **fields: str) -> Message:
+    return message(topic, queue_id, properties={**fields, DELAY: str(level)})
+
+
+@behaviour("REC-05")
+def test_there_are_eighteen_levels() -> None:
+    assert [millis / 1000 for millis in LEVELS] == SECONDS
+
+
+@behaviour("REC-04", "REC-05", "M-91")
+@pytest.mark.parametrize("level", range(1, 19))
+def test_a_message_is_due_after_its_level(level: int) -> None:
+    stand = Stand()
+    stand.put(delayed(level))
+    stand.store.dispatch()
+    stand.scheduler.advance(SECONDS[level - 1] * 1000 - 1)
+    assert stand.deliver() == 0
+    stand.scheduler.advance(1)
+    assert stand.deliver() == 1
+    assert stand.deliver() == 0
+    assert stand.store.schedule.offsets == {level: 1}
+
+
+@behaviour("REC-05", "INV-45", "M-93")
+@profiles
+def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> None:
+    stand = Stand(profile)
+    first = delayed(1, KEYS="k")
+    first.born_host, first.store_host, first.flag, first.reconsume_times = ("10.0.0.1", 5), ("10.0.0.2", 6), 7, 3
+    first.sys_flag, first.born_timestamp, first.prepared_transaction_offset = 9, 11, 77
+    stand.put(first)
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    stand.deliver()
+    stored, again = stand.store.records()
+    assert (again.topic, again.queue_id, again.queue_offset) == ("T", 2, 0)
+    assert again.physical_offset == stored.store_size
+    assert again.msg_id != stored.msg_id
+    assert again.store_timestamp == stored.store_timestamp + 1000
+    for name in ("body", "flag", "sys_flag", "born_timestamp", "born_host", "store_host", "reconsume_times", "properties_text"):
+        assert getattr(again, name) == getattr(stored, name), name
+    assert again.prepared_transaction_offset == 0
+    assert again.properties == {"KEYS": "k", DELAY: "1", REAL_TOPIC: "T", REAL_QID: "2"}
+    stand.store.dispatch()
+    stand.scheduler.advance(100_000)
+    assert stand.deliver() == 0  # the kept level is not applied again
+
+
+@behaviour("REC-05")
+def test_a_delivery_does_not_wait_for_the_disk() -> None:
+    found = from_schedule_topic(Message("x", properties={DELAY: "1", REAL_TOPIC: "T", REAL_QID: "2"}), trailing=False)
+    assert not found.waits
+    assert DELAY not in found.properties
+    assert WAIT not in (found.properties_text or "")
+
+
+@behaviour("REC-05", "REC-04", "CL-02", "M-91", "M-92", "M-93")
+@pytest.mark.parametrize(("stored", "delivered"), [(74, 92), (73, 167), (75, 168)])
+def test_recorded_deliveries(stored: int, delivered: int) -> None:
+    """The record that a real 4.9.4 delivered, byte by byte, from a log that ends just before it."""
+    before = listing()[delivered]["offset"]
+    stand = real_stand(log_end=before)
+    assert stand.store.load()
+    level = listing()[stored]["queueId"] + 1
+    stand.store.schedule.offsets = dict.fromkeys(range(1, 19), 1000) | {level: listing()[stored]["queueOffset"]}
+    if delivered != 92:  # a topic was deleted meanwhile, and its queues started again
+        stand.store.clean_unused_topics({each["topic"] for each in listing()} - {"w8r4"})
+    stand.clock.time = real_messages()[delivered].store_timestamp
+    assert stand.deliver() >= 1  # the next one of the level may be due in the same millisecond
+    assert stand.log()[before:].startswith(real_records()[delivered])
+
+
+@behaviour("REC-04", "REC-05")
+def test_the_real_store_is_opened_and_goes_on_delivering() -> None:
+    """Its offsets are {1: 1, 3: 2}: the next ones of level 3 are the half message and what was sent back."""
+    stand = real_stand()
+    assert stand.store.load()
+    assert stand.store.schedule.offsets == {1: 1, 3: 2}
+    stand.clock.time = real_messages()[-1].store_timestamp + 12_000
+    assert stand.deliver() == 13
+    found = list(stand.store.records())[169:]
+    assert [each.topic for each in found[:2]] == ["RMQ_SYS_TRANS_HALF_TOPIC", "%RETRY%cg1"]
+    assert stand.store.schedule.offsets == {1: 1, 3: 15}
+
+
+@behaviour("REC-05")
+def test_levels_are_delivered_in_their_own_order() -> None:
+    stand = Stand()
+    for level, body in ((2, b"five"), (1, b"one"), (1, b"two"), (2, b"six")):
+        stand.put(message("T", 0, body, properties={DELAY: str(level)}))
+        stand.scheduler.advance(100)
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    assert stand.deliver() == 2
+    stand.scheduler.advance(4000)
+    assert stand.deliver() == 2
+    assert [each.body for each in stand.store.records()][4:] == [b"one", b"two", b"five", b"six"]
+
+
+@behaviour("REC-05")
+def test_what_cannot_be_put_is_tried_again() -> None:
+    stand = Stand()
+    stand.put(delayed(1))
+    stand.put(delayed(1))
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    stand.store.flags.bits = 16
+    assert stand.deliver() == 0
+    assert stand.store.schedule.offsets == {}
+    stand.store.flags.bits = 0
+    assert stand.deliver() == 2
+
+
+@behaviour("HAZ-42", "REC-04", "INV-46")
+def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
+    """Without a level its queue entry has the hash of its tags, which is long past as a time; it has nowhere to go."""
+    stand = Stand("P45")
+    stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc"))
+    stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc\x02REAL_TOPIC\x01T\x02REAL_QID\x01x"))
+    stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc\x02REAL_TOPIC\x01T\x02REAL_QID\x011"))
+    stand.store.dispatch()
+    entry = stand.store.queues.queues[SCHEDULE, 0].entry(0)
+    assert entry is not None
+    assert entry.tags_code == 96354
+    assert stand.deliver() == 1
+    assert stand.store.schedule.offsets == {1: 3}
+    assert [each.topic for each in stand.store.records()][3:] == ["T"]
+
+
+@behaviour("HAZ-42", "REC-05")
+def test_a_time_further_ahead_than_the_level_counts_as_come() -> None:
+    stand = Stand("P45")
+    stand.put(message(SCHEDULE, 0, properties_text="DELAY\x0118\x02REAL_TOPIC\x01T\x02REAL_QID\x011"))
+    stand.store.dispatch()
+    assert stand.deliver() == 1
+
+
+@behaviour("REC-04")
+@profiles
+@pytest.mark.parametrize(
+    ("topic", "properties", "code"),
+    [
+        ("T", {}, 0),
+        ("T", {TAGS: "a"}, 97),
+        ("T", {TAGS: "TagA"}, 2598919),
+        ("T", {TAGS: "polygenelubricants"}, -(2**31)),
+        ("T", {TAGS: "a", "REAL_TOPIC": "x"}, 97),
+    ],
+)
+def test_the_hash_of_tags(profile: str, topic: str, properties: dict[str, str], code: int) -> None:
+    stand = Stand(profile)
+    stand.put(message(topic, properties_text="\x02".join(f"{name}\x01{value}" for name, value in properties.items())))
+    stand.store.dispatch()
+    entry = stand.store.queues.queues[topic, 0].entry(0)
+    assert entry is not None
+    assert entry.tags_code == code
+
+
+@behaviour("REC-05")
+def test_a_new_process_goes_on_where_the_offsets_were_written() -> None:
+    stand = Stand()
+    for _ in range(3):
+        stand.put(delayed(1))
+        stand.put(delayed(3))
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    assert stand.deliver() == 3
+    stand.store.schedule.persist()
+    assert stand.disk.files["store/config/delayOffset.json"] == b'{\n\t"offsetTable":{1:3\n\t}\n}'
+    stand = stand.reopen()
+    assert stand.deliver() == 0
+    stand.scheduler.advance(9000)
+    assert stand.deliver() == 3
+    stand = stand.reopen()  # not written: delivered once more
+    assert stand.deliver() == 3
+
+
+@behaviour("REC-05")
+def test_broken_offsets_stop_the_start() -> None:
+    stand = Stand()
+    stand.disk.files["store/config/delayOffset.json"] = bytearray(b"{")
+    assert stand.store.load()
+    stand.disk.files["store/config/delayOffset.json.bak"] = bytearray(b"{")
+    assert not stand.store.load()
+    stand.disk.files["store/config/delayOffset.json.bak"] = bytearray(b'{"offsetTable":{"2":7}}')
+    assert stand.store.load()
+    assert stand.store.schedule.offsets == {2: 7}
+
+
+@behaviour("CL-02", "REC-05")
+@pytest.mark.parametrize("profile", ["P45", "P49"])
+def test_levels_above_the_last_are_the_last(profile: str) -> None:
+    stand = Stand(profile)
+    result = stand.put(delayed(19))
+    stand.store.dispatch()
+    entry = stand.store.queues.queues[SCHEDULE, 17].entry(0)
+    assert entry is not None
+    assert entry.tags_code == appended(result).store_timestamp + 7_200_000

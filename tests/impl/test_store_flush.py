@@ -1,0 +1,231 @@
+"""What a put waits for after its append, and what it answers when that does not come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from storing import Stand, appended, message
+
+from rocketproof_impl.message import WAIT
+from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_impl.tasks import Future
+
+behaviour = pytest.mark.behaviour
+profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
+MIB256 = 256 << 20
+
+
+class Asked:
+    """A flush or a set of replicas that answers when the test says so."""
+
+    def __init__(self, connections: int = 0) -> None:
+        self.connections = connections
+        self.push2_slave_max_offset = 0
+        self.requests: list[tuple[int, Future[bool]]] = []
+        self.woken = 0
+
+    def request(self, next_offset: int) -> Future[bool]:
+        future: Future[bool] = Future()
+        self.requests.append((next_offset, future))
+        return future
+
+    def wakeup(self) -> None:
+        self.woken += 1
+
+    def fulfil(self) -> None:
+        for _, future in self.requests:
+            future.complete(True)
+
+
+class Waiting(Stand):
+    """A stand that flushes and copies synchronously, both at the test's word."""
+
+    def __init__(self, profile: str, *, flush: str = "SYNC_FLUSH", role: str = "ASYNC_MASTER", connections: int = 1) -> None:
+        super().__init__(profile, flush_disk_type=flush, broker_role=role)
+        self.flush = Asked()
+        self.replicas = Asked(connections)
+        self.store.flush = self.flush
+        self.store.replicas = self.replicas
+
+    def timed_put(self, *, flushed: int | None = None, copied: int | None = None, **fields: Any) -> tuple[PutMessageStatus, int]:
+        """Status and milliseconds of a put whose flush and copy come true after that many milliseconds, or never."""
+        began = self.clock.now()
+        task = self.scheduler.spawn(self.store.put_message(message(**fields)))
+        for port, after in ((self.flush, flushed), (self.replicas, copied)):
+            if after is not None:
+                self.scheduler.after(after, port.fulfil)
+        result: PutResult = self.scheduler.run(task.done)
+        assert result.ok
+        return result.status, self.clock.now() - began
+
+
+@behaviour("FLU-02")
+@profiles
+def test_a_flush_in_time_is_put_ok(profile: str) -> None:
+    stand = Waiting(profile)
+    assert stand.timed_put(flushed=4999) == (PutMessageStatus.PUT_OK, 4999)
+    assert [offset for offset, _ in stand.flush.requests] == [105]
+    stand.timed_put(flushed=0)
+    assert [offset for offset, _ in stand.flush.requests] == [105, 210]
+    assert stand.flush.woken == 0
+
+
+@behaviour("FLU-02", "LIV-09", "M-62")
+@profiles
+def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
+    stand = Waiting(profile)
+    assert stand.timed_put() == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 5000)
+    assert len(list(stand.store.records())) == 1
+    assert stand.store.statistics.put_failed == 0
+    assert stand.store.statistics.put_times == {"TopicTest": 1}
+    stand.settings.sync_flush_timeout = 70
+    assert stand.timed_put() == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 70)
+
+
+@behaviour("FLU-02")
+@profiles
+def test_a_flush_that_fails_is_a_timeout_at_once(profile: str) -> None:
+    stand = Waiting(profile)
+    task = stand.scheduler.spawn(stand.store.put_message(message()))
+    stand.scheduler.settle()
+    stand.flush.requests[0][1].complete(False)
+    assert stand.scheduler.run(task.done).status is PutMessageStatus.FLUSH_DISK_TIMEOUT
+
+
+@behaviour("FLU-02", "FLU-07", "M-76", "M-77")
+@profiles
+@pytest.mark.parametrize(("wait", "waits"), [(None, True), ("true", True), ("TRUE", True), ("false", False), ("", False), ("yes", False)])
+def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) -> None:
+    stand = Waiting(profile, role="SYNC_MASTER")
+    properties = {} if wait is None else {WAIT: wait}
+    status, elapsed = stand.timed_put(properties=properties)
+    assert (status is PutMessageStatus.FLUSH_SLAVE_TIMEOUT) is waits
+    assert (elapsed > 0) is waits
+    assert (len(stand.flush.requests), stand.flush.woken, len(stand.replicas.requests)) == ((1, 0, 1) if waits else (0, 1, 0))
+
+
+@behaviour("FLU-02", "FLU-04")
+@profiles
+def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: str) -> None:
+    stand = Waiting(profile, flush="ASYNC_FLUSH")
+    assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
+    assert (stand.flush.requests, stand.flush.woken) == ([], 1)
+    assert stand.replicas.requests == []
+
+
+@behaviour("FLU-02")
+@profiles
+def test_a_put_that_failed_waits_for_nothing(profile: str) -> None:
+    stand = Waiting(profile, role="SYNC_MASTER")
+    assert stand.put(message(body=b"x" * (4 << 20))).status is PutMessageStatus.MESSAGE_ILLEGAL
+    assert (stand.flush.requests, stand.flush.woken, stand.replicas.requests) == ([], 0, [])
+
+
+@behaviour("FLU-07")
+@pytest.mark.parametrize(("profile", "limit"), [("P45", 5000), ("P49", 3000)])
+def test_the_wait_for_a_replica_has_a_limit(profile: str, limit: int) -> None:
+    stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER")
+    assert stand.timed_put(copied=limit - 1) == (PutMessageStatus.PUT_OK, limit - 1)
+    assert [offset for offset, _ in stand.replicas.requests] == [105]
+    assert stand.timed_put() == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, limit)
+    stand.settings.slave_timeout = 70
+    assert stand.timed_put() == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, 70 if profile == "P49" else 5000)
+
+
+@behaviour("FLU-07")
+@profiles
+def test_only_a_synchronous_master_waits_for_replicas(profile: str) -> None:
+    stand = Waiting(profile, flush="ASYNC_FLUSH", role="ASYNC_MASTER", connections=0)
+    assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
+
+
+@behaviour("FLU-07")
+@profiles
+def test_without_a_slave_the_answer_is_there_at_once(profile: str) -> None:
+    stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER", connections=0)
+    assert stand.timed_put() == (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0)
+    assert stand.replicas.requests == []
+    alone = Stand(profile, broker_role="SYNC_MASTER")
+    assert alone.put(message()).status is PutMessageStatus.SLAVE_NOT_AVAILABLE
+
+
+@behaviour("FLU-07")
+@profiles
+@pytest.mark.parametrize(("behind", "status"), [(MIB256 - 1, PutMessageStatus.PUT_OK), (MIB256, PutMessageStatus.SLAVE_NOT_AVAILABLE)])
+def test_a_slave_has_to_be_less_than_256_mib_behind(profile: str, behind: int, status: PutMessageStatus) -> None:
+    stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER")
+    stand.replicas.push2_slave_max_offset = 105 - behind
+    assert stand.timed_put(copied=1)[0] is status
+
+
+@behaviour("FLU-08")
+@pytest.mark.parametrize(("profile", "elapsed"), [("P45", 10_000), ("P49", 5000)])
+def test_the_replica_status_hides_the_disk_status(profile: str, elapsed: int) -> None:
+    """One after the other, or both at once."""
+    assert Waiting(profile, role="SYNC_MASTER").timed_put() == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, elapsed)
+    alone = Waiting(profile, role="SYNC_MASTER", connections=0)
+    assert alone.timed_put() == (PutMessageStatus.SLAVE_NOT_AVAILABLE, 5000)
+
+
+@behaviour("FLU-08")
+@pytest.mark.parametrize(("profile", "copied", "elapsed"), [("P45", 5001, 5001), ("P49", 2000, 5000)])
+def test_a_replica_that_is_there_leaves_the_disk_status(profile: str, copied: int, elapsed: int) -> None:
+    stand = Waiting(profile, role="SYNC_MASTER")
+    assert stand.timed_put(copied=copied) == (PutMessageStatus.FLUSH_DISK_TIMEOUT, elapsed)
+
+
+@behaviour("FLU-08")
+def test_the_flush_is_done_before_the_replica_is_asked_for_in_the_older_release() -> None:
+    for profile, asked in (("P45", 0), ("P49", 1)):
+        stand = Waiting(profile, role="SYNC_MASTER")
+        stand.scheduler.spawn(stand.store.put_message(message()))
+        stand.scheduler.settle()
+        assert (len(stand.flush.requests), len(stand.replicas.requests)) == (1, asked)
+
+
+@behaviour("FLU-07", "FLU-08")
+def test_a_replica_that_is_late_stays_late_while_the_flush_takes_longer() -> None:
+    stand = Waiting("P49", role="SYNC_MASTER")
+    assert stand.timed_put(flushed=4500, copied=4000) == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, 4500)
+    stand = Waiting("P49", role="SYNC_MASTER")
+    assert stand.timed_put(flushed=4500, copied=2999) == (PutMessageStatus.PUT_OK, 4500)
+    stand = Waiting("P49", role="SYNC_MASTER")
+    stand.settings.slave_timeout = 9000
+    assert stand.timed_put(copied=8000) == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 8000)
+
+
+@behaviour("FLU-02")
+@profiles
+def test_the_flush_on_demand_forces_every_file(profile: str) -> None:
+    stand = Stand(profile, flush_disk_type="SYNC_FLUSH", mapped_file_size_commit_log=200)
+    stand.put(message(properties={WAIT: "false"}))
+    assert stand.store.flushed_where == 0
+    assert stand.put(message()).status is PutMessageStatus.PUT_OK
+    assert stand.store.flushed_where == stand.store.max_phy_offset == 305
+    assert [stand.disk.regions[f"store/commitlog/{offset:020d}"].forced for offset in (0, 200)] == [113, 105]
+
+
+@behaviour("ACT-03")
+def test_one_flush_brings_one_file_to_the_device() -> None:
+    """The pass over the files stops at each file's end (HAZ-21 rests on that)."""
+    stand = Stand("P49", mapped_file_size_commit_log=200)
+    for _ in range(3):
+        stand.put(message())
+    files = stand.store.commit_log.files
+    assert [(files.flush(), files.flushed_where) for _ in range(4)] == [(False, 200), (False, 400), (False, 505), (True, 505)]
+    stand.put(message(body=b""))
+    stand.store.dispatch()
+    stand.store.flush_now()
+    assert stand.store.flushed_where == stand.store.max_phy_offset
+    assert stand.disk.regions["store/consumequeue/TopicTest/0/00000000000000000000"].forced == 80
+
+
+@behaviour("BAT-04", "FLU-02")
+@profiles
+def test_batches_wait_too(profile: str) -> None:
+    stand = Waiting(profile)
+    task = stand.scheduler.spawn(stand.store.put_messages(message(body=b"")))
+    result = stand.scheduler.run(task.done)
+    assert result.status is PutMessageStatus.FLUSH_DISK_TIMEOUT
+    assert appended(result).wrote_bytes == 0

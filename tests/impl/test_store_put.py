@@ -1,0 +1,420 @@
+"""What the store asks before it appends, and what it counts afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from storing import Stand, appended, message, sized
+
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import DELAY, REAL_QID, REAL_TOPIC, WAIT
+from rocketproof_impl.store.files import MappedFile, MappedFileQueue
+from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+from rocketproof_profiles import SCHEDULE
+
+behaviour = pytest.mark.behaviour
+profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
+OLD_STATUS = {"P45": PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, "P49": PutMessageStatus.MESSAGE_ILLEGAL}
+
+
+def busy(stand: Stand, millis: int = 5000) -> None:
+    """Somebody has held the put lock for that long."""
+    stand.store.commit_log.begin_time_in_lock = stand.clock.now() - millis
+
+
+def status(stand: Stand, **fields: Any) -> PutMessageStatus:
+    """The status of a refused put: it has no append result, and it leaves no trace."""
+    result = stand.put(message(**fields))
+    assert result.append is None
+    assert stand.store.max_phy_offset == 0
+    assert not stand.store.topic_queue_table
+    return result.status
+
+
+# G.1
+
+
+@behaviour("STO-01", "STO-02", "M-96")
+@profiles
+@pytest.mark.parametrize("why", ["shutdown", "slave", "flags"])
+def test_a_store_that_takes_nothing_says_so_before_it_looks_at_the_message(profile: str, why: str) -> None:
+    stand = Stand(profile, broker_role="SLAVE" if why == "slave" else "ASYNC_MASTER")
+    stand.store.shutdown = why == "shutdown"
+    stand.store.flags.bits = 2 if why == "flags" else 0
+    busy(stand)
+    assert status(stand, topic="t" * 128, properties_text="p" * 40_000) is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    batch = message("t" * 128)
+    assert stand.put_batch(batch).status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+
+
+@behaviour("STO-04")
+@pytest.mark.parametrize(
+    ("bits", "writable"), [(0, True), (1, True), (2, False), (4, False), (8, False), (16, False), (32, True), (17, False)]
+)
+def test_four_bits_forbid_writing(bits: int, writable: bool) -> None:
+    stand = Stand()
+    stand.store.flags.bits = bits
+    assert stand.store.flags.writable is writable
+    assert (stand.put(message()).status is PutMessageStatus.PUT_OK) is writable
+
+
+@behaviour("STO-01", "STO-02")
+@profiles
+def test_topics_have_127_characters(profile: str) -> None:
+    assert Stand(profile).put(message("t" * 127)).status is PutMessageStatus.PUT_OK
+    assert status(Stand(profile), topic="t" * 128) is PutMessageStatus.MESSAGE_ILLEGAL
+    assert status(Stand(profile), topic="\U0001f600" * 64) is PutMessageStatus.MESSAGE_ILLEGAL  # 128 UTF-16 units
+
+
+@behaviour("STO-01", "STO-02", "APP-05")
+@profiles
+def test_properties_have_32767_characters(profile: str) -> None:
+    assert Stand(profile).put(message(properties_text="p" * 32767)).status is PutMessageStatus.PUT_OK
+    assert status(Stand(profile), properties_text="p" * 32768) is OLD_STATUS[profile]
+    assert Stand(profile).put(message(properties_text=None)).status is PutMessageStatus.PUT_OK
+
+
+@behaviour("STO-01", "STO-02")
+@profiles
+def test_the_page_cache_is_asked_last_or_first(profile: str) -> None:
+    for fields in ({"topic": "t" * 128}, {"properties_text": "p" * 32768}):
+        stand = Stand(profile)
+        expected = PutMessageStatus.OS_PAGECACHE_BUSY if profile == "P49" else status(Stand(profile), **fields)
+        busy(stand)
+        assert status(stand, **fields) is expected
+    stand = Stand(profile)
+    busy(stand)
+    assert status(stand) is PutMessageStatus.OS_PAGECACHE_BUSY
+    assert stand.put_batch(message()).status is PutMessageStatus.OS_PAGECACHE_BUSY
+
+
+@behaviour("STO-01", "STO-02")
+def test_the_topic_is_tested_before_the_properties() -> None:
+    assert status(Stand("P45"), topic="t" * 128, properties_text="p" * 32768) is PutMessageStatus.MESSAGE_ILLEGAL
+
+
+@behaviour("STO-03", "M-95")
+@pytest.mark.parametrize(("held", "is_busy"), [(0, False), (1000, False), (1001, True), (9_999_999, True), (10_000_000, False)])
+def test_the_page_cache_is_busy_between_two_bounds(held: int, is_busy: bool) -> None:
+    stand = Stand()
+    busy(stand, held)
+    assert stand.store.is_os_page_cache_busy() is is_busy
+    assert (stand.put(message()).status is PutMessageStatus.OS_PAGECACHE_BUSY) is is_busy
+
+
+@behaviour("STO-03", "M-95")
+def test_an_idle_store_is_not_busy() -> None:
+    stand = Stand()
+    assert not stand.store.is_os_page_cache_busy()
+    stand.put(message())
+    stand.scheduler.advance(5000)
+    assert not stand.store.is_os_page_cache_busy()
+
+
+@behaviour("STO-03")
+def test_a_clock_that_starts_near_zero_makes_the_idle_store_busy() -> None:
+    stand = Stand()
+    stand.clock.time = 5000
+    assert status(stand) is PutMessageStatus.OS_PAGECACHE_BUSY
+    stand.clock.time = 10_000_001
+    assert stand.put(message()).status is PutMessageStatus.PUT_OK
+
+
+@behaviour("STO-05", "CL-09")
+@profiles
+def test_failed_puts_are_counted_only_behind_the_checks(profile: str) -> None:
+    stand = Stand(profile)
+    stand.put(message("t" * 128))
+    assert stand.store.statistics.put_failed == 0
+    stand.put(message(body=b"x" * (4 << 20)))
+    assert stand.store.statistics.put_failed == 1
+    stand.put(message())
+    assert stand.store.statistics.put_failed == 1
+    assert stand.store.statistics.put_times == {"TopicTest": 1}
+    assert stand.store.statistics.put_sizes == {"TopicTest": 105}
+
+
+@behaviour("STO-05")
+def test_the_longest_put_is_kept_and_a_slow_one_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    stand = Stand("P49", flush_disk_type="SYNC_FLUSH")
+    for pause in (500, 501, 100):
+        stand.store.commit_log.lock.held = True
+        task = stand.scheduler.spawn(stand.store.put_message(message()))
+        stand.scheduler.advance(pause)
+        stand.store.commit_log.lock.release()
+        stand.scheduler.run(task.done)
+    assert stand.store.statistics.put_longest == 501
+    assert [each.getMessage() for each in caplog.records] == ["not in lock elapsed time(ms)=501"]
+
+
+# G.2
+
+
+@behaviour("CL-01", "INV-41", "M-85")
+@profiles
+def test_the_checksum_is_that_of_the_body(profile: str) -> None:
+    stand = Stand(profile)
+    stand.put(message(body=b"a", properties_text="K\x01v"))
+    stand.put(message(body=None))
+    first, second = stand.store.records()
+    assert first.body_crc == 1756872259
+    assert second.body_crc == 0
+
+
+@behaviour("CL-01", "CL-06", "INV-42")
+@profiles
+def test_the_store_timestamp_is_the_time_at_which_the_lock_was_got(profile: str) -> None:
+    stand = Stand(profile)
+    began = stand.clock.now()
+    stand.store.commit_log.lock.held = True
+    given = message()
+    task = stand.scheduler.spawn(stand.store.put_message(given))
+    stand.scheduler.settle()
+    assert given.store_timestamp == began
+    stand.scheduler.advance(70)
+    stand.store.commit_log.lock.release()
+    result = stand.scheduler.run(task.done)
+    assert given.store_timestamp == appended(result).store_timestamp == began + 70
+    assert next(stand.store.records()).store_timestamp == began + 70
+    assert stand.store.commit_log.files.files[0].store_timestamp == began + 70
+
+
+@behaviour("CL-03")
+@pytest.mark.parametrize(("profile", "early"), [("P45", True), ("P49", False)])
+def test_the_last_file_is_taken_before_or_in_the_lock(profile: str, early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand(profile)
+    files = stand.store.commit_log.files
+    asked: list[bool] = []
+    last = type(files).last
+
+    def spy(queue: MappedFileQueue) -> MappedFile | None:
+        asked.append(True)
+        return last(queue)
+
+    monkeypatch.setattr(type(files), "last", spy)
+    stand.store.commit_log.lock.held = True
+    task = stand.scheduler.spawn(stand.store.put_message(message()))
+    stand.scheduler.settle()
+    assert bool(asked) is early
+    stand.store.commit_log.lock.release()
+    assert stand.scheduler.run(task.done).ok
+
+
+@behaviour("CL-04")
+@profiles
+def test_puts_wait_for_the_lock_and_give_it_back(profile: str) -> None:
+    stand = Stand(profile)
+    stand.store.commit_log.lock.held = True
+    tasks = [stand.scheduler.spawn(stand.store.put_message(message(queue_id=number))) for number in range(3)]
+    stand.scheduler.settle()
+    assert stand.store.max_phy_offset == 0
+    stand.store.commit_log.lock.release()
+    stand.scheduler.settle()
+    assert [appended(task.result()).wrote_offset for task in tasks] == [0, 105, 210]
+    assert not stand.store.commit_log.lock.held
+
+
+@behaviour("CL-05", "STO-03")
+@profiles
+def test_the_time_in_the_lock_is_set_and_taken_back(profile: str) -> None:
+    """Also where no file can be made, and where the record is too large."""
+    stand = Stand(profile)
+    seen: list[int] = []
+
+    def failing(operation: str, path: str) -> None:
+        del operation, path
+        seen.append(stand.store.commit_log.begin_time_in_lock)
+
+    stand.disk.failing = failing
+    for given in (message(), message(body=b"x" * (4 << 20))):
+        stand.put(given)
+        assert stand.store.commit_log.begin_time_in_lock == 0
+    assert set(seen) == {stand.clock.now()}
+
+
+@behaviour("CL-05", "HAZ-23")
+@pytest.mark.parametrize(("profile", "stuck"), [("P45", True), ("P49", False)])
+def test_an_append_that_throws_leaves_the_older_store_busy(profile: str, stuck: bool) -> None:
+    stand = Stand(profile)
+    stand.put(message())
+    began = stand.clock.now()
+
+    def failing(operation: str, path: str) -> None:
+        raise OSError(f"{operation} {path}")
+
+    stand.disk.failing = failing
+    with pytest.raises(JavaError, match="InternalError"):
+        stand.put(message())
+    stand.disk.failing = None
+    assert not stand.store.commit_log.lock.held
+    assert stand.store.commit_log.begin_time_in_lock == (began if stuck else 0)
+    stand.scheduler.advance(1001)
+    assert (stand.put(message()).status is PutMessageStatus.OS_PAGECACHE_BUSY) is stuck
+    stand.scheduler.advance(10_000_000 - 1001 - 1)
+    assert stand.store.is_os_page_cache_busy() is stuck
+    stand.scheduler.advance(1)
+    assert stand.put(message()).ok
+    assert [found.queue_offset for found in stand.store.records()] == list(range(2 if stuck else 3))
+
+
+@behaviour("CL-07")
+@profiles
+def test_without_a_file_nothing_is_appended(profile: str) -> None:
+    stand = Stand(profile)
+
+    def failing(operation: str, path: str) -> None:
+        raise OSError(f"{operation} {path}")
+
+    stand.disk.failing = failing
+    result = stand.put(message())
+    assert (result.status, result.append, result.ok) == (PutMessageStatus.CREATE_MAPEDFILE_FAILED, None, False)
+    assert stand.store.statistics.put_failed == 1
+    assert not stand.store.statistics.put_times
+    stand.disk.failing = None
+    assert stand.put(message()).ok
+
+
+@behaviour("CL-07")
+@profiles
+def test_a_full_file_is_followed_by_the_next(profile: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=200)
+    for _ in range(3):
+        stand.put(sized(192))  # what is left is no place for a record: it becomes a blank
+    assert [appended(stand.put(sized(150))).wrote_offset for _ in range(2)] == [600, 800]
+    assert sorted(stand.disk.files) == [f"store/commitlog/{number * 200:020d}" for number in range(5)]
+
+
+@behaviour("CL-08")
+@profiles
+def test_where_the_next_file_cannot_be_made_the_first_result_is_given(profile: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=200)
+    stand.put(sized(120))
+
+    def failing(operation: str, path: str) -> None:
+        if path.endswith("200"):
+            raise OSError(f"{operation} {path}")
+
+    stand.disk.failing = failing
+    result = stand.put(sized(120))
+    assert result.status is PutMessageStatus.CREATE_MAPEDFILE_FAILED
+    assert appended(result).status is AppendMessageStatus.END_OF_FILE
+    assert stand.store.topic_queue_table == {"T-0": 1}
+    assert stand.store.commit_log.begin_time_in_lock == 0
+    stand.disk.failing = None
+    assert appended(stand.put(sized(120))).queue_offset == 1
+
+
+@behaviour("CL-08", "HAZ-22", "INV-06")
+@profiles
+def test_a_record_larger_than_a_file_is_answered_well_and_lost(profile: str) -> None:
+    stand = Stand(profile, mapped_file_size_commit_log=100)
+    result = stand.put(message())
+    assert result.status is PutMessageStatus.PUT_OK
+    assert not result.ok
+    end = appended(result)
+    assert (end.status, end.wrote_offset, end.wrote_bytes) == (AppendMessageStatus.END_OF_FILE, 100, 100)
+    assert end.msg_id == "7F00000100002A9F" + f"{100:016X}"
+    assert list(stand.store.records()) == []
+    assert stand.store.topic_queue_table == {"TopicTest-0": 0}
+    assert stand.store.statistics.put_sizes == {"TopicTest": 100}
+    assert stand.store.statistics.put_failed == 1
+    assert appended(stand.put(message())).wrote_offset == 300
+
+
+@behaviour("CL-08", "CL-10", "APP-01")
+def test_an_append_to_a_full_file_is_an_unknown_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = Stand("P49", mapped_file_size_commit_log=200)
+    stand.put(sized(192))
+    stand.put(sized(100))
+    full = stand.store.commit_log.files.files[0]
+    assert full.is_full
+    monkeypatch.setattr(type(full), "is_full", False)
+    monkeypatch.setattr(stand.store.commit_log.files, "files", [full])
+    result = stand.put(message("U"))
+    assert result.status is PutMessageStatus.UNKNOWN_ERROR
+    assert appended(result).status is AppendMessageStatus.UNKNOWN_ERROR
+    assert "U-0" not in stand.store.topic_queue_table
+
+
+@behaviour("CL-10", "M-62")
+def test_ok_asks_the_append_alone() -> None:
+    good, bad = AppendResult(AppendMessageStatus.PUT_OK), AppendResult(AppendMessageStatus.END_OF_FILE)
+    assert PutResult(PutMessageStatus.FLUSH_DISK_TIMEOUT, good).ok
+    assert not PutResult(PutMessageStatus.PUT_OK, bad).ok
+    assert not PutResult(PutMessageStatus.PUT_OK, None).ok
+
+
+@behaviour("CL-09", "HAZ-14")
+@profiles
+def test_a_delayed_message_is_counted_for_the_schedule_topic(profile: str) -> None:
+    stand = Stand(profile)
+    result = stand.put(message(properties={DELAY: "3"}))
+    assert stand.store.statistics.put_times == {SCHEDULE: 1}
+    assert stand.store.statistics.put_sizes == {SCHEDULE: appended(result).wrote_bytes}
+
+
+@behaviour("CL-02", "INV-45", "M-91", "M-92", "M-93", "HAZ-13")
+@profiles
+@pytest.mark.parametrize(("level", "stored"), [("1", 1), ("3", 3), ("18", 18), ("19", 18), ("100", 18), ("2147483647", 18), ("+2", 2)])
+def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str, stored: int) -> None:
+    stand = Stand(profile)
+    given = message("T", 2, properties={"KEYS": "k", WAIT: "true", DELAY: level}, properties_text="as sent")
+    result = stand.put(given)
+    assert (given.topic, given.queue_id) == (SCHEDULE, stored - 1)
+    (found,) = stand.store.records()
+    assert (found.topic, found.queue_id, found.queue_offset) == (SCHEDULE, stored - 1, appended(result).queue_offset)
+    expected = {"KEYS": "k", WAIT: "true", DELAY: str(stored) if stored == 18 else level, REAL_TOPIC: "T", REAL_QID: "2"}
+    assert found.properties == expected
+    assert found.properties_text is not None
+    assert found.properties_text.endswith("\x02") is (profile == "P45")
+    assert stand.store.topic_queue_table == {f"{SCHEDULE}-{stored - 1}": 1}
+
+
+@behaviour("CL-02")
+@profiles
+@pytest.mark.parametrize("level", ["0", "-1", "-2147483648", None])
+def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str | None) -> None:
+    stand = Stand(profile)
+    stand.put(message(properties={} if level is None else {DELAY: level}, properties_text="DELAY\x01" + (level or "9")))
+    (found,) = stand.store.records()
+    assert (found.topic, found.queue_id) == ("TopicTest", 0)
+    assert found.properties == {DELAY: level or "9"}
+
+
+@behaviour("CL-02")
+@profiles
+@pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5"])
+def test_a_level_that_is_no_number_raises(profile: str, level: str) -> None:
+    stand = Stand(profile)
+    with pytest.raises(JavaError, match="NumberFormatException"):
+        stand.put(message(properties={DELAY: level}))
+    assert stand.store.max_phy_offset == 0
+    assert not stand.store.commit_log.lock.held
+    assert stand.store.commit_log.begin_time_in_lock == 0
+
+
+@behaviour("CL-02", "M-94")
+@profiles
+@pytest.mark.parametrize(("sys_flag", "delayed"), [(0, True), (3, True), (4, False), (8, True), (9, True), (12, False)])
+def test_only_ordinary_and_committed_messages_are_delayed(profile: str, sys_flag: int, delayed: bool) -> None:
+    stand = Stand(profile)
+    stand.put(message(sys_flag=sys_flag, properties={DELAY: "2" if delayed else "x"}))
+    (found,) = stand.store.records()
+    assert (found.topic == SCHEDULE) is delayed
+
+
+@behaviour("CL-02", "HAZ-39", "INV-45")
+def test_a_half_message_with_a_level_loses_its_topic() -> None:
+    stand = Stand()
+    stand.put(message("RMQ_SYS_TRANS_HALF_TOPIC", 0, properties={REAL_TOPIC: "T", REAL_QID: "1", DELAY: "3"}))
+    (found,) = stand.store.records()
+    assert found.topic == SCHEDULE
+    assert (found.properties[REAL_TOPIC], found.properties[REAL_QID]) == ("RMQ_SYS_TRANS_HALF_TOPIC", "0")
+
+
+@behaviour("HAZ-13", "INV-44")
+def test_two_messages_to_one_queue_can_be_answered_with_one_place() -> None:
+    stand = Stand()
+    answers = [appended(stand.put(message("T", 2, properties=properties))).queue_offset for properties in ({}, {DELAY: "3"})]
+    assert answers == [0, 0]

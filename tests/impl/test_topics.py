@@ -1,0 +1,482 @@
+"""The topic table: what it starts with, how a message creates a topic, and who sees what in between."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from table_bench import MAIN, TableBench
+
+from rocketproof_impl.broker.topics import like_template
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.tasks import Interrupted
+from rocketproof_impl.topic import MULTI_TAG, DataVersion, TopicConfig, is_inherited, is_readable, is_writeable, perm_text, without_inherit
+
+behaviour = pytest.mark.behaviour
+ints = st.integers(-(2**31), 2**31 - 1)
+
+
+def entries(bench: TableBench) -> dict[str, tuple[int, int, int]]:
+    return {name: (config.read_queue_nums, config.write_queue_nums, config.perm) for name, config in bench.topics.table.items()}
+
+
+def stored(bench: TableBench) -> dict[str, int]:
+    """Topic and permission in the file."""
+    return {name: entry["perm"] for name, entry in json.loads(bench.disk.files[MAIN])["topicConfigTable"].items()}
+
+
+# Data
+
+
+@behaviour("TCM-01")
+def test_a_configuration_has_defaults_and_is_equal_over_all_fields() -> None:
+    config = TopicConfig("T")
+    assert config == TopicConfig("T", 16, 16, 6, "SINGLE_TAG", 0, False)
+    others = {
+        "topic_name": "U",
+        "read_queue_nums": 1,
+        "write_queue_nums": 1,
+        "perm": 7,
+        "topic_filter_type": MULTI_TAG,
+        "topic_sys_flag": 1,
+        "order": True,
+    }
+    for field, value in others.items():
+        changed = config.copy()
+        setattr(changed, field, value)
+        assert changed != config, field
+
+
+@behaviour("TCM-02")
+def test_the_next_version_has_the_time_of_the_change_and_one_more() -> None:
+    version = DataVersion(5)
+    version.next_version(9)
+    assert version == DataVersion(9, 1)
+    assert version != DataVersion(9, 2)
+    assert version != DataVersion(8, 1)
+
+
+@behaviour("PERM-01")
+@pytest.mark.parametrize(
+    ("perm", "without", "text"), [(7, 6, "RWX"), (6, 6, "RW-"), (1, 0, "--X"), (15, 14, "RWX"), (3, 2, "-WX"), (0, 0, "---"), (4, 4, "R--")]
+)
+def test_a_permission_is_a_set_of_bits(perm: int, without: int, text: str) -> None:
+    assert without_inherit(perm) == without
+    assert perm_text(perm) == text
+    assert (is_readable(perm), is_writeable(perm), is_inherited(perm)) == ("R" in text, "W" in text, "X" in text)
+
+
+SYSTEM = {"SELF_TEST_TOPIC": (1, 1, 6), "BenchmarkTest": (1024, 1024, 6), "OFFSET_MOVED_EVENT": (1, 1, 6)}
+OWN = {"DefaultCluster": (16, 16, 7), "broker-a": (1, 1, 7)}
+TEMPLATE = {"TBW102": (8, 8, 7)}
+NEWER = {"SCHEDULE_TOPIC_XXXX": (18, 18, 6), "DefaultCluster_REPLY_TOPIC": (1, 1, 6)}
+TRACE = {"RMQ_SYS_TRACE_TOPIC": (1, 1, 6)}
+
+
+@behaviour("TCM-03")
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
+def test_the_table_starts_with_system_topics(profile: str) -> None:
+    newer = NEWER if profile in ("P49", "P494") else {}
+    bench = TableBench(profile)
+    assert entries(bench) == SYSTEM | OWN | TEMPLATE | newer
+    assert bench.topics.data_version == DataVersion(bench.scheduler.clock.now(), 0)
+    assert not bench.disk.files
+    trace = {} if profile == "P40" else TRACE
+    assert entries(TableBench(profile, trace_topic_enable=True)) == SYSTEM | OWN | TEMPLATE | newer | trace
+
+
+@behaviour("TCM-03", "HAZ-05")
+def test_settings_change_the_system_topics() -> None:
+    off = TableBench("P45", auto_create_topic_enable=False, cluster_topic_enable=False, broker_topic_enable=False)
+    assert entries(off) == SYSTEM | {"DefaultCluster": (16, 16, 1), "broker-a": (1, 1, 1)}
+    named = TableBench("P49", broker_cluster_name="C", broker_name="b", default_topic_queue_nums=3)
+    expected = {"C": (16, 16, 7), "b": (1, 1, 7), "TBW102": (3, 3, 7), "SCHEDULE_TOPIC_XXXX": (18, 18, 6), "C_REPLY_TOPIC": (1, 1, 6)}
+    assert entries(named) == SYSTEM | expected
+
+
+# Creation from a template
+
+
+@behaviour("TCM-10", "TCM-15", "TCM-16", "TCM-17", "NS-10", "INV-21", "INV-24")
+def test_a_creation_takes_its_steps_in_order() -> None:
+    bench = TableBench()
+    seen: list[tuple[str, bool, int, bool]] = []
+
+    def look(task: object, name: str) -> bool:
+        file = bench.disk.files.get(MAIN)
+        seen.append((name, bench.topics.select("T") is not None, bench.topics.data_version.counter, file is not None and b'"T"' in file))
+        return False
+
+    bench.stop = look
+    config = bench.create("T", flag=2)
+    assert config == TopicConfig("T", 4, 4, 6, topic_sys_flag=2)
+    assert bench.topics.select("T") is config
+    steps = ["missing", "locked", "template", "inherit", "built", "put", "versioned", "persisted", "unlocked", "register"]
+    free = {"missing", "unlocked", "register"}
+    assert bench.events == [(step, step not in free) for step in steps]
+    assert seen[4:] == [
+        ("built", False, 0, False),
+        ("put", True, 0, False),
+        ("versioned", True, 1, False),
+        ("persisted", True, 1, True),
+        ("unlocked", True, 1, True),
+    ]
+    assert bench.registered == [(False, True, True)]
+
+
+@behaviour("TCM-16", "PER-01", "INV-17", "LIV-01")
+def test_the_file_has_the_version_that_the_memory_has() -> None:
+    bench = TableBench()
+    bench.scheduler.clock.time += 7
+    for number in range(1, 4):
+        bench.create(f"T{number}")
+        version = json.loads(bench.disk.files[MAIN])["dataVersion"]
+        assert version == {"counter": number, "timestamp": bench.scheduler.clock.now()}
+        assert bench.topics.data_version == DataVersion(bench.scheduler.clock.now(), number)
+
+
+@behaviour("TCM-15", "INV-10", "INV-11", "HAZ-05")
+@pytest.mark.parametrize(("template", "created"), [(7, 6), (15, 14), (1, 0), (5, 4), (3, 2)])
+def test_the_permission_is_the_templates_without_inherit(template: int, created: int) -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("D", 8, 8, template))
+    config = bench.create("T", "D")
+    assert config is not None
+    assert config.perm == created
+
+
+@behaviour("TCM-15", "INV-12", "HAZ-07", "HAZ-16")
+@pytest.mark.parametrize(
+    ("client", "read", "write", "created"),
+    [(4, 8, 8, 4), (8, 8, 8, 8), (9, 8, 8, 8), (4, 2, 8, 4), (4, 8, 2, 2), (0, 8, 8, 0), (-3, 8, 8, 0), (4, 8, 0, 0), (4, 8, -1, 0)],
+)
+def test_the_queues_are_the_smaller_of_the_clients_and_the_templates_write_count(client: int, read: int, write: int, created: int) -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("D", read, write, 7))
+    config = bench.create("T", "D", client)
+    assert config is not None
+    assert (config.read_queue_nums, config.write_queue_nums) == (created, created)
+    assert json.loads(bench.disk.files[MAIN])["topicConfigTable"]["T"]["writeQueueNums"] == created
+
+
+@behaviour("TCM-15")
+def test_filter_type_is_inherited_and_order_is_not() -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("D", 8, 8, 7, MULTI_TAG, 3, order=True))
+    assert bench.create("T", "D", flag=1) == TopicConfig("T", 4, 4, 6, MULTI_TAG, 1, order=False)
+
+
+@behaviour("TCM-15", "INV-10", "INV-11", "INV-12")
+@given(client=ints, read=ints, write=ints, perm=st.integers(0, 15))
+def test_a_created_topic_keeps_within_its_template(client: int, read: int, write: int, perm: int) -> None:
+    made = like_template("T", TopicConfig("D", read, write, perm), client, 0)
+    assert made.read_queue_nums == made.write_queue_nums == (0 if client < 0 or write < 0 else sorted((client, write))[0])
+    assert not is_inherited(made.perm)
+    assert made.perm in (perm, perm - 1)
+
+
+@behaviour("TCM-12")
+def test_no_template_no_topic(caplog: pytest.LogCaptureFixture) -> None:
+    bench = TableBench()
+    assert bench.create("T", "nobody") is None
+    assert bench.names == ["missing", "locked", "template", "refused"]
+    assert bench.events[-1] == ("refused", True)
+    assert not bench.topics.lock.held
+    assert bench.topics.select("T") is None
+    assert not bench.disk.files
+    assert "nobody" in caplog.text
+
+
+@behaviour("TCM-12", "INV-23")
+def test_a_null_template_name_is_a_null_pointer_error_and_frees_the_lock() -> None:
+    bench = TableBench()
+    with pytest.raises(JavaError, match=r"java\.lang\.NullPointerException"):
+        bench.create("T", None)
+    assert not bench.topics.lock.held
+    assert bench.registered == []
+
+
+@behaviour("TCM-13", "HAZ-02", "INV-16", "INV-18")
+def test_with_auto_creation_off_the_template_itself_loses_inherit() -> None:
+    bench = TableBench()
+    bench.create("before")
+    bench.settings.auto_create_topic_enable = False
+    version = bench.topics.data_version.copy()
+    template = bench.topics.select("TBW102")
+    assert bench.create("T") is None
+    assert bench.topics.select("TBW102") is template
+    assert template is not None
+    assert template.perm == 6
+    assert (template.read_queue_nums, template.write_queue_nums) == (8, 8)
+    assert bench.topics.data_version == version
+    assert stored(bench)["TBW102"] == 7
+    assert len(bench.registered) == 1
+    bench.topics.update(TopicConfig("other"))
+    assert stored(bench)["TBW102"] == 6
+
+
+@behaviour("TCM-13", "INV-15", "ACT-01")
+def test_auto_creation_stays_off_after_it_is_switched_on_again() -> None:
+    bench = TableBench()
+    bench.settings.auto_create_topic_enable = False
+    assert bench.create("T") is None
+    bench.settings.auto_create_topic_enable = True
+    assert bench.create("T") is None
+    assert bench.topics.table["TBW102"].perm == 6
+
+
+@behaviour("HAZ-03", "PER-04")
+def test_the_lost_permission_comes_back_from_the_file() -> None:
+    bench = TableBench()
+    bench.settings.auto_create_topic_enable = False
+    bench.create("T")
+    bench.topics.update(TopicConfig("other"))
+    again = bench.restarted(auto_create_topic_enable=True)
+    assert again.topics.load()
+    assert again.topics.table["TBW102"].perm == 6
+    assert again.create("T") is None
+
+
+@behaviour("HAZ-03", "TCM-03", "PER-04")
+def test_a_template_from_the_file_is_there_with_auto_creation_off() -> None:
+    bench = TableBench()
+    bench.create("T")
+    again = bench.restarted(auto_create_topic_enable=False)
+    assert again.topics.select("TBW102") is None
+    assert again.topics.load()
+    assert again.topics.table["TBW102"].perm == 7
+
+
+@behaviour("TCM-14", "HAZ-04", "INV-14")
+def test_another_template_creates_with_auto_creation_off() -> None:
+    bench = TableBench(auto_create_topic_enable=False)
+    assert bench.create("T", "DefaultCluster") == TopicConfig("T", 4, 4, 6)
+    assert bench.topics.table["DefaultCluster"].perm == 7
+    assert bench.registered == [(False, True, True)]
+
+
+@behaviour("TCM-14")
+def test_a_template_without_inherit_creates_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    bench = TableBench()
+    assert bench.create("T", "SELF_TEST_TOPIC") is None
+    assert bench.names == ["missing", "locked", "template", "inherit", "refused"]
+    assert "has no perm" in caplog.text
+    assert bench.topics.data_version.counter == 0
+
+
+# The lock
+
+
+@behaviour("TCM-10", "TCM-11", "TCM-04", "INV-17", "INV-19", "HAZ-10")
+def test_the_second_of_two_first_sends_finds_what_the_first_made() -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: name == "versioned" or (task.name == "second" and name == "found")
+    first = bench.start("T")
+    assert bench.topics.select("T") is not None
+    second = bench.start("T", nums=8, flag=1, name="second")
+    assert bench.names.count("missing") == 2
+    bench.scheduler.resume(first)
+    assert bench.events[-1] == ("found", True)
+    bench.scheduler.resume(second)
+    assert first.result() is second.result() is bench.topics.select("T")
+    assert bench.topics.data_version.counter == 1
+    assert bench.disk.operations.count(("rename", MAIN + ".tmp")) == 1
+    assert len(bench.registered) == 1
+    assert bench.names.count("unlocked") == 1
+    assert not bench.topics.lock.held
+
+
+@behaviour("TCM-10", "TCM-11")
+def test_a_known_topic_is_looked_for_under_the_lock() -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("T", 2, 2))
+    assert bench.create("T") == TopicConfig("T", 2, 2)
+    assert bench.events == [("missing", False), ("locked", True), ("found", True)]
+    assert bench.registered == []
+
+
+@behaviour("TCM-10", "HAZ-08", "INV-20", "INV-25")
+def test_the_lock_is_waited_for_three_seconds() -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: task.name == "holder" and name == "versioned"
+    bench.start("slow", name="holder")
+    late = bench.start("T")
+    bench.scheduler.advance(2999)
+    assert not late.done.done
+    bench.scheduler.advance(1)
+    assert late.result() is None
+    assert bench.topics.select("T") is None
+    assert bench.topics.data_version.counter == 1
+
+
+@behaviour("TCM-10", "HAZ-09", "HAZ-08")
+def test_the_lock_is_got_within_three_seconds() -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: task.name == "holder" and name == "versioned"
+    holder = bench.start("slow", name="holder")
+    late = bench.start("T")
+    bench.scheduler.advance(2999)
+    bench.scheduler.resume(holder)
+    assert late.result() == TopicConfig("T", 4, 4, 6)
+    assert list(stored(bench))[-2:] == ["slow", "T"]
+    assert not bench.topics.lock.held
+
+
+@behaviour("TCM-10", "INV-23")
+def test_an_interrupted_wait_is_logged_and_gives_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: task.name == "holder" and name == "versioned"
+    holder = bench.start("slow", name="holder")
+    late = bench.start("T")
+    bench.scheduler.interrupt(late, Interrupted())
+    assert bench.events[-1] == ("missing", True)
+    assert late.result() is None
+    assert "Interrupted" in caplog.text
+    assert bench.topics.data_version.counter == 1
+    bench.scheduler.resume(holder)
+    assert not bench.topics.lock.held
+    assert bench.registered == [(False, True, True)]
+
+
+@behaviour("TCM-18", "PER-01")
+def test_an_input_output_error_leaves_a_registered_topic_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
+    bench = TableBench()
+
+    def full(operation: str, path: str) -> None:
+        raise OSError("No space left on device")
+
+    bench.disk.failing = full
+    config = bench.create()
+    assert config is not None
+    assert bench.topics.select("T") is config
+    assert bench.topics.data_version.counter == 1
+    assert bench.registered == [(False, True, True)]
+    assert not bench.topics.lock.held
+    assert MAIN not in bench.disk.files
+    assert "No space left" in caplog.text
+
+
+@behaviour("TCM-18", "TCM-17", "INV-23", "HAZ-11")
+@pytest.mark.parametrize("back", [False, True])
+def test_a_runtime_error_in_persist_frees_the_lock_and_skips_the_registration(back: bool) -> None:
+    bench = TableBench()
+
+    def broken(operation: str, path: str) -> None:
+        raise JavaError("java.lang.RuntimeException", "broken")
+
+    bench.disk.failing = broken
+    with pytest.raises(JavaError, match="broken"):
+        bench.create_back("T") if back else bench.create("T")
+    assert not bench.topics.lock.held
+    assert bench.topics.select("T") is not None
+    assert bench.registered == []
+
+
+# Creation by a message that comes back
+
+
+@behaviour("TCM-22", "TCM-23", "INV-24", "NS-10")
+def test_a_send_back_creates_what_it_says() -> None:
+    bench = TableBench(auto_create_topic_enable=False)
+    assert bench.create_back("%RETRY%G", -1, 2, 3) == TopicConfig("%RETRY%G", -1, -1, 2, topic_sys_flag=3)
+    steps = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked", "register"]
+    free = {"missing", "unlocked", "register"}
+    assert bench.events == [(step, step not in free) for step in steps]
+    assert bench.registered == [(False, True, True)]
+    assert stored(bench)["%RETRY%G"] == 2
+    assert bench.topics.data_version.counter == 1
+
+
+@behaviour("TCM-20", "INV-16", "HAZ-41")
+def test_a_send_back_keeps_what_is_there_and_takes_no_lock() -> None:
+    bench = TableBench()
+    made = bench.create("%RETRY%G")
+    bench.events.clear()
+    bench.topics.lock.held = True
+    assert bench.create_back("%RETRY%G", 1, 2, 3) is made
+    assert made == TopicConfig("%RETRY%G", 4, 4, 6)
+    assert bench.events == []
+
+
+@behaviour("TCM-21", "HAZ-08")
+def test_a_send_back_waits_three_seconds_too() -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: task.name == "holder" and name == "versioned"
+    bench.start("slow", name="holder")
+    before = bench.scheduler.clock.now()
+    assert bench.create_back("%RETRY%G") is None
+    assert bench.scheduler.clock.now() - before == 3000
+
+
+@behaviour("TCM-21", "INV-19")
+def test_a_send_back_looks_again_under_the_lock() -> None:
+    bench = TableBench()
+    bench.stop = lambda task, name: task.name == "holder" and name == "built"
+    holder = bench.start("%RETRY%G", name="holder")
+    late = bench.scheduler.spawn(bench.topics.create_topic_in_send_message_back("%RETRY%G", 1, 6, 0), "late")
+    bench.scheduler.settle()
+    bench.scheduler.resume(holder)
+    assert late.result() is holder.result()
+    assert "found" in bench.names
+    assert len(bench.registered) == 1
+    assert bench.topics.data_version.counter == 1
+
+
+# Other changes
+
+
+@behaviour("TCM-30")
+def test_an_update_takes_no_lock_and_registers_nothing() -> None:
+    bench = TableBench()
+    bench.topics.lock.held = True
+    config = TopicConfig("T", 1, 2, 6)
+    bench.topics.update(config)
+    assert bench.topics.select("T") is config
+    assert bench.topics.data_version.counter == 1
+    assert "T" in stored(bench)
+    assert bench.registered == []
+
+
+@behaviour("TCM-31")
+def test_a_delete_counts_only_if_there_was_something(caplog: pytest.LogCaptureFixture) -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("T"))
+    bench.topics.delete("nobody")
+    assert bench.topics.data_version.counter == 1
+    assert "nobody" in caplog.text
+    bench.topics.delete("T")
+    assert bench.topics.select("T") is None
+    assert bench.topics.data_version.counter == 2
+    assert "T" not in stored(bench)
+
+
+@behaviour("TCM-32")
+def test_unit_flags_are_single_bits_and_are_registered() -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("T"))
+    steps = [
+        ("update_unit_flag", True, 1),
+        ("update_unit_sub_flag", True, 3),
+        ("update_unit_flag", False, 2),
+        ("update_unit_sub_flag", False, 0),
+    ]
+    for count, (name, on, flag) in enumerate(steps, 1):
+        bench.scheduler.complete(getattr(bench.topics, name)("T", on))
+        assert bench.topics.table["T"].topic_sys_flag == flag
+        assert json.loads(bench.disk.files[MAIN])["topicConfigTable"]["T"]["topicSysFlag"] == flag
+        assert bench.topics.data_version.counter == count + 1
+    assert bench.registered == [(False, True, True)] * 4
+    bench.scheduler.complete(bench.topics.update_unit_flag("nobody", True))
+    assert bench.topics.data_version.counter == 5
+    assert bench.topics.select("nobody") is None
+
+
+@behaviour("TCM-33")
+def test_only_a_known_topic_is_an_order_topic() -> None:
+    bench = TableBench()
+    bench.topics.update(TopicConfig("T", order=True))
+    assert bench.topics.is_order_topic("T")
+    assert not bench.topics.is_order_topic("TBW102")
+    assert not bench.topics.is_order_topic("nobody")

@@ -1,0 +1,247 @@
+"""The gate for transactional messages, half messages, commit and rollback."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+from rocketproof_impl.message import COMMIT, HALF_TOPIC, NOT, OP_HALF_TOPIC, PREPARED, ROLLBACK, Message, parse_properties
+from rocketproof_impl.remoting.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.remoting.command import NOT_SET, Command
+from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from sending import ALL_PROFILES, Stand, send_request
+from storing import DATA
+
+behaviour = pytest.mark.behaviour
+every = pytest.mark.parametrize("profile", ALL_PROFILES)
+with_half = pytest.mark.parametrize("profile", ["P45", "P49", "P494"])
+REMARK = "the broker[127.0.0.1] sending transaction message is forbidden"
+VALUES = [("true", True), ("TRUE", True), ("True", True), ("false", False), ("1", False), ("yes", False), (" true", False)]
+
+
+# The gate
+
+
+@pytest.mark.parametrize(("value", "half"), VALUES)
+@with_half
+@behaviour("TRX-01", "M-73")
+def test_only_true_makes_a_half_message(profile: str, value: str, half: bool) -> None:
+    stand = Stand(profile)
+    assert stand.send(properties={"TRAN_MSG": value}).code == SUCCESS
+    assert stand.last().topic == (HALF_TOPIC if half else "T")
+
+
+@pytest.mark.parametrize(("value", "refused"), VALUES)
+@with_half
+@behaviour("TRX-01", "M-73")
+def test_a_broker_may_refuse_transactions(profile: str, value: str, refused: bool) -> None:
+    stand = Stand(profile, reject_transaction_message=True)
+    answer = stand.send(properties={"TRAN_MSG": value})
+    assert (answer.code, answer.remark) == ((NO_PERMISSION, REMARK) if refused else (SUCCESS, None))
+    assert len(stand.stored()) == (0 if refused else 1)
+
+
+@pytest.mark.parametrize("value", ["true", "false", "x"])
+@behaviour("TRX-02")
+def test_the_earliest_broker_refuses_the_property_whatever_it_says(value: str) -> None:
+    stand = Stand("P40", reject_transaction_message=True)
+    answer = stand.send(properties={"TRAN_MSG": value})
+    assert (answer.code, answer.remark) == (NO_PERMISSION, REMARK)
+    assert stand.send().code == SUCCESS
+
+
+@behaviour("TRX-02")
+def test_the_earliest_broker_knows_no_half_messages() -> None:
+    stand = Stand("P40")
+    stand.send(properties={"TRAN_MSG": "true"}, sys_flag=PREPARED, queue_id=2)
+    message = stand.last()
+    assert (message.topic, message.queue_id, message.sys_flag) == ("T", 2, PREPARED)
+    answer = stand.call(END_TRANSACTION)
+    assert answer.code == 3
+
+
+@every
+@behaviour("TRX-03", "HAZ-40", "INV-09", "M-74")
+def test_a_refused_message_leaves_its_topic(profile: str) -> None:
+    stand = Stand(profile, reject_transaction_message=True)
+    assert stand.send("new", properties={"TRAN_MSG": "true"}).code == NO_PERMISSION
+    assert "new" in stand.known()
+    assert stand.send("new", properties={"TRAN_MSG": "true"}, queue_id=99).code == SYSTEM_ERROR
+
+
+@with_half
+@behaviour("TRX-04", "INV-36", "M-75")
+def test_a_half_message_waits_in_the_half_topic(profile: str) -> None:
+    stand = Stand(profile)
+    for flag in (PREPARED, COMMIT, ROLLBACK | 1):
+        answer = stand.send(properties={"TRAN_MSG": "true", "WAIT": "false"}, sys_flag=flag, queue_id=2)
+    message = stand.last()
+    assert (message.topic, message.queue_id, message.sys_flag, message.queue_offset) == (HALF_TOPIC, 0, NOT | 1, 2)
+    assert (message.properties["REAL_TOPIC"], message.properties["REAL_QID"], message.properties["WAIT"]) == ("T", "2", "false")
+    assert answer.ext_fields is not None
+    assert (answer.ext_fields["queueId"], answer.ext_fields["queueOffset"]) == ("2", "2")
+    stand.broker.store.dispatch()
+    assert stand.broker.store.max_offset(HALF_TOPIC, 0) == 3
+
+
+@every
+@behaviour("TRX-05", "HAZ-12")
+def test_a_prepared_flag_without_the_property_passes_the_gate(profile: str) -> None:
+    stand = Stand(profile, reject_transaction_message=True)
+    answer = stand.send(sys_flag=PREPARED)
+    assert answer.code == SUCCESS
+    assert (stand.last().topic, stand.last().sys_flag) == ("T", PREPARED)
+    stand.broker.store.dispatch()
+    assert stand.broker.store.max_offset("T", 0) == 0
+
+
+@with_half
+@behaviour("HAZ-39", "TRX-04", "INV-45")
+def test_a_delayed_half_message_forgets_its_topic(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send(properties={"TRAN_MSG": "true", "DELAY": "2"})
+    message = stand.last()
+    assert (message.topic, message.properties["REAL_TOPIC"]) == ("SCHEDULE_TOPIC_XXXX", HALF_TOPIC)
+    assert "T" not in message.properties.values()
+
+
+# Commit and rollback
+
+
+def prepared(profile: str = "P49", **settings: Any) -> Stand:
+    """A broker with a half message of T-3, at offset 0 of the log and of the half queue."""
+    stand = Stand(profile, **settings)
+    stand.send(queue_id=3, sys_flag=PREPARED, properties={"TRAN_MSG": "true", "PGROUP": "pg", "UNIQ_KEY": "U"}, body=b"t", flag=4)
+    return stand
+
+
+def end(stand: Stand, outcome: int = COMMIT, **changed: object) -> Command | None:
+    fields = {
+        "producerGroup": "pg",
+        "tranStateTableOffset": 0,
+        "commitLogOffset": 0,
+        "commitOrRollback": outcome,
+        "fromTransactionCheck": "false",
+        "msgId": "U",
+        "transactionId": "U",
+    }
+    return stand.request(Command(END_TRANSACTION, {name: str(value) for name, value in (fields | changed).items()}, opaque=3))
+
+
+def answered(answer: Command | None) -> tuple[int, str | None]:
+    assert answer is not None
+    assert answer.ext_fields is None
+    return answer.code, answer.remark
+
+
+def op_record(stand: Stand, message: Message) -> None:
+    assert (message.topic, message.queue_id, message.body, message.sys_flag) == (OP_HALF_TOPIC, 0, b"0", 0)
+    assert parse_properties(message.properties_text, exact=False) == {"WAIT": "true", "TAGS": "d"}
+    assert message.born_host == message.store_host == ("127.0.0.1", 10911)
+
+
+@with_half
+@behaviour("TRX-04")
+def test_a_commit_puts_the_message_and_the_record_of_its_end(profile: str) -> None:
+    stand = prepared(profile)
+    assert answered(end(stand)) == (SUCCESS, None)
+    half, message, operation = stand.stored()
+    assert (message.topic, message.queue_id, message.body, message.flag) == ("T", 3, b"t", 4)
+    assert (message.sys_flag, message.prepared_transaction_offset, message.queue_offset) == (COMMIT, half.physical_offset, 0)
+    assert (message.born_timestamp, message.born_host, message.properties_text) == (
+        half.born_timestamp,
+        half.born_host,
+        half.properties_text,
+    )
+    op_record(stand, operation)
+
+
+@behaviour("TRX-04")
+def test_a_second_commit_puts_it_a_second_time() -> None:
+    stand = prepared()
+    end(stand)
+    assert answered(end(stand)) == (SUCCESS, None)
+    topics = [message.topic for message in stand.stored()]
+    assert topics == [HALF_TOPIC, "T", OP_HALF_TOPIC, "T", OP_HALF_TOPIC]
+    assert [message.queue_offset for message in stand.stored()] == [0, 0, 0, 1, 1]
+
+
+@with_half
+def test_a_rollback_puts_the_record_of_its_end_alone(profile: str) -> None:
+    stand = prepared(profile)
+    assert answered(end(stand, ROLLBACK)) == (SUCCESS, NOT_SET)
+    half, operation = stand.stored()
+    assert half.topic == HALF_TOPIC
+    op_record(stand, operation)
+
+
+WRONG = [
+    ({"producerGroup": "other"}, "The producer group wrong"),
+    ({"tranStateTableOffset": 1}, "The transaction state table offset wrong"),
+    ({"commitLogOffset": 99_999}, "Find prepared transaction message failed"),
+]
+
+
+@pytest.mark.parametrize(("changed", "remark"), WRONG)
+@pytest.mark.parametrize("outcome", [COMMIT, ROLLBACK])
+def test_what_does_not_fit_the_half_message(outcome: int, changed: dict[str, object], remark: str) -> None:
+    stand = prepared()
+    assert answered(end(stand, outcome, **changed)) == (SYSTEM_ERROR, remark)
+    assert len(stand.stored()) == 1
+
+
+def test_an_outcome_that_is_not_known_is_not_answered() -> None:
+    stand = prepared()
+    assert end(stand, NOT) is None
+    assert len(stand.stored()) == 1
+    answer = end(stand, 5)
+    assert answer is not None
+    assert str(answer.remark).startswith(
+        "org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong, "
+    )
+
+
+def test_a_message_without_a_group_is_a_null_pointer() -> None:
+    stand = Stand()
+    stand.ask(send_request())
+    answer = end(stand)
+    assert answer is not None
+    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+
+
+def test_a_slave_ends_no_transaction() -> None:
+    stand = prepared()
+    stand.settings.broker_role = "SLAVE"
+    assert answered(end(stand)) == (11, NOT_SET)
+
+
+FINAL = [
+    (PutMessageStatus.FLUSH_DISK_TIMEOUT, 0, None),
+    (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0, None),
+    (PutMessageStatus.CREATE_MAPEDFILE_FAILED, 1, "Create mapped file failed."),
+    (
+        PutMessageStatus.MESSAGE_ILLEGAL,
+        13,
+        "The message is illegal, maybe msg body or properties length not matched. "
+        "msg body length limit 128k, msg properties length limit 32k.",
+    ),
+    (PutMessageStatus.SERVICE_NOT_AVAILABLE, 14, "Service not available now."),
+    (PutMessageStatus.OS_PAGECACHE_BUSY, 1, "OS page cache busy, please try another machine"),
+    (PutMessageStatus.UNKNOWN_ERROR, 1, "UNKNOWN_ERROR"),
+    (PutMessageStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, 1, "UNKNOWN_ERROR DEFAULT"),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "remark"), FINAL)
+def test_the_status_of_the_final_put(status: PutMessageStatus, code: int, remark: str | None) -> None:
+    stand = prepared()
+    puts: list[str] = []
+
+    async def put(message: Message) -> PutResult:
+        puts.append(message.topic)
+        return PutResult(status)
+
+    stand.broker.store.put_message = put  # type: ignore[method-assign]
+    assert answered(end(stand)) == (code, remark)
+    assert puts == (["T", OP_HALF_TOPIC] if code == 0 else ["T"])

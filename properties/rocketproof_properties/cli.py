@@ -254,6 +254,73 @@ def judge(recording: Path, /, *, profile: str, json: Path | None = None) -> int:
     return DIFFERS if found.unexplained else OK
 
 
+@app.command(name="test")
+def run_tests(
+    *,
+    profile: str = "P49",
+    recording: Path | None = None,
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=(), consume_multiple=False)] = None,
+    programs: int | None = None,
+    seed: int = 0,
+    time: float | None = None,
+    workers: int | None = None,
+    json: Path | None = None,
+) -> int:
+    """Test the reference implementation: against a recording of a real broker, or against the specification.
+
+    Parameters
+    ----------
+    profile
+        The profile to test, such as P494.
+    recording
+        A file of recorded cases: each request is sent to the implementation, and the answers are compared. Without it,
+        programs of the specification are generated and performed on both.
+    settings
+        A setting of the recorded brokers by RocketMQ's name, such as brokerPermission=4, or of those of one cfg, such as
+        N:brokerPermission=4; may be repeated.
+    programs
+        How many programs to generate; 5000 unless given.
+    seed
+        Seed of the programs.
+    time
+        Seconds after which the generation stops.
+    workers
+        Processes that perform programs; all cores unless given.
+    json
+        Write every case, or every verdict, to this file.
+    """
+    from . import output, store
+
+    _positive("--programs", programs)
+    _positive("--time", time)
+    _positive("--workers", workers)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    if recording is not None and programs is not None:
+        raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
+    if recording is None and settings:
+        raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
+    if json is not None:
+        store.check_writable(json)
+    if recording is None:
+        from .stateful import programs as generated
+
+        return generated.command(
+            profile=profile, programs=programs or 5000, seed=seed, workers=workers or _cores(), seconds=time, json=json
+        )
+    from rocketproof_profiles import PROFILES
+
+    from .choices import known
+    from .recorded import replay as recorded
+
+    with output.counting("replaying case") as report:
+        found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
+    if json is not None:
+        store.write_json(json, (one.data() for one in found.outcomes))
+    output.print_replay(found)
+    return DIFFERS if found.different else OK
+
+
 @app.command
 def replay(witness: str, /, *, json: Path | None = None) -> int:
     """Perform a witness step by step on the reference implementation.

@@ -6,6 +6,7 @@ The matrix states each property's sentence once and then one line for each verdi
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 import textwrap
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from rocketproof_traces.judge import Judgement
 
     from .patches import campaign
+    from .recorded.replay import Outcome
+    from .recorded.replay import Report as Replay
     from .requirements import Coverage, Requirement
     from .stateful.replay import Replayed
 
@@ -325,6 +328,47 @@ def print_skew(shares: Sequence[Share], console: Console | None = None) -> None:
         row += [f"{counts[found.first_messages - 1]} of {RECORDED_TOPICS}" for counts in RECORDED.values()]
         table.add_row(*row)
     console.print(table)
+
+
+def print_replay(found: Replay, console: Console | None = None) -> None:
+    """Print every recorded case that came out differently, those that may with the reason, and a closing line."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+    for one in found.outcomes:
+        if not one.alike:
+            console.print(_outcome(one, width), soft_wrap=True)
+    said = f"{len(found.outcomes)} cases compared under {found.profile}: {found.alike} alike, {len(found.excepted)} excepted, "
+    console.print(Text(f"{said}{len(found.different)} different", "bold"), soft_wrap=True)
+
+
+def _outcome(one: Outcome, width: int) -> Text:
+    sign, style = ("?", "yellow") if one.exception else ("!", "bold red")
+    line = Text(f"{sign} {one.case.label}", style)
+    for difference in one.differences:
+        line.append(f"\n    {difference.field}", "default")
+        recorded, found = _shown(difference.recorded), _shown(difference.found)
+        start = next((at for at, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b), 0)
+        for what, text in (("recorded", recorded), ("found", found)):
+            line.append(f"\n      {what:<9}{_cut(text, start, width - 15)}", "dim")
+    for what, text in (("rules", ", ".join(one.rules)), ("excepted", one.exception)):
+        if text:
+            line.append(f"\n    {what:<9}  " + "\n".join(textwrap.wrap(text, width - 15, subsequent_indent=" " * 15)), "dim")
+    return line
+
+
+def _shown(value: object) -> str:
+    """A value on one line."""
+    text = "null" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())
+
+
+def _cut(text: str, start: int, width: int) -> str:
+    """A part of a text that shows what is at `start`."""
+    if len(text) <= width:
+        return text
+    first = max(0, min(start - width // 3, len(text) - width))
+    cut = text[first : first + width]
+    return ("..." + cut[3:] if first else cut)[: width - 3] + ("..." if first + width < len(text) else cut[-3:])
 
 
 def performed(number: int, label: str) -> None:

@@ -14,7 +14,6 @@ from .sources import Source
 
 DEPTH = 8
 ENGINES = ("explicit", "symbolic", "simulate", "stateful")
-UNPERFORMED = ("skew",)  # scopes with timers, which no target performs
 _APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
@@ -136,8 +135,11 @@ def _from_catalogue(request: Request) -> Plan:
     for case in chosen:
         source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
-        if case.widen or source.scope in UNPERFORMED:
+        if "explicit" not in case.engines and engines and "stateful" not in case.engines:
+            # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
             engines = tuple(e for e in engines if e != "stateful")
+            if not engines:
+                continue
         if not engines:
             left_out.append((case.kind, case.property))
         for engine in engines:

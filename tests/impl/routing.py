@@ -53,7 +53,6 @@ class RouteServer:
     def __init__(self) -> None:
         self.routes: dict[str, TopicRouteData] = {}
         self.asked: list[str] = []
-        self.answers: dict[str, Command] = {}
 
     def receive(self, channel: SimulatedChannel, command: Command) -> None:
         assert command.code == GET_ROUTEINFO_BY_TOPIC

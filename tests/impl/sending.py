@@ -10,7 +10,14 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.remoting.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_impl.remoting.command import ONE_WAY, Command
-from rocketproof_impl.remoting.headers import SEND_BACK, SendMessageBackRequestHeader, SendMessageRequestHeader, encode, encode_v1, encode_v2
+from rocketproof_impl.remoting.headers import (
+    SEND_BACK,
+    SendMessageBackRequestHeader,
+    SendMessageRequestHeader,
+    encode,
+    encode_v1,
+    encode_v2,
+)
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.executor import SimulatedExecutor
@@ -47,7 +54,8 @@ class Stand:
         self.clock = self.scheduler.clock
         self.disk = SimulatedDisk()
         self.random = SimulatedRandomness()
-        self.settings = BrokerSettings(**{"name_servers": ()} | settings)
+        chosen: dict[str, Any] = {"name_servers": (), **settings}
+        self.settings = BrokerSettings(**chosen)
         self.profile = PROFILES[profile]
         self.executors = {name: SimulatedExecutor(self.scheduler, name) for name in ("admin", "transaction")}
         self.executors["send"] = SimulatedExecutor(self.scheduler, "send", threads, capacity)

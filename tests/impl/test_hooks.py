@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from sending import ALL_PROFILES, Stand, batch_request, send_request
+
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext, counts
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from sending import ALL_PROFILES, Stand, batch_request, send_request
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sending import ALL_PROFILES, HEADER, FakeChannel, Stand, send_request
+
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
@@ -20,7 +22,6 @@ from rocketproof_impl.simulator.executor import SimulatedExecutor
 from rocketproof_impl.simulator.network import SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future
-from sending import ALL_PROFILES, HEADER, FakeChannel, Stand, send_request
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)
@@ -110,7 +111,7 @@ def test_bytes_that_are_no_frame(data: bytes) -> None:
 # Headers
 
 FULL = SendMessageRequestHeader("A", "B", "C", 1, 2, 3, 4, 5, "I", 6, True, 7, True)
-LETTERS = {"a": "A", "b": "B", "c": "C", "d": "1", "e": "2", "f": "3", "g": "4", "h": "5", "i": "I", "j": "6", "k": "true", "l": "7", "m": "true"}
+LETTERS = dict(zip("abcdefghijklm", ["A", "B", "C", "1", "2", "3", "4", "5", "I", "6", "true", "7", "true"], strict=True))
 NAMES = {
     "producerGroup": "A",
     "topic": "B",
@@ -193,23 +194,23 @@ def test_a_fresh_answer_is_an_error_that_nobody_decided() -> None:
 class Server:
     """A dispatcher with one processor of code 1, whose answers, exceptions or futures come from `give`."""
 
-    def __init__(self, capacity: int | None = None) -> None:
+    def __init__(self) -> None:
         self.scheduler = Scheduler()
         self.dispatcher = Dispatcher()
         self.channel = FakeChannel()
-        self.executor = SimulatedExecutor(self.scheduler, "send", None if capacity is None else 1, capacity)
+        self.executor = SimulatedExecutor(self.scheduler, "send")
         self.dispatcher.processors[1] = Processor(self.process, self.executor)
         self.give: object = None
         self.served = 0
 
-    async def process(self, _: Channel, request: Command) -> Command | None | Future[Command | None]:
+    async def process(self, _: Channel, request: Command) -> Command | Future[Command | None] | None:
         self.served += 1
         if isinstance(self.give, BaseException):
             raise self.give
         return self.give if isinstance(self.give, Future) else Command(0, opaque=99, flag=0) if self.give == "answer" else None
 
-    def receive(self, **fields: int) -> list[Command]:
-        self.dispatcher.receive(self.channel, Command(1, opaque=fields.pop("opaque", 5), **fields))
+    def receive(self, *, opaque: int = 5, flag: int = 0) -> list[Command]:
+        self.dispatcher.receive(self.channel, Command(1, opaque=opaque, flag=flag))
         self.scheduler.settle()
         return self.channel.written
 

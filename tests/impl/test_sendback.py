@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from sending import ALL_PROFILES, Stand, send_request
+
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.message import PREPARED, Message
 from rocketproof_impl.remoting.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 from rocketproof_impl.topic import READ, WRITE
-from sending import ALL_PROFILES, Stand, send_request
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])
@@ -310,6 +311,7 @@ def test_every_status_but_put_ok_is_an_error(profile: str) -> None:
         good = status is PutMessageStatus.PUT_OK
         assert (answer.code, answer.remark) == ((SUCCESS, None) if good else (SYSTEM_ERROR, status.name))
         assert stand.broker.statistics.send_back_nums == ({("G", "T"): 1} if good else {})
+    stand = stand_with(profile)
     stand.put_gives(None)
     assert back(stand).remark == "putMessageResult is null"
 

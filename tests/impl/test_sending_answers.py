@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from sending import ALL_PROFILES, Stand, batch_request, send_request
+
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from sending import ALL_PROFILES, Stand, batch_request, send_request
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)
@@ -16,6 +19,11 @@ ILLEGAL = "the message is illegal, maybe msg body or properties length not match
 LATE = (
     "service not available now. It may be caused by one of the following reasons: the broker's disk is full "
     "[CL: -1.00 CQ: -1.00 INDEX: -1.00], messages are put to the slave, message store has been shut down, etc."
+)
+
+LIGHT_QUEUES = (
+    "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, "
+    "lmq consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
 )
 
 SENT = [(Status.PUT_OK, 0), (Status.FLUSH_DISK_TIMEOUT, 10), (Status.SLAVE_NOT_AVAILABLE, 11), (Status.FLUSH_SLAVE_TIMEOUT, 12)]
@@ -28,8 +36,7 @@ NOT_SENT = [
     (
         Status.LMQ_CONSUME_QUEUE_NUM_EXCEEDED,
         1,
-        "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, "
-        "lmq consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w.",
+        LIGHT_QUEUES,
     ),
     (Status.UNKNOWN_ERROR, 1, "UNKNOWN_ERROR"),
 ]
@@ -89,8 +96,7 @@ def test_no_result_is_an_error_without_statistics(profile: str) -> None:
 @pytest.mark.parametrize("make", [send_request, batch_request])
 @every
 @behaviour("SEND-42", "INV-01", "INV-02", "M-66")
-def test_exactly_one_answer_whatever_happens(profile: str, make: object) -> None:
-    assert callable(make)
+def test_exactly_one_answer_whatever_happens(profile: str, make: Callable[[], Command]) -> None:
     for status in Status:
         stand = Stand(profile)
         stand.put_gives(good(status) if status in dict(SENT) else PutResult(status))

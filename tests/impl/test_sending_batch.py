@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from sending import ALL_PROFILES, Stand, batch_request, send_request
+
 from rocketproof_impl.broker.batch import batch_problem
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.topic import MULTI_TAG
-from sending import ALL_PROFILES, Stand, batch_request, send_request
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)

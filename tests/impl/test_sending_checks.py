@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
+from sending import ALL_PROFILES, Stand, batch_request, send_request
+
 from rocketproof_impl.broker.checking import topic_sys_flag
 from rocketproof_impl.remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import READ, WRITE
-from sending import ALL_PROFILES, Stand, batch_request, send_request
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])
@@ -300,8 +302,7 @@ CREATION = ["missing", "locked", "template", "inherit", "built", "put", "version
 
 @pytest.mark.parametrize("make", [send_request, batch_request])
 @behaviour("CHK-05", "CHK-07")
-def test_the_pauses_of_a_send(make: object) -> None:
-    assert callable(make)
+def test_the_pauses_of_a_send(make: Callable[..., Command]) -> None:
     stand = Stand()
     assert pauses(stand, make("new")) == ["arrived", *CREATION, "checked", "append"]
     assert pauses(stand, make("new")) == ["arrived", "checked", "append"]

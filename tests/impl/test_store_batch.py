@@ -50,6 +50,18 @@ def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
     assert there.body == b"ccc"
 
 
+@behaviour("BAT-04", "CL-06", "INV-42")
+@profiles
+def test_the_messages_of_a_batch_have_the_time_of_the_lock(profile: str) -> None:
+    stand = Stand(profile)
+    stand.store.commit_log.lock.held = True
+    task = stand.scheduler.spawn(stand.store.put_messages(batch(item(b"a"), item(b"b"))))
+    stand.scheduler.advance(70)
+    stand.store.commit_log.lock.release()
+    assert stand.scheduler.run(task.done).ok
+    assert {each.store_timestamp for each in stand.store.records()} == {stand.clock.now()}
+
+
 @behaviour("BAT-04", "BAT-03")
 @pytest.mark.parametrize(("case", "header"), [(207, {}), (211, {}), (213, {}), (217, {"TRAN_MSG": "true"})])
 def test_recorded_batches(case: int, header: dict[str, str]) -> None:

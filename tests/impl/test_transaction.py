@@ -6,12 +6,15 @@ import functools
 from typing import Any
 
 import pytest
+from sending import ALL_PROFILES, Stand, send_request
+from storing import real_messages
+
+from rocketproof_impl.broker.transaction import committed, operation
 from rocketproof_impl.message import COMMIT, HALF_TOPIC, NOT, OP_HALF_TOPIC, PREPARED, ROLLBACK, Message, parse_properties
 from rocketproof_impl.remoting.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from rocketproof_impl.remoting.command import NOT_SET, Command
+from rocketproof_impl.remoting.headers import EndTransactionRequestHeader
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
-from sending import ALL_PROFILES, Stand, send_request
-from storing import DATA
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)
@@ -74,8 +77,9 @@ def test_a_refused_message_leaves_its_topic(profile: str) -> None:
 @behaviour("TRX-04", "INV-36", "M-75")
 def test_a_half_message_waits_in_the_half_topic(profile: str) -> None:
     stand = Stand(profile)
-    for flag in (PREPARED, COMMIT, ROLLBACK | 1):
-        answer = stand.send(properties={"TRAN_MSG": "true", "WAIT": "false"}, sys_flag=flag, queue_id=2)
+    for flag in (PREPARED, COMMIT):
+        stand.send(properties={"TRAN_MSG": "true"}, sys_flag=flag)
+    answer = stand.send(properties={"TRAN_MSG": "true", "WAIT": "false"}, sys_flag=ROLLBACK | 1, queue_id=2)
     message = stand.last()
     assert (message.topic, message.queue_id, message.sys_flag, message.queue_offset) == (HALF_TOPIC, 0, NOT | 1, 2)
     assert (message.properties["REAL_TOPIC"], message.properties["REAL_QID"], message.properties["WAIT"]) == ("T", "2", "false")
@@ -197,9 +201,7 @@ def test_an_outcome_that_is_not_known_is_not_answered() -> None:
     assert len(stand.stored()) == 1
     answer = end(stand, 5)
     assert answer is not None
-    assert str(answer.remark).startswith(
-        "org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong, "
-    )
+    assert str(answer.remark).startswith("org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong, ")
 
 
 def test_a_message_without_a_group_is_a_null_pointer() -> None:
@@ -216,6 +218,9 @@ def test_a_slave_ends_no_transaction() -> None:
     assert answered(end(stand)) == (11, NOT_SET)
 
 
+ILLEGAL = (
+    "The message is illegal, maybe msg body or properties length not matched. msg body length limit 128k, msg properties length limit 32k."
+)
 FINAL = [
     (PutMessageStatus.FLUSH_DISK_TIMEOUT, 0, None),
     (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0, None),
@@ -223,8 +228,7 @@ FINAL = [
     (
         PutMessageStatus.MESSAGE_ILLEGAL,
         13,
-        "The message is illegal, maybe msg body or properties length not matched. "
-        "msg body length limit 128k, msg properties length limit 32k.",
+        ILLEGAL,
     ),
     (PutMessageStatus.SERVICE_NOT_AVAILABLE, 14, "Service not available now."),
     (PutMessageStatus.OS_PAGECACHE_BUSY, 1, "OS page cache busy, please try another machine"),
@@ -245,3 +249,32 @@ def test_the_status_of_the_final_put(status: PutMessageStatus, code: int, remark
     stand.broker.store.put_message = put  # type: ignore[method-assign]
     assert answered(end(stand)) == (code, remark)
     assert puts == (["T", OP_HALF_TOPIC] if code == 0 else ["T"])
+
+
+# As recorded
+
+
+@functools.cache
+def recorded() -> dict[int, Message]:
+    return {message.physical_offset: message for message in real_messages()}
+
+
+@pytest.mark.parametrize("offset", [12472, 12788])
+@behaviour("TRX-04")
+def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
+    half, real = recorded()[12110], recorded()[offset]
+    header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT)
+    made = committed(half, header, trailing=False)
+    names = "topic queue_id body flag sys_flag born_timestamp born_host store_host reconsume_times prepared_transaction_offset"
+    assert all(getattr(made, name) == getattr(real, name) for name in (*names.split(), "properties_text"))
+    assert set(made.properties) == {"UNIQ_KEY", "CLUSTER", "PGROUP"}
+
+
+@pytest.mark.parametrize(("half", "offset"), [(12110, 12653), (12110, 12969), (13104, 13305)])
+@behaviour("TRX-04")
+def test_an_operation_record_is_the_recorded_one(half: int, offset: int) -> None:
+    real = recorded()[offset]
+    made = operation(recorded()[half], real.born_timestamp, ("127.0.0.1", 10911), trailing=False)
+    names = "topic queue_id body flag sys_flag born_timestamp born_host store_host properties_text prepared_transaction_offset"
+    assert all(getattr(made, name) == getattr(real, name) for name in names.split())
+    assert not made.waits

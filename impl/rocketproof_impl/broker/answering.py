@@ -116,7 +116,7 @@ def count_sent(broker: Broker, message: Message, append: AppendResult) -> None:
 
 
 def fill_success(response: Command, code: int, append: AppendResult, queue_id: int) -> None:
-    """The queue that was asked for, beside the offset in the queue that was used (SEND-42, HAZ-13, HAZ-15)."""
+    """The queue that was asked for, beside the offset in the queue that was used (SEND-42, DLQ-06, HAZ-13, HAZ-15)."""
     response.code, response.remark = code, None
     assert response.ext_fields is not None, "pre_send made them"
     response.ext_fields["msgId"] = append.msg_id

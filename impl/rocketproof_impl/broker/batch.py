@@ -1,7 +1,6 @@
 """Several messages in one request (BAT-01 to BAT-04).
 
-They share topic, queue and header; the store takes the body apart. There is no dead-letter topic and no gate for
-transactions on this way (HAZ-38).
+They share topic, queue and header. There is no dead-letter topic and no gate for transactions on this way.
 """
 
 from __future__ import annotations
@@ -29,7 +28,10 @@ TOPIC_LENGTH = 127
 async def send_batch_message(
     broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | Sent:
-    """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01)."""
+    """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01).
+
+    The store takes it apart (BAT-04). Neither group nor transaction is asked for (HAZ-38).
+    """
     response = await pre_send(broker, channel, request, header)
     if response.code != UNDECIDED:
         return response

@@ -65,18 +65,19 @@ def refuse(response: Command, code: int, remark: str) -> None:
 async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequestHeader, response: Command) -> None:
     """Broker, name, topic, queue: the first that is wrong is the answer.
 
-    The topic's own permission is not asked (CHK-11).
+    A topic that is unknown (CHK-05) and cannot be made does not exist, even if only the lock was not got (CHK-09). The topic's own
+    permission is not asked (CHK-11).
     """
     topic = header.topic
     problem = forbidden_by_broker(broker, topic) or forbidden_by_name(topic, broker.profile)
     if problem is not None:
         refuse(response, *problem)
         return
-    config = broker.topics.select(topic)  # CHK-05
+    config = broker.topics.select(topic)
     if config is None:
         config = await create_topic(broker, channel, header)
     if config is None:
-        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")  # CHK-09
+        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")
         return
     await CHECKED
     if is_queue_id_illegal(header.queue_id, config):

@@ -1,7 +1,7 @@
 """A consumer gives a message back, to have it again later or never (BACK-01 to BACK-18, request 36).
 
 The message is copied from the log to the group's retry topic with a delay that grows, or to the group's dead-letter topic.
-The old record stays, so each success is one record more (BACK-18).
+The old record stays.
 """
 
 from __future__ import annotations
@@ -31,17 +31,22 @@ FIRST_DELAY_LEVEL = 3
 
 
 async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
-    """Put the message once more and answer, without extFields (BACK-01). Raises JavaError."""
+    """Put the message once more and answer, without extFields (BACK-01); each success is one record more (BACK-18).
+
+    Asked in this order: the group (BACK-03); the broker's permission, whether the topic is ordered or not (BACK-04); whether the
+    group retries at all, and if not the message is given up and that is called a success (BACK-05, HAZ-30); the retry topic; and
+    whether the message is there (BACK-09). Raises JavaError.
+    """
     response = response_to(request)
     header = decode(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields)
     execute_consume_after(broker.hooks, header, request)
-    group = find_group(broker, header.group, response)  # BACK-03
+    group = find_group(broker, header.group, response)
     if group is None:
         return response
-    if not broker.settings.writable:  # for every topic, ordered or not (BACK-04)
+    if not broker.settings.writable:
         refuse(response, NO_PERMISSION, sending_is_forbidden(broker.settings))
         return response
-    if group.retry_queue_nums <= 0:  # given up, and called a success (BACK-05, HAZ-30)
+    if group.retry_queue_nums <= 0:
         response.code, response.remark = SUCCESS, None
         return response
     queue_id = random_queue_id(broker.random, group.retry_queue_nums, signed=broker.profile.signed_random)
@@ -50,10 +55,9 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
         return response
     found = broker.store.look_message_by_offset(header.offset)
     if found is None:
-        refuse(response, SYSTEM_ERROR, f"look message by offset failed, {header.offset}")  # BACK-09
+        refuse(response, SYSTEM_ERROR, f"look message by offset failed, {header.offset}")
         return response
-    found.properties.setdefault(RETRY_TOPIC, found.topic)  # the first topic survives every round (BACK-10)
-    found.properties[WAIT] = "false"
+    mark(found)
     message = again(broker, found)
     message.topic, message.queue_id = topic, queue_id
     most = max_reconsume_times(broker, group, request, header.max_reconsume_times)
@@ -84,6 +88,12 @@ async def retry_topic(
         refuse(response, NO_PERMISSION, f"the topic[{topic}] sending message is forbidden")
         return None
     return topic
+
+
+def mark(found: Message) -> None:
+    """Write down the topic that it came from, the first one of all rounds, and that nobody waits for its flush (BACK-10)."""
+    found.properties.setdefault(RETRY_TOPIC, found.topic)
+    found.properties[WAIT] = "false"
 
 
 def is_dead(found: Message, delay_level: int, most: int) -> bool:

@@ -100,20 +100,24 @@ def completed(answer: Callable[[], T]) -> Future[T]:
 async def send_message(
     broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | Sent:
-    """One message, from its checks to its put: a refusal, or a result to be answered."""
+    """One message, from its checks to its put: a refusal, or a result to be answered.
+
+    The topic is looked up again after the checks, as it may have been deleted since (SEND-21). The retry step may change topic and
+    queue or refuse (SEND-23). A transactional message is refused last, when its topic is made already (TRX-03, HAZ-40).
+    """
     profile = broker.profile
     response = await pre_send(broker, channel, request, header)
     if response.code != UNDECIDED:
         return response
     await APPEND
-    config = broker.topics.select(header.topic)  # again, as it may have been deleted since (SEND-21)
+    config = broker.topics.select(header.topic)
     queue_id = queue_id_of(header.queue_id, config, broker.random, signed=profile.signed_random)
     message = Message(header.topic, queue_id)
-    if not await handle_retry_and_dlq(broker, header, request, response, message, config):  # SEND-23
+    if not await handle_retry_and_dlq(broker, header, request, response, message, config):
         return response
     fill(message, channel, request, header, broker.settings, profile)
     if is_transactional(message.properties, profile):
-        if broker.settings.reject_transaction_message:  # after the topic was made (TRX-03, HAZ-40)
+        if broker.settings.reject_transaction_message:
             refuse(response, NO_PERMISSION, transaction_is_forbidden(broker.settings))
             return response
         if profile.half_messages:

@@ -31,7 +31,7 @@ class FrameError(RemotingError):
 
 
 def encode(command: Command, serialisation: int = JSON) -> bytes:
-    """The whole frame, with its length."""
+    """The whole frame, with its length (REM-01)."""
     header = _binary_header(command) if serialisation == ROCKETMQ else _json_header(command)
     body = command.body or b""
     return _PREFIX.pack(4 + len(header) + len(body), serialisation << 24 | len(header)) + header + body
@@ -52,7 +52,7 @@ def take(buffer: bytearray) -> Command | None:
 
 
 def decode(frame: bytes) -> Command:
-    """The command of a frame without its length. A body without bytes is None. Raises FrameError."""
+    """The command of a frame without its length. A body without bytes is None (REM-01). Raises FrameError."""
     try:
         (word,) = _WORD.unpack_from(frame)
         behind = 4 + (word & 0xFFFFFF)

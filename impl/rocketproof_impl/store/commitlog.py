@@ -72,7 +72,9 @@ class CommitLog:
     # Puts
 
     async def put_message(self, message: Message, durability: Durability) -> PutResult:
-        """Append one message (CL-01 to CL-10). Changes its times, checksum and offsets, and with a delay its topic and queue.
+        """Append one message (CL-01, CL-02). Changes its times, checksum and offsets, and with a delay its topic and queue.
+
+        What is tested before the lock leaves no trace in the table of queues (APP-06).
 
         Raises JavaError.
         """
@@ -98,7 +100,10 @@ class CommitLog:
         return await self._put(batch, lambda mapped: self._append_batch(mapped, batch, found), durability)
 
     async def _put(self, message: Message, append: Append, durability: Durability) -> PutResult:
-        """Lock, append, count, then wait for flush and replica (CL-04, CL-09)."""
+        """Lock, append, count, then wait for flush and replica (CL-04, CL-09).
+
+        Where nothing is encoded before the lock, the last file is taken there (CL-03).
+        """
         before = None if self._profile.encode_first else self.files.last()
         await self.lock.acquire()
         try:
@@ -111,9 +116,12 @@ class CommitLog:
         return put
 
     def _in_lock(self, message: Message, append: Append, before: MappedFile | None) -> PutResult:
-        """The time in the lock starts, and ends on every way out but one: an exception, in the older releases (CL-05, HAZ-23)."""
+        """The time in the lock starts, and ends on every way out but one: an exception, in the older releases (CL-05, HAZ-23).
+
+        The store timestamp is set again here, so that the times in the log never decrease (CL-06).
+        """
         self.begin_time_in_lock = self._clock.now()
-        message.store_timestamp = self.begin_time_in_lock  # here, so that the times in the log never decrease (CL-06)
+        message.store_timestamp = self.begin_time_in_lock
         try:
             put = self._append(append, self.files.last() if self._profile.encode_first else before)
         except BaseException:
@@ -143,9 +151,12 @@ class CommitLog:
     # Appends
 
     def _append_message(self, mapped: MappedFile, message: Message, parts: Parts | None) -> AppendResult:
-        """Write one record at the end of a file, or a blank where it does not fit (APP-01 to APP-11).
+        """Write one record at the end of a file, or a blank where it does not fit.
 
-        Without `parts` the sizes are tested here, when the queue has its offset already (APP-03, APP-05, APP-06).
+        A full file takes nothing (APP-01). Prepared and rolled back messages have the offset 0 and leave the queue's alone
+        (APP-04, APP-10). Without `parts` the sizes are tested here, when the queue has its offset already (APP-05, APP-06).
+        Eight bytes stay free behind a record, so what is left of a file is nothing or at least that (APP-07, APP-12).
+        The record has its place in it (APP-02, APP-08, APP-09).
         """
         position = mapped.wrote_position
         if position >= mapped.size:
@@ -244,12 +255,14 @@ class CommitLog:
 
     # Reading
 
+    def select(self, offset: int) -> bytes | None:
+        """The bytes at an offset, as many as the first four of them say; None outside the log."""
+        data = self.files.select(offset, 4)
+        return None if data is None else self.files.select(offset, int.from_bytes(data, "big", signed=True))
+
     def look(self, offset: int) -> Message | None:
         """The message at an offset: four bytes of size, then the record (REC-01)."""
-        data = self.files.select(offset, 4)
-        if data is None:
-            return None
-        data = self.files.select(offset, int.from_bytes(data, "big", signed=True))
+        data = self.select(offset)
         return None if data is None else record.decode(data, exact=self._profile.exact_properties)
 
     def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:

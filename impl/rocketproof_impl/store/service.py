@@ -159,6 +159,10 @@ class MessageStore:
 
     # Reading
 
+    def select_one_message_by_offset(self, offset: int) -> bytes | None:
+        """What lies at an offset of the log, whether it is a record or not; None outside the log."""
+        return self.commit_log.select(offset)
+
     def look_message_by_offset(self, offset: int) -> Message | None:
         """The message whose record starts at an offset of the log; None outside it, garbage or None inside a record (REC-01)."""
         return self.commit_log.look(offset)

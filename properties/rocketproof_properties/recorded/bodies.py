@@ -51,8 +51,7 @@ def batch(case: Recorded) -> bytes:
 def _stored(case: Recorded) -> list[Item]:
     """The messages that were read back, without what came from the batch's header and from the broker."""
     added = {CLUSTER, *parse_properties(case.header.get("properties"), exact=False)}
-    entries = (entry for entry in case.stored or () if "bodyLen" in entry and "props" in entry)
-    return [Item(int(entry.get("flag", 0)), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in entries]
+    return [Item(int(entry["flag"]), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 
 def _own(properties: Mapping[str, Any], added: Collection[str]) -> bytes:

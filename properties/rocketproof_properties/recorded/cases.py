@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.message import RETRY_PREFIX, Host
+from rocketproof_impl.message import COMMIT, NOT, RETRY_PREFIX, TRANSACTION_BITS, Host
 from rocketproof_impl.remoting.codes import (
     CONSUMER_SEND_MSG_BACK,
     GET_MAX_OFFSET,
@@ -24,7 +24,7 @@ from rocketproof_impl.remoting.codes import (
     UPDATE_BROKER_CONFIG,
 )
 from rocketproof_impl.remoting.headers import V2_LETTERS
-from rocketproof_impl.store.record import read_host
+from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
 from rocketproof_traces.recording import is_heading, no_case, rows
 
 ABSENT: Final = "absent"
@@ -32,6 +32,7 @@ SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
 _NAMES = {letter: name for name, letter in V2_LETTERS.items()}
 _CUT = re.compile(r"(.{60})\.\.\.\((\d+)\)", re.DOTALL)
 _LIMIT = 300
+_MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
 _PROPERTY_END = "\x02"
 
 
@@ -104,6 +105,16 @@ class Recorded:
         """The broker's address, as the id of an answered message says it."""
         return read_host(bytes.fromhex(self.answer.fields["msgId"][:16])) if self.positions else None
 
+    @cached_property
+    def records(self) -> tuple[Mapping[str, Any], ...]:
+        """The records that were read back and are records: an answered message may have been lost, with a blank in its place."""
+        return tuple(entry for entry in self.stored or () if entry.get("magic") == _MAGIC)
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes of the log the answered messages take, None if they were not all read back."""
+        return sum(int(entry["size"]) for entry in self.records) if len(self.records) == len(self.positions) else None
+
     @property
     def random_queue(self) -> int | None:
         """The queue that the broker chose by chance."""
@@ -111,11 +122,14 @@ class Recorded:
         return int(self.answer.fields["queueId"]) if chosen and self.is_send else None
 
     @property
-    def max_offset(self) -> tuple[str, int, int] | None:
-        """Topic, queue and the answered number of messages, if that was asked."""
-        if self.code != GET_MAX_OFFSET or "offset" not in self.answer.fields:
-            return None
-        return self.topic, int(self.header["queueId"]), int(self.answer.fields["offset"])
+    def queue(self) -> tuple[str, int, int] | None:
+        """A topic, a queue and how many messages it held when the case came, if the case shows that of any."""
+        if self.code == GET_MAX_OFFSET and "offset" in self.answer.fields:
+            return self.topic, int(self.header["queueId"]), int(self.answer.fields["offset"])
+        for entry in self.records:
+            if int(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
+                return str(entry["topic"]), int(entry["queueId"]), int(entry["queueOffset"])
+        return None
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,7 @@ def _case(row: dict[str, Any]) -> Recorded:
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
         body=row.get("body"),
     )
-    _ = found.store_host, found.random_queue, found.max_offset  # an answer that is none is told now, with its line
+    _ = found.store_host, found.size, found.random_queue, found.queue  # an answer that is none is told now, with its line
     return found
 
 

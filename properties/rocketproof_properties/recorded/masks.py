@@ -10,12 +10,11 @@ import re
 
 _PORT = re.compile(r"(Producer: [^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
+_DISKS = re.compile(r"\[CL:.*?\]")
 _HELP = re.compile(r"\nSee \S+ for further details\.")
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
-_NULL_POINTER = re.compile(r"(java\.lang\.NullPointerException)\b.*", re.DOTALL)
-
-NO_ANSWER = "CLIENT:"
-"""How a remark starts that the recording's client made itself."""
+_NULL = "java.lang.NullPointerException"
+_NULL_POINTER = re.compile(rf"({re.escape(_NULL)}).*", re.DOTALL)
 
 
 def remark(text: str | None) -> str | None:
@@ -23,12 +22,11 @@ def remark(text: str | None) -> str | None:
     if text is None:
         return None
     thrown = _FRAME.fullmatch(text)
-    if thrown is not None:
-        text = thrown[1]
-    text = _NULL_POINTER.sub(r"\1", text) if _NULL_POINTER.match(text) else text
-    text = _PORT.sub(r"\1*", text)
-    text = re.sub(r"\[CL:.*?\]", lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found[0])), text)
-    return _HELP.sub("\nSee * for further details.", text)
+    said = text if thrown is None else thrown.group(1)
+    said = _NULL_POINTER.sub(r"\1", said, count=1) if said.startswith(_NULL) else said
+    said = _PORT.sub(r"\1*", said)
+    said = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), said)
+    return _HELP.sub("\nSee * for further details.", said)
 
 
 def varies(name: str, version: str) -> bool:

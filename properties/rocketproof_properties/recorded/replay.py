@@ -21,7 +21,7 @@ from .brokers import settings_of
 from .cases import Recorded, positions, read
 from .differences import Difference
 from .exceptions import EXCEPTIONS
-from .records import Deliveries
+from .records import Deliveries, Evidence
 from .rules import rules_of
 
 PATIENCE = 20_000
@@ -52,7 +52,7 @@ class Outcome:
             "case": self.case.name,
             "alike": self.alike,
             "differences": [vars(one) for one in self.differences],
-            "exception": self.exception,
+            "exception": self.exception or None,
         }
 
 
@@ -137,9 +137,7 @@ class Stage:
     def _perform(self, case: Recorded, later: int | None) -> Iterator[Difference]:
         """Do what the broker did before the case, the case itself, and what came of the time it took."""
         began = self.cluster.clock.now()
-        yield from self._reach(case)
-        if case.max_offset is not None:
-            self.deliveries.complete(*case.max_offset, later)
+        yield from self._reach(case, later)
         self.random.queue = case.random_queue or 0
         found = self._call(case)
         self.broker.store.dispatch()
@@ -150,18 +148,14 @@ class Stage:
         yield from differences.of_topic(case, self.broker.topics.select(case.topic))
         self.deliveries.pass_time(began + round(case.millis), later)
 
-    def _reach(self, case: Recorded) -> Iterator[Difference]:
-        """Let the broker write what the recorded one had written by itself; different if the log then ends elsewhere.
-
-        A message at the start of a file tells nothing: the one before it may have been rolled.
-        """
-        if not case.positions:
-            return
-        place = case.positions[0] + self.drift
-        self.deliveries.fill(place)
-        end = self.broker.store.max_phy_offset
-        if end != place and place % self.broker.settings.mapped_file_size_commit_log:
-            yield Difference("position", case.positions[0], end - self.drift)
+    def _reach(self, case: Recorded, later: int | None) -> Iterator[Difference]:
+        """Let the broker write what the recorded one had written by itself; different if the message still lands elsewhere."""
+        place = case.positions[0] + self.drift if case.positions else None
+        seen = Evidence(place, case.size, later if place is None else place, case.queue)
+        self.deliveries.explain(seen)
+        if place is not None and not self.deliveries.lands(seen):
+            end = self.broker.store.max_phy_offset
+            yield Difference("position", place - self.drift, end - self.drift)
             self.drift += end - place
 
     def _call(self, case: Recorded) -> Command | None:

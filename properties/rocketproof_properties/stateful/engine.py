@@ -18,7 +18,7 @@ from .machine import Campaign, perform, run
 from .target import SimulatedTarget
 
 CHUNK = 50  # programs between two looks at the clock
-LONGER = 100_000  # states of the search for a witness
+LONGER = 3_000_000  # states of the search for a witness
 
 
 @dataclass

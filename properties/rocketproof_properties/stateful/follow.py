@@ -1,12 +1,11 @@
 """One program on a target: after each step the target's state must be one that the specification allows.
 
-A step that it does not allow is a Finding. It names the action that would explain the state and the guard that refuses
-it, or, if no action explains it, the variables that differ.
+A step that it does not allow is a Finding. It gives the variables that differ, the action that would explain the state,
+if there is one, and the guard that refuses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,12 +33,13 @@ class Target(Protocol):
 
 
 class Finding(AssertionError):
-    """The target did what the specification does not allow, or broke a property. `steps` are the labels of the program."""
+    """The target did what the specification does not allow, or broke the property `id`. `moves` is the program, `steps` its labels."""
 
-    def __init__(self, text: str, steps: Sequence[str], id_: str = "") -> None:
+    def __init__(self, text: str, run: Run, id_: str = "") -> None:
         super().__init__(text)
         self.text = text
-        self.steps = list(steps)
+        self.moves = tuple(run.moves)
+        self.steps = run.steps
         self.id = id_
 
 
@@ -55,10 +55,12 @@ class Run:
     states: list[State] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Compare the initial states."""
+        """Compare the initial states. Raises Finding."""
         state = initial(self.instance)
         self.states = [state]
-        self._compare(None, self._observed("at the start"), state)
+        found = self._observed("at the start")
+        if found != state:
+            raise Finding(f"the initial state differs:\n{self.differences(state, found)}", self)
         self._judge()
 
     @property
@@ -76,12 +78,11 @@ class Run:
         try:
             self.target.perform(action, args)
         except RocketproofError as error:
-            raise Finding(f"{action.label(args)} cannot be done: {error}", self.steps) from error
+            raise Finding(f"{action.label(args)} cannot be done: {error}", self) from error
         expected = effect(self.instance, before, action, args)
         found = self._observed(f"after {action.label(args)}")
         if found != expected:
-            action, args = self._compare((action, args), found, expected)
-            self.moves[-1] = Move(action.name, args)
+            raise Finding(self._explained(action, args, found, expected), self)
         self.offers.taken[action.name] += 1
         self.states.append(found)
         self._judge()
@@ -94,25 +95,10 @@ class Run:
         try:
             return self.target.observe()
         except RocketproofError as error:
-            raise Finding(f"{when}: {error}", self.steps) from error
-
-    def _compare(self, asked: tuple[Action, Args] | None, found: State, expected: State) -> tuple[Action, Args]:
-        """The enabled step that explains what was found; raises Finding if there is none."""
-        if found == expected and asked is not None:
-            return asked
-        if found == expected:
-            return self.instance.model.actions[0], ()
-        if asked is None:
-            raise Finding(f"the initial state differs:\n{self.differences(expected, found)}", [])
-        for name, instances in self.offers.enabled(self.state).items():
-            action = self.instance.model.named(name)
-            for args in instances:
-                if effect(self.instance, self.state, action, args) == found:
-                    return action, args
-        raise Finding(self._explained(*asked, found, expected), self.steps)
+            raise Finding(f"{when}: {error}", self) from error
 
     def _explained(self, action: Action, args: Args, found: State, expected: State) -> str:
-        """Which refused action would have led here, and why it is refused; else what differs."""
+        """What differs, and which action would have led here, with the guard that refuses it."""
         differs = self.differences(expected, found)
         text = f"{action.label(args)} should lead elsewhere:\n{differs}"
         for other in self.instance.model.actions:
@@ -123,11 +109,10 @@ class Run:
                 except EvaluationError:
                     continue
                 guard = refusing(self.instance, self.state, other, values)
-                if guard is not None:
-                    return (
-                        f"{text}\nIt did {other.label(values)}, which the guard '{guard.name}' refuses: it is not so that "
-                        f"{guard.sentence or guard.name}"
-                    )
+                if guard is None:
+                    return f"{text}\nIt did {other.label(values)} instead."
+                said = guard.sentence or guard.name
+                return f"{text}\nIt did {other.label(values)}, which the guard '{guard.name}' refuses: it is not so that {said}"
         return f"{text}\nNo action of the specification does that."
 
     def differences(self, expected: State, found: State) -> str:
@@ -138,7 +123,7 @@ class Run:
     def _judge(self) -> None:
         for claim in self.properties:
             if not self.satisfied(claim):
-                raise Finding(f"{claim.id} is violated: {claim.sentence}", self.steps, claim.id)
+                raise Finding(f"{claim.id} is violated: {claim.sentence}", self, claim.id)
 
     def satisfied(self, claim: Property) -> bool:
         """Whether the last state, or the last step, satisfies the property."""

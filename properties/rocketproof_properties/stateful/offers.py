@@ -55,15 +55,16 @@ class Offers:
         return True
 
     def coverage(self) -> Coverage:
-        """What happened, and which answers each guard gave."""
-        return Coverage(dict(self.taken), {key: (true, false) for key, (false, true) in self._guards.items()})
+        """What happened, and which answers each guard gave; without the actions that the constants rule out."""
+        possible = {a.name for a in self.instance.model.actions if not any(_settled(self.instance, g.condition) == 0 for g in a.guards)}
+        taken = {action: times for action, times in self.taken.items() if action in possible}
+        return Coverage(taken, {key: (true, false) for key, (false, true) in self._guards.items() if key[0] in possible})
 
 
 def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
     """The instances that the constants allow, grouped by the parameters that guards on the state read."""
-    dynamic, static = [], []
-    for guard in action.guards:
-        (dynamic if _reads(guard.condition, "ref") else static).append(guard)
+    dynamic = [guard for guard in action.guards if _reads(guard.condition, "ref")]
+    static = [guard for guard in action.guards if guard not in dynamic]
     names = list(action.parameters)
     read = {e.args[0] for guard in dynamic for e in walk(guard.condition) if e.op == "par"}
     places = [k for k, name in enumerate(names) if name in read]
@@ -73,6 +74,22 @@ def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
         if all(evaluate(guard.condition, scope) for guard in static):
             groups.setdefault(tuple(args[k] for k in places), []).append(args)
     return tuple(_Group(tuple(members)) for members in groups.values())
+
+
+def _settled(instance: Instance, term: Expr) -> int | None:
+    """The term's value if the constants alone decide it."""
+    if term.op == "const":
+        return int(term.args[0])
+    if term.op == "given":
+        return instance.constants[term.args[0]]
+    if term.op == "not":
+        inside = _settled(instance, term.args[0])
+        return None if inside is None else 1 - inside
+    if term.op in ("and", "or"):
+        decides = int(term.op == "or")
+        parts = [_settled(instance, part) for part in term.args]
+        return decides if decides in parts else None if None in parts else 1 - decides
+    return None
 
 
 def _reads(term: Expr, op: str) -> bool:

@@ -43,5 +43,7 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
         report = matrix.run(chosen, line, settings)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
+    missing = [gap for gap in report.gaps if gap.missing == "action"]
+    report.problems += [f"{gap.profile}: {gap.action} never ran, though its switches allow it; give more --programs" for gap in missing]
     output.print_report(report, ())
     return report.exit_code

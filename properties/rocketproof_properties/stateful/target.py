@@ -85,6 +85,8 @@ class Counters:
     creations: dict[tuple[int, int], int] = field(default_factory=dict)
     announcements: dict[tuple[int, int], int] = field(default_factory=dict)
     sent: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    refreshed: set[int] = field(default_factory=set)
     crashes: int = 0
     losses: int = 0
     updates: int = 0
@@ -213,10 +215,20 @@ class SimulatedTarget:
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The producer's next queue is the one that the action names."""
+        if self.given["round_robin"]:
+            return self._turns(info, last)
         for queue in info.message_queue_list:
             if (queue.broker_name, queue.queue_id) == self._choice:
                 return queue
         raise Deviation(f"queue {self._choice} is not in the producer's list: the specification lists it")
+
+    def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
+        """The queue whose turn it is, which has to be the one that the action names."""
+        producer = next(p for p in self.producers.values() if p.topic_publish_info_table.get(self.names[self.s.scope.subject]) is info)
+        turn = producer.round_robin.choose(info, last)
+        if (turn.broker_name, turn.queue_id) != self._choice:
+            raise Deviation(f"it is the turn of queue {turn.queue_id} of {turn.broker_name}: {self._choice} was expected")
+        return turn
 
     # Actions
 
@@ -387,6 +399,13 @@ class SimulatedTarget:
 
     def _do_refresh(self, p: int) -> None:
         self.cluster.scheduler.complete(self.producers[p].refresh_all())
+        if self.given["burst"]:
+            self.count.refreshed.add(p)
+
+    def _do_start(self, p: int, at: int) -> None:
+        """The random start of the counter (CLI-23)."""
+        self.producers[p].round_robin.counter.value = at
+        self.count.started.add(p)
 
     def _do_finish(self, p: int) -> None:
         """The answer arrives, or the caller waits no longer for one that is lost."""
@@ -469,7 +488,9 @@ class SimulatedTarget:
 
     def _do_expire(self, b: int) -> None:
         server = self.cluster.name_server
-        server.channel_closed(server.broker_live_table[self._node(b).settings.address].channel)
+        channel = server.broker_live_table[self._node(b).settings.address].channel
+        assert channel is not None, "the broker registered over one"
+        server.channel_closed(channel)
 
     def _do_dispatch(self, b: int, t: int, q: int) -> None:
         store = self._broker(b).store
@@ -636,10 +657,12 @@ class SimulatedTarget:
             if listed != list(range(len(listed))):
                 raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
             _put(found, "queues", (p, b), len(listed))
-        _put(found, "position", (p,), 0)
+        started = not self.given["round_robin"] or p in self.count.started
+        turns = self.instance.model.variable("position").type.size
+        _put(found, "position", (p,), self.producers[p].round_robin.counter.value % turns if self.given["round_robin"] and started else 0)
         _put(found, "sent", (p,), self.count.sent.get(p, 0) if self.given["sends"] else 0)
-        _put(found, "started", (p,), not self.given["round_robin"])
-        _put(found, "refreshed", (p,), False)
+        _put(found, "started", (p,), started)
+        _put(found, "refreshed", (p,), p in self.count.refreshed)
 
 
 _Found = dict[str, dict[tuple[int, ...], Any]]
@@ -696,8 +719,8 @@ def _whole(size: int) -> int:
 
 def _local(task: Task[Any], name: str) -> Any:
     """A local variable of the function in which a thread stands: what no table shows yet."""
-    work = task.work
-    while getattr(work, "cr_await", None) is not None and hasattr(work.cr_await, "cr_frame"):
+    work: Any = task.work
+    while hasattr(work.cr_await, "cr_frame"):
         work = work.cr_await
     if work.cr_frame is None or name not in work.cr_frame.f_locals:
         raise Deviation(f"{task!r} has no local {name}: it is the implementation's own variable")

@@ -1,0 +1,226 @@
+"""Hazards of what name servers and producers believe about topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocketproof_impl.remoting.codes import REGISTER_BROKER
+from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.topic import TopicConfig
+
+from .gallery import hazard
+from .story import Story
+
+
+def is_registration(letter: Letter) -> bool:
+    return letter.command.code == REGISTER_BROKER and not letter.answer
+
+
+@hazard("HAZ-01", asserts="CLI-16 CLI-21 TCM-17", properties="LIV-03")
+def auto_create_skew(story: Story) -> None:
+    """A topic that is created by its first message stays on one broker, however many there are.
+
+    A producer of an unknown topic takes the template's route, which names all brokers (CLI-16). The broker that gets the first
+    message creates the topic and registers it at once (TCM-17). From then on the name server has a route with this one broker,
+    every producer gets it at its next refresh (CLI-21), and no message reaches the others any more.
+
+    To avoid it: auto-creation off, and topics created by hand on every broker.
+    """
+    cluster = story.cluster(brokers=2)
+    first, second = cluster.producer("first"), cluster.producer("second")
+    story.say("Two brokers. A producer looks for the unknown topic T and gets the route of TBW102.")
+    story.check("its queues", cluster.find_queues(first), "a0 a1 a2 a3 b0 b1 b2 b3")
+
+    story.say("Its first message goes to broker-a, which creates T and registers it.")
+    story.check("the send", cluster.produce(first, at=0), "SEND_OK, broker-a queue 0 offset 0")
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
+
+    story.say("Another producer comes, and the first one refreshes its routes.")
+    cluster.do(first.refresh_all())
+    story.check("queues of the other", cluster.find_queues(second), "a0 a1 a2 a3")
+    story.check("queues of the first", cluster.find_queues(first), "a0 a1 a2 a3")
+
+    story.say("Both send 20 messages, and refresh.")
+    for _ in range(20):
+        cluster.produce(first)
+        cluster.produce(second)
+    cluster.do(first.refresh_all())
+    story.check("messages on broker-a", len(cluster.stored("broker-a")), 41)
+    story.check("messages on broker-b", len(cluster.stored("broker-b")), 0)
+    story.check("T on broker-b", cluster.topic("T", "broker-b"), "unknown")
+
+    cluster = story.cluster(brokers=2)
+    quick = cluster.producer("quick")
+    story.say("Elsewhere a producer is quick: it sends 8 messages before its first refresh.")
+    cluster.find_queues(quick)
+    for _ in range(8):
+        cluster.produce(quick)
+    cluster.do(quick.refresh_all())
+    story.check("its queues", cluster.find_queues(quick), "a0 a1 a2 a3 b0 b1 b2 b3")
+
+
+@hazard("HAZ-11", asserts="CLI-32 NS-10 TCM-18 TCM-17", properties="LIV-01")
+def registration_lost(story: Story) -> None:
+    """The registration of a new topic gets lost, and nobody notices for half a minute.
+
+    It is sent one way (TCM-17), as a send can be (CLI-32): nobody waits for an answer, so nothing is tried again before the
+    next periodic registration (NS-10). Until then a new producer still gets the template's route, and may make the topic
+    elsewhere. An exception while the table is written has the same effect: the registration is skipped (TCM-18).
+
+    To avoid it: create topics by hand; that registration waits for its answer.
+    """
+    cluster = story.cluster(brokers=2)
+    cluster.network.plan = lambda letter: [] if is_registration(letter) else [0]
+    early, late = cluster.producer("early"), cluster.producer("late")
+    story.say("A first message creates T on broker-a. The registration is lost on its way.")
+    story.check("the send", cluster.produce(early, at=0), "SEND_OK, broker-a queue 0 offset 0")
+    story.check("T on broker-a", cluster.topic(), "read 4, write 4, RW-")
+    story.check("T at the name server", cluster.routed(), [])
+
+    story.say("The network is well again. A producer that comes now falls back on TBW102, and makes T on broker-b.")
+    cluster.network.plan = None
+    story.check("its queues", cluster.find_queues(late), "a0 a1 a2 a3 b0 b1 b2 b3")
+    story.check("the send", cluster.produce(late, at=4), "SEND_OK, broker-b queue 0 offset 0")
+    story.check("T at the name server", cluster.routed(), ["broker-b: read 4, write 4, RW-"])
+
+    story.say("broker-a registers again, as it does every 30 seconds.")
+    cluster.do(cluster.broker("broker-a").registration.register_periodically())
+    story.check("T at the name server", cluster.routed(), ["broker-b: read 4, write 4, RW-", "broker-a: read 4, write 4, RW-"])
+
+    def broken(operation: str, path: str) -> None:
+        if operation == "rename":
+            raise RuntimeError("no such operation")
+
+    story.say("A first message to U: the write of the table fails with an exception that is not one of input or output.")
+    cluster.node().disk.failing = broken
+    story.check("the answer", cluster.send("U").split(":")[0], "SYSTEM_ERROR")
+    cluster.node().disk.failing = None
+    story.check("U on broker-a", cluster.topic("U"), "read 4, write 4, RW-")
+    story.check("U at the name server", cluster.routed("U"), [])
+    story.check("the lock of creation is free", not cluster.broker().topics.lock.held, True)
+
+
+@hazard("HAZ-16", asserts="CHK-10 CLI-16 TCM-15", properties="INV-31 INV-32")
+def read_write_asymmetry(story: Story) -> None:
+    """Messages are stored in queues that nobody reads, and producers are sent to queues that do not exist.
+
+    The broker compares the queue id with the larger of the read and write counts (CHK-10). A producer cuts the template's
+    *read* count (CLI-16), the broker its *write* count (TCM-15).
+
+    To avoid it: equal counts, of TBW102 too; while a topic shrinks, first write, then read.
+    """
+    cluster = story.cluster()
+    story.say("T has 4 read queues and 8 write queues. A message goes to queue 6, into which no consumer looks.")
+    cluster.update_topic("T", 4, 8)
+    story.check("the answer", cluster.send("T", queue_id=6), "SUCCESS, queue 6 offset 0")
+    story.say("U has 8 read queues and 4 write queues, as while it shrinks. Queue 6 is not to be written to.")
+    cluster.update_topic("U", 8, 4)
+    story.check("the answer", cluster.send("U", queue_id=6), "SUCCESS, queue 6 offset 0")
+
+    cluster = story.cluster()
+    producer = cluster.producer()
+    story.say("TBW102 has 8 read queues and 2 write queues. A producer looks for V.")
+    cluster.broker().topics.update(TopicConfig("TBW102", 8, 2, 7))
+    cluster.do(cluster.broker().registration.register_periodically())
+    story.check("its queues", cluster.find_queues(producer, "V"), "a0 a1 a2 a3")
+    story.say("Its first message goes to queue 2. Only the third attempt finds a queue.")
+    told: list[str] = []
+    cluster.network.watch = lambda letter: told.append((letter.command.remark or "SUCCESS").split(", ")[0]) if letter.answer else None
+    story.check("the send", cluster.produce(producer, "V", at=2), "SEND_OK, broker-a queue 0 offset 0")
+    story.check("the answers", told, ["request queueId[2] is illegal", "request queueId[3] is illegal", "SUCCESS"])
+    story.check("V on the broker", cluster.topic("V"), "read 2, write 2, RW-")
+
+    cluster = story.cluster()
+    producer = cluster.producer()
+    story.say("TBW102 has 2 read queues and 8 write queues. A producer uses 2 of the 4 queues that it creates.")
+    cluster.broker().topics.update(TopicConfig("TBW102", 2, 8, 7))
+    cluster.do(cluster.broker().registration.register_periodically())
+    story.check("its queues", cluster.find_queues(producer, "W"), "a0 a1")
+    cluster.produce(producer, "W")
+    story.check("W on the broker", cluster.topic("W"), "read 4, write 4, RW-")
+    cluster.do(producer.refresh_all())
+    story.check("its queues after a refresh", cluster.find_queues(producer, "W"), "a0 a1 a2 a3")
+
+
+@hazard("HAZ-36", asserts="NS-04 TCM-31")
+def stale_topics_at_the_name_server(story: Story) -> None:
+    """A deleted topic comes back by itself.
+
+    A broker that deletes a topic tells nobody (TCM-31), and a registration without the topic changes nothing: the name server
+    never removes a topic because it is missing (NS-04). Producers keep the route and send, and the broker creates the topic
+    again, with the numbers of whoever comes first.
+
+    To avoid it: delete at the name servers too, after the producers were stopped.
+    """
+    cluster = story.cluster()
+    producer = cluster.producer()
+    cluster.update_topic("T", 8, 8)
+    story.say("A producer sends to T, which was made with 8 queues.")
+    story.check("the send", cluster.produce(producer, at=7), "SEND_OK, broker-a queue 7 offset 0")
+
+    story.say("T is deleted, and the broker registers.")
+    story.check("the deletion", cluster.delete_topic("T"), "SUCCESS")
+    cluster.do(cluster.broker().registration.register_periodically())
+    story.check("T on the broker", cluster.topic(), "unknown")
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
+
+    story.say("The producer refreshes its routes and sends the next message.")
+    cluster.do(producer.refresh_all())
+    cluster.produce(producer, at=0)
+    story.check("T on the broker", cluster.topic(), "read 4, write 4, RW-")
+
+
+@hazard("HAZ-37", asserts="NS-03")
+def data_version_inequality(story: Story) -> None:
+    """An old registration that arrives late overwrites a newer one.
+
+    The name server compares versions by inequality (NS-03), so an older version counts as a change like a newer one. It is
+    mended by the next registration.
+
+    To avoid it: nothing but to wait; alarms on a topic's number of queues should allow a minute.
+    """
+    cluster = story.cluster()
+    story.say("A first message creates T with 4 queues. The registration is on its way.")
+    cluster.network.plan = lambda letter: HOLD if is_registration(letter) and letter.command.is_one_way else [0]
+    cluster.send()
+    story.check("T at the name server", cluster.routed(), [])
+
+    story.say("An administrator gives T 8 queues. That registration takes another connection and is quicker.")
+    story.check("the update", cluster.update_topic("T", 8, 8), "SUCCESS")
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
+
+    story.say("The first registration arrives.")
+    cluster.network.deliver(cluster.network.held[0])
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
+
+    story.say("The broker registers, as it does every 30 seconds.")
+    cluster.do(cluster.broker().registration.register_periodically())
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
+
+
+@hazard("HAZ-43", asserts="NS-08 CLI-20 CLI-14 CLI-33")
+def only_a_slave_is_left(story: Story) -> None:
+    """While a master is away, its topics cannot be sent to, though another broker would take them.
+
+    As long as a slave of the same name is there, the name server keeps the queue data (NS-08). A producer leaves out queues
+    without a master (CLI-20) and gets an empty list; as there is a route, it does not ask for the template's (CLI-14).
+
+    To avoid it: topics on two brokers at least, created by hand.
+    """
+    cluster = story.cluster(brokers=2)
+    story.say("broker-a has a master and a slave. T is on broker-a only.")
+    slave = replace(cluster.node("broker-a").settings, broker_id=1, broker_role="SLAVE", listen_port=10912)
+    cluster.add(slave)
+    cluster.update_topic("T", 4, 4)
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
+
+    story.say("The master crashes.")
+    cluster.crash("broker-a")
+    story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
+    story.check("addresses of broker-a, by id", list(cluster.name_server.broker_addr_table["broker-a"].broker_addrs), [1])
+
+    story.say("A producer looks for T, and for a topic that nobody knows.")
+    producer = cluster.producer()
+    story.check("queues of T", cluster.find_queues(producer), "no queue")
+    story.check("the send to T", cluster.produce(producer), "MQClientException 10005: No route info of this topic: T")
+    story.check("queues of the other", cluster.find_queues(producer, "U"), "b0 b1 b2 b3")

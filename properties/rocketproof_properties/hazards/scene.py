@@ -1,0 +1,188 @@
+"""The cluster that the stories play on: requests in one line, and what is there as short texts.
+
+Client and administrator are raw callers here; producers are RocketMQ's own, from `Cluster.producer`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from rocketproof_impl.message import Message, parse_properties, properties_text
+from rocketproof_impl.producer.errors import BrokerError, ClientError
+from rocketproof_impl.producer.producer import Producer
+from rocketproof_impl.producer.result import SendResult
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.remoting.headers import (
+    CREATE_TOPIC,
+    SEND_BACK,
+    CreateTopicRequestHeader,
+    SendMessageBackRequestHeader,
+    SendMessageRequestHeader,
+    encode,
+    encode_v2,
+)
+from rocketproof_impl.route import QueueData
+from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_impl.simulator.disk import ProcessEnded
+from rocketproof_impl.tasks import Work
+from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
+
+_ANSWERS = {
+    getattr(codes, name): name
+    for name in (
+        "SUCCESS",
+        "SYSTEM_ERROR",
+        "SYSTEM_BUSY",
+        "REQUEST_CODE_NOT_SUPPORTED",
+        "FLUSH_DISK_TIMEOUT",
+        "SLAVE_NOT_AVAILABLE",
+        "FLUSH_SLAVE_TIMEOUT",
+        "MESSAGE_ILLEGAL",
+        "SERVICE_NOT_AVAILABLE",
+        "NO_PERMISSION",
+        "TOPIC_NOT_EXIST",
+        "SUBSCRIPTION_GROUP_NOT_EXIST",
+    )
+}
+_PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, at the end of its remark
+
+
+class Scene(Cluster):
+    """A cluster with a client, an administrator and an observer. `to` and `broker` are names of brokers."""
+
+    # Requests
+
+    def request(self, topic: str = "T", *, properties: dict[str, str] | None = None, body: bytes | None = b"hello", **fields: Any) -> Command:
+        """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other fields of the header by name."""
+        text = properties_text(properties or {}, trailing=self.profile.exact_properties)
+        header = SendMessageRequestHeader("producers", topic, "TBW102", 4, 0, 0, self.clock.now(), 0, text, 0)
+        return Command(codes.SEND_MESSAGE_V2, encode_v2(replace(header, **fields)), body)
+
+    def send(self, topic: str = "T", *, to: str = "broker-a", **fields: Any) -> str:
+        """Send a message as a client and give the broker's answer."""
+        return answer(self.call(self.request(topic, **fields), to))
+
+    def send_back(self, offset: int, group: str = "G", delay_level: int = 0, *, version: int = 399, **fields: Any) -> str:
+        """Give the record at an offset of broker-a's log back, as a consumer that could not consume it, and give the answer."""
+        header = SendMessageBackRequestHeader(offset, group, delay_level, **fields)
+        return answer(self.call(Command(codes.CONSUMER_SEND_MSG_BACK, encode(header, SEND_BACK), version=version)))
+
+    def update_topic(self, topic: str, read: int, write: int, perm: int = 6, *, to: str = "broker-a") -> str:
+        """Create or change a topic as an administrator, and give the broker's answer."""
+        header = CreateTopicRequestHeader(topic, "TBW102", read, write, perm, "SINGLE_TAG")
+        return answer(self.call(Command(codes.UPDATE_AND_CREATE_TOPIC, encode(header, CREATE_TOPIC)), to))
+
+    def delete_topic(self, topic: str, *, to: str = "broker-a") -> str:
+        """Delete a topic as an administrator, on the broker and nowhere else."""
+        return answer(self.call(Command(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic}), to))
+
+    def do(self, work: Work[Any]) -> Any:
+        """Run something to its end and give its result."""
+        return self.scheduler.complete(work)
+
+    def produce(self, producer: Producer, topic: str = "T", *, at: int | None = None, **properties: str) -> str:
+        """Send a message by a producer and give what the caller gets. `at`: the place in the list of queues that is next."""
+        if at is not None:
+            producer.round_robin.counter.value = at
+        try:
+            return sent(self.do(producer.send(Message(topic, body=b"hello", properties=properties))))
+        except (ClientError, BrokerError, RemotingError) as error:
+            return failed(error)
+
+    def find_queues(self, producer: Producer, topic: str = "T") -> str:
+        """Let a producer look for a topic's queues, as a send does, and give them."""
+        self.do(producer.try_to_find_topic_publish_info(topic))
+        return queues(producer, topic)
+
+    @contextmanager
+    def process_ends(self, broker: str = "broker-a", *, after: int) -> Iterator[None]:
+        """What is done inside ends with the broker's process, after so many steps on its disk; if not, there is no story."""
+        self.node(broker).disk.end_after(after)
+        try:
+            yield
+        except ProcessEnded:
+            self.crash(broker)
+            return
+        raise RuntimeError(f"{broker} still runs")
+
+    # What there is
+
+    def topic(self, topic: str = "T", broker: str = "broker-a") -> str:
+        """The topic in a broker's memory."""
+        return config(self.broker(broker).topics.select(topic))
+
+    def filed(self, topic: str = "T", broker: str = "broker-a") -> str:
+        """The topic in a broker's file."""
+        content = self.node(broker).disk.read("store/config/topics.json")
+        return config(table_from_data(json.loads(content))[0].get(topic) if content else None)
+
+    def routed(self, topic: str = "T") -> list[str]:
+        """What the name server knows of the topic, by broker."""
+        return [f"{entry.broker_name}: {config(entry)}" for entry in self.name_server.topic_queue_table.get(topic, ())]
+
+    def stored(self, broker: str = "broker-a") -> list[str]:
+        """The records of a broker's log, each by its topic and queue."""
+        return [place(message) for message in self.broker(broker).store.records()]
+
+    def last(self, broker: str = "broker-a") -> Message:
+        """The last record of a broker's log."""
+        return list(self.broker(broker).store.records())[-1]
+
+    def stored_properties(self, broker: str = "broker-a") -> dict[str, str]:
+        """The properties of the last record."""
+        return parse_properties(self.last(broker).properties_text, exact=self.profile.exact_properties)
+
+    def consumable(self, topic: str = "T", queue_id: int = 0, broker: str = "broker-a") -> int:
+        """How many messages a consumer of the queue can get."""
+        self.dispatch()
+        return self.broker(broker).store.max_offset(topic, queue_id)
+
+
+def answer(command: Command) -> str:
+    """A broker's answer: code, remark and place."""
+    said = _ANSWERS.get(command.code, str(command.code))
+    if command.code != codes.SUCCESS and command.remark is not None:
+        said += f": {_PLACE.sub('', command.remark.partition(chr(10))[0])}"
+    fields = command.ext_fields or {}
+    return f"{said}, queue {fields['queueId']} offset {fields['queueOffset']}" if "queueId" in fields else said
+
+
+def sent(result: SendResult) -> str:
+    """What a producer's send ends with."""
+    return f"{result.status.name}, {result.queue.broker_name} queue {result.queue.queue_id} offset {result.queue_offset}"
+
+
+def failed(error: Exception) -> str:
+    """An exception of a send: its kind, code and the answer behind it."""
+    if isinstance(error, BrokerError):
+        return f"MQBrokerException, {_ANSWERS.get(error.code, str(error.code))}: {(error.remark or '').partition(chr(10))[0]}"
+    if isinstance(error, ClientError):
+        return f"MQClientException {error.code}: {error.message.partition(chr(10))[0]}"
+    return f"{type(error).__name__}: {error}"
+
+
+def config(entry: TopicConfig | QueueData | None) -> str:
+    """A topic's queues and permission."""
+    if entry is None:
+        return "unknown"
+    return f"read {entry.read_queue_nums}, write {entry.write_queue_nums}, {perm_text(entry.perm)}"
+
+
+def place(message: Message) -> str:
+    """Where a record is, as its queue counts."""
+    return f"{message.topic} queue {message.queue_id} offset {message.queue_offset}"
+
+
+def queues(producer: Producer, topic: str = "T") -> str:
+    """The list of queues that a producer sends to, in its order."""
+    info = producer.topic_publish_info_table.get(topic)
+    if info is None or not info.ok:
+        return "no queue"
+    return " ".join(f"{queue.broker_name.removeprefix('broker-')}{queue.queue_id}" for queue in info.message_queue_list)

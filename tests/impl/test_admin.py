@@ -1,0 +1,203 @@
+"""What administrators ask: topics, groups, settings, offsets, records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sending import Stand
+from storing import DATA
+
+from rocketproof_impl.broker.admin import FIELDS, properties_of
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.remoting.command import NOT_SET, Command
+from rocketproof_impl.store import record
+from rocketproof_impl.topic import TopicConfig
+
+behaviour = pytest.mark.behaviour
+TOPIC = {
+    "topic": "new",
+    "defaultTopic": "TBW102",
+    "readQueueNums": 8,
+    "writeQueueNums": 4,
+    "perm": 7,
+    "topicFilterType": "MULTI_TAG",
+    "topicSysFlag": 1,
+    "order": False,
+}
+
+
+def registrations(stand: Stand) -> list[tuple[bool, bool, bool]]:
+    """What is asked of the registration from now on."""
+    asked: list[tuple[bool, bool, bool]] = []
+
+    async def register_all(check_order_config: bool, oneway: bool, force: bool) -> None:
+        asked.append((check_order_config, oneway, force))
+
+    class Registration:
+        register_all: object
+
+    stand.broker.registration = Registration()  # type: ignore[assignment]
+    stand.broker.registration.register_all = register_all  # type: ignore[method-assign]
+    return asked
+
+
+@behaviour("TCM-30")
+def test_a_topic_is_put_persisted_and_registered() -> None:
+    stand = Stand("P494")
+    asked, version = registrations(stand), stand.broker.topics.data_version.counter
+    answer = stand.call(17, None, **TOPIC)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, NOT_SET, None)
+    assert stand.broker.topics.table["new"] == TopicConfig("new", 8, 4, 7, "MULTI_TAG", 1)
+    assert stand.broker.topics.data_version.counter == version + 1
+    assert b'"new"' in stand.disk.files["store/config/topics.json"]
+    assert asked == [(True, False, True)]
+
+
+def recorded(cfg: str) -> list[dict[str, Any]]:
+    lines = (DATA / "rocketmq-4.9.4.jsonl").read_text().splitlines()
+    return [case for case in map(json.loads, lines) if case["request"]["code"] == 17 and case["cfg"] == cfg]
+
+
+@pytest.mark.parametrize("case", recorded("A") + recorded("L"), ids=lambda case: f"{case['cfg']}-{case['n']}")
+@behaviour("CHK-02", "TCM-30")
+def test_topics_as_recorded(case: dict[str, Any]) -> None:
+    stand = Stand("P494")
+    if case["cfg"] == "L":
+        stand.settings.broker_role = "SLAVE"
+    fields = case["request"]["extFields"]
+    answer = stand.call(17, None, **fields)
+    expected = case["response"]
+    remark = str(expected["remark"])
+    prefix = remark.partition(", org.apache.rocketmq.common")[0]
+    assert (answer.code, answer.ext_fields) == (expected["code"], None)
+    assert answer.remark == remark or str(answer.remark).startswith(f"{prefix}, ")
+    config, found = stand.broker.topics.select(fields["topic"]), case["topicConfig"]
+    if found is None:
+        assert config is None
+    else:
+        assert config is not None
+        assert (config.perm, config.read_queue_nums, config.write_queue_nums) == (
+            found["perm"],
+            found["readQueueNums"],
+            found["writeQueueNums"],
+        )
+
+
+@pytest.mark.parametrize("name", ["rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "RMQ_SYS_TRACE_TOPIC", "BenchmarkTest"])
+def test_system_topics_are_nobodys_to_change(name: str) -> None:
+    stand = Stand()
+    for code in (17, 215):
+        answer = stand.call(code, None, **TOPIC | {"topic": name})
+        assert (answer.code, answer.remark) == (1, f"The topic[{name}] is conflict with system topic.")
+
+
+@behaviour("TCM-31")
+def test_a_topic_is_deleted() -> None:
+    stand = Stand()
+    stand.topic()
+    answer = stand.call(215, None, topic="T")
+    assert (answer.code, answer.remark) == (0, None)
+    assert "T" not in stand.known()
+    assert stand.call(215, None, topic=" ").remark == "The specified topic is blank."
+
+
+def test_a_group_is_put() -> None:
+    stand = Stand()
+    body = json.dumps({"groupName": "G", "retryQueueNums": 3, "retryMaxTimes": 2, "consumeEnable": False}).encode()
+    assert stand.call(200, body).remark is None
+    expected = SubscriptionGroupConfig("G", consume_enable=False, retry_queue_nums=3, retry_max_times=2)
+    assert stand.broker.groups.find("G") == expected
+
+
+@pytest.mark.parametrize("code", [17, 200, 215])
+def test_a_slave_changes_nothing(code: int) -> None:
+    stand = Stand(broker_role="SLAVE")
+    stand.topic()
+    answer = stand.call(code, b'{"groupName":"G"}', **TOPIC | {"topic": "T"})
+    remark = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
+    assert (answer.code, answer.remark) == (1, remark)
+    assert stand.broker.topics.table["T"] == TopicConfig("T", 4, 4)
+    assert "G" not in stand.broker.groups.table
+
+
+# Settings
+
+
+def test_settings_have_rocketmqs_names() -> None:
+    expected = {
+        "brokerIP1": "broker_ip1",
+        "brokerPermission": "broker_permission",
+        "autoCreateTopicEnable": "auto_create_topic_enable",
+        "rejectTransactionMessage": "reject_transaction_message",
+        "flushDiskType": "flush_disk_type",
+        "startAcceptSendRequestTimeStamp": "start_accept_send_request_timestamp",
+        "defaultTopicQueueNums": "default_topic_queue_nums",
+    }
+    assert {name: FIELDS[name] for name in expected} == expected
+    assert set(FIELDS.values()) == set(BrokerSettings.__dataclass_fields__)
+
+
+def test_settings_change_at_run_time() -> None:
+    stand = Stand()
+    asked = registrations(stand)
+    body = b"# comment\nautoCreateTopicEnable = false\n\nflushDiskType=SYNC_FLUSH\nmaxMessageSize=x\nnosuch=1\nslaveTimeout=7\n"
+    answer = stand.call(25, body)
+    assert (answer.code, answer.remark) == (0, None)
+    settings = stand.settings
+    assert (settings.auto_create_topic_enable, settings.flush_disk_type, settings.slave_timeout) == (False, "SYNC_FLUSH", 7)
+    assert settings.max_message_size == BrokerSettings().max_message_size
+    assert asked == []
+    assert stand.send("new").code == 17
+    assert stand.call(25).code == 0
+
+
+@behaviour("NS-11")
+def test_a_changed_permission_is_registered_under_a_new_version() -> None:
+    stand = Stand()
+    asked, version = registrations(stand), stand.broker.topics.data_version.counter
+    stand.call(25, b"brokerPermission=4")
+    assert stand.settings.broker_permission == 4
+    assert stand.broker.topics.data_version.counter == version + 1
+    assert asked == [(False, False, True)]
+
+
+def test_lines_of_properties() -> None:
+    assert properties_of("a=1\n b = x=y \n!no=1\n\nc\nnamesrvAddr=h:1;i:2") == {"a": "1", "b": "x=y", "c": "", "namesrvAddr": "h:1;i:2"}
+
+
+# Looking
+
+
+def test_the_largest_offset_of_a_queue() -> None:
+    stand = Stand()
+    stand.send(queue_id=1)
+    stand.send(queue_id=1)
+    stand.broker.store.dispatch()
+    answer = stand.call(30, None, topic="T", queueId=1)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, {"offset": "2"})
+    assert stand.call(30, None, topic="nosuch", queueId=0).ext_fields == {"offset": "0"}
+
+
+def test_a_record_by_its_offset() -> None:
+    stand = Stand()
+    stand.send()
+    stand.send(properties={"K": "v"}, flag=3, body=None)
+    for message in stand.stored():
+        answer = stand.call(33, None, offset=message.physical_offset)
+        assert (answer.code, answer.remark) == (0, None)
+        log = bytes(stand.disk.files["store/commitlog/00000000000000000000"])
+        assert answer.body == log[message.physical_offset : message.physical_offset + message.store_size]
+        assert record.decode(answer.body or b"", exact=False) == message
+    answer = stand.call(33, None, offset=99_999)
+    assert (answer.code, answer.remark) == (1, "can not find message by the offset, 99999")
+
+
+@pytest.mark.parametrize("code", [11, 34, 105, 4711])
+@behaviour("REM-05")
+def test_other_codes_are_not_supported(code: int) -> None:
+    stand = Stand()
+    answer = stand.ask(Command(code, opaque=2))
+    assert (answer.code, answer.remark) == (3, f" request type {code} not supported")

@@ -1,0 +1,326 @@
+"""How a producer finds, keeps and refreshes routes, and what queues it makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import Message
+from rocketproof_impl.producer.errors import NO_NAME_SERVER_EXCEPTION, NOT_FOUND_TOPIC_EXCEPTION, ClientError
+from rocketproof_impl.producer.producer import Producer
+from rocketproof_impl.producer.publish import MessageQueue, PublishInfo, publish_info, route_changed
+from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData
+from rocketproof_impl.tasks import Interrupted
+from routing import ADDRESS, NAME_SERVER, Field, route
+
+behaviour = pytest.mark.behaviour
+A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
+
+
+@pytest.fixture
+def field() -> Field:
+    return Field()
+
+
+def queues(info: PublishInfo) -> list[tuple[str, int]]:
+    return [(queue.broker_name, queue.queue_id) for queue in info.message_queue_list]
+
+
+def find(field: Field, producer: Producer, topic: str = "T") -> PublishInfo:
+    info = field.run(producer.try_to_find_topic_publish_info(topic))
+    assert isinstance(info, PublishInfo)
+    return info
+
+
+# Look-up
+
+
+@behaviour("CLI-13")
+def test_a_route_is_asked_for_once(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 2, 2, 6))
+    info = find(field, producer)
+    assert info.have_topic_router_info
+    assert queues(info) == [("broker-a", 0), ("broker-a", 1)]
+    assert find(field, producer) is info
+    assert field.server.asked == ["T"]
+
+
+@behaviour("CLI-14", "CLI-16", "CLI-18")
+def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
+    info = find(field, producer)
+    assert field.server.asked == ["T", "TBW102"]
+    assert queues(info) == [(name, queue_id) for name in ("broker-a", "broker-b") for queue_id in range(4)]
+    assert info.message_queue_list[0].topic == "T"
+
+
+@behaviour("CLI-14", "CLI-18", "CLI-33")
+def test_without_a_template_there_is_no_route(field: Field) -> None:
+    producer = field.producer()
+    info = find(field, producer)
+    assert field.server.asked == ["T", "TBW102"]
+    assert info == PublishInfo()
+    with pytest.raises(ClientError) as caught:
+        field.run(producer.send(Message("T", body=b"x")))
+    assert caught.value.message.startswith("No route info of this topic: T\n")
+    assert caught.value.code == NOT_FOUND_TOPIC_EXCEPTION == 10005
+
+
+@behaviour("CLI-33")
+def test_without_a_name_server_there_is_another_error(field: Field) -> None:
+    producer = field.producer(name_servers=())
+    with pytest.raises(ClientError) as caught:
+        field.run(producer.send(Message("T", body=b"x")))
+    assert caught.value.message.startswith("No name server address, please set it.")
+    assert caught.value.code == NO_NAME_SERVER_EXCEPTION == 10004
+
+
+@behaviour("CLI-14", "CLI-20", "HAZ-43", "M-108")
+@pytest.mark.parametrize(
+    "known", [route(("broker-a", 4, 4, 6), slaves=("broker-a",)), route(("broker-a", 4, 4, 4)), route(("broker-a", 4, 0, 6))]
+)
+def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known: TopicRouteData) -> None:
+    producer = field.producer()
+    field.server.routes |= {"T": known, "TBW102": route(("broker-b", 8, 8, 7))}
+    for asked in (1, 2):
+        info = find(field, producer)
+        assert (info.have_topic_router_info, info.ok) == (True, False)
+        assert field.server.asked == ["T"] * asked, "a route without queues is asked for again, the template never"
+    with pytest.raises(ClientError, match=r"^No route info of this topic: T"):
+        field.run(producer.send(Message("T", body=b"x")))
+
+
+@behaviour("CLI-16", "HAZ-16", "M-109")
+@pytest.mark.parametrize(("read", "write", "expected"), [(8, 2, 4), (2, 8, 2), (4, 4, 4), (5, 5, 4), (3, 0, 3)])
+def test_the_fallback_counts_by_read_queues(field: Field, read: int, write: int, expected: int) -> None:
+    producer = field.producer()
+    field.server.routes["TBW102"] = route(("broker-a", read, write, 7))
+    assert queues(find(field, producer)) == [("broker-a", queue_id) for queue_id in range(expected)]
+    (entry,) = producer.client.topic_route_table["T"].queue_datas
+    assert (entry.read_queue_nums, entry.write_queue_nums) == (expected, expected)
+
+
+@behaviour("CLI-16")
+def test_the_fallbacks_key_and_count_are_settings(field: Field) -> None:
+    producer = field.producer(settings=ProducerSettings(create_topic_key="Base", default_topic_queue_nums=6))
+    field.server.routes["Base"] = route(("broker-a", 8, 8, 7))
+    assert len(find(field, producer).message_queue_list) == 6
+
+
+@behaviour("CLI-16", "M-110")
+def test_the_fallback_is_kept_under_the_topics_own_name(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
+    find(field, producer)
+    assert set(producer.client.topic_route_table) == {"T"}
+    assert producer.topic_publish_info_table["TBW102"] == PublishInfo()
+    assert producer.topic_publish_info_table["T"].ok
+    find(field, producer)
+    assert field.server.asked == ["T", "TBW102"], "the client takes the topic for known (CLI-22)"
+
+
+# Refresh
+
+
+@behaviour("CLI-17", "CLI-22", "M-111")
+def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
+    info = find(field, producer)
+    for _ in range(2):
+        assert field.run(producer.update_route("T")) is False
+        assert producer.topic_publish_info_table["T"] is info
+        assert "T" in producer.client.topic_route_table
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    assert field.run(producer.update_route("T")) is True
+    assert queues(find(field, producer)) == [("broker-a", queue_id) for queue_id in range(4)]
+
+
+@behaviour("CLI-17")
+@pytest.mark.parametrize("is_default", [False, True])
+def test_a_transport_failure_raises(field: Field, is_default: bool) -> None:
+    producer = field.producer()
+    field.network.close(NAME_SERVER)
+    with pytest.raises(JavaError, match=r"java\.lang\.IllegalStateException: ConnectFailed"):
+        field.run(producer.update_route("T", is_default))
+    assert not producer.client.name_server_lock.held
+
+
+@behaviour("CLI-17")
+def test_a_name_server_has_three_seconds(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    begin = field.clock.now()
+    field.delay(to=NAME_SERVER, millis=2999)
+    assert field.run(producer.update_route("T")) is True
+    assert field.clock.now() - begin == 2999
+    field.lose(to=NAME_SERVER)
+    begin = field.clock.now()
+    with pytest.raises(JavaError, match="TimedOut"):
+        field.run(producer.update_route("T"))
+    assert field.clock.now() - begin == 3000
+
+
+@behaviour("CLI-17")
+def test_the_next_name_server_is_asked_if_one_cannot_be_reached(field: Field) -> None:
+    producer = field.producer(name_servers=("127.0.0.1:1", NAME_SERVER))
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    assert field.run(producer.update_route("T")) is True
+
+
+@behaviour("CLI-15")
+def test_a_refresh_waits_three_seconds_for_the_one_before(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    lock = producer.client.name_server_lock
+    field.run(lock.acquire())
+    begin = field.clock.now()
+    assert field.run(producer.update_route("T")) is False
+    assert field.clock.now() - begin == 3000
+    assert field.server.asked == []
+    waiting = field.scheduler.spawn(producer.update_route("T"))
+    field.scheduler.advance(2999)
+    lock.release()
+    assert field.scheduler.run(waiting.done) is True
+    assert not lock.held
+
+
+@behaviour("CLI-15")
+def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    field.lose(to=NAME_SERVER)
+    task = field.scheduler.spawn(producer.update_route("T"))
+    field.scheduler.settle()
+    field.scheduler.interrupt(task, Interrupted())
+    assert task.result() is False
+    assert not producer.client.name_server_lock.held
+    assert producer.client.topic_route_table == {}
+
+
+@behaviour("CLI-19")
+def test_only_news_is_spread(field: Field) -> None:
+    producer = field.producer()
+    client = producer.client
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6), ("broker-b", 4, 4, 6))
+    assert field.run(producer.update_route("T")) is True
+    info = producer.topic_publish_info_table["T"]
+    field.server.routes["T"] = route(("broker-b", 4, 4, 6), ("broker-a", 4, 4, 6))
+    assert field.run(producer.update_route("T")) is False, "the same brokers in another order"
+    assert producer.topic_publish_info_table["T"] is info
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    assert field.run(producer.update_route("T")) is True
+    assert queues(producer.topic_publish_info_table["T"]) == [("broker-a", n) for n in range(4)]
+    assert client.topic_route_table["T"] == field.server.routes["T"]
+    assert client.broker_addr_table == {"broker-a": {0: A}, "broker-b": {0: B}}, "addresses are only added here"
+
+
+@behaviour("CLI-19")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: setattr(r.queue_datas[0], "perm", 7),
+        lambda r: setattr(r.queue_datas[0], "topic_sys_flag", 1),
+        lambda r: r.broker_datas[0].broker_addrs.update({1: "x"}),
+        lambda r: setattr(r, "order_topic_conf", "broker-a:1"),
+        lambda r: r.filter_server_table.update({A: ["f"]}),
+    ],
+)
+def test_any_difference_is_news(change: Any) -> None:
+    old, new = route(("broker-a", 4, 4, 6)), route(("broker-a", 4, 4, 6))
+    assert not route_changed(old, new)
+    change(new)
+    assert route_changed(old, new)
+    assert route_changed(None, new)
+
+
+@behaviour("CLI-19")
+def test_what_is_learnt_goes_to_every_producer_of_the_instance(field: Field) -> None:
+    first, second = field.producer("first"), field.producer("second")
+    field.server.routes["T"] = route(("broker-a", 4, 4, 6))
+    assert field.run(first.update_route("T")) is True
+    assert second.topic_publish_info_table["T"] is first.topic_publish_info_table["T"]
+    assert field.run(first.update_route("T")) is False
+    third = field.producer("third")
+    assert field.run(first.update_route("T")) is True, "a producer lacks it"
+    assert third.topic_publish_info_table["T"].ok
+
+
+@behaviour("CLI-19")
+def test_an_unchanged_route_is_news_for_a_producer_without_queues(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["T"] = route(("broker-a", 4, 4, 4))
+    assert field.run(producer.update_route("T")) is True
+    assert field.run(producer.update_route("T")) is True
+
+
+@behaviour("CLI-05", "CLI-21")
+def test_the_refresh_asks_for_every_published_topic(field: Field) -> None:
+    first, second = field.producer("first"), field.producer("second")
+    field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
+    find(field, first, "T")
+    find(field, second, "U")
+    field.server.asked.clear()
+    field.run(first.refresh_all())
+    assert sorted(field.server.asked) == ["T", "TBW102", "U"]
+    assert first.topic_publish_info_table["TBW102"].ok
+    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8
+
+
+@behaviour("CLI-21", "LIV-02")
+def test_the_refresh_brings_what_the_name_server_knows(field: Field) -> None:
+    producer = field.producer()
+    field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
+    find(field, producer)
+    field.server.routes["T"] = route(("broker-b", 2, 2, 6))
+    field.run(producer.refresh_all())
+    assert queues(producer.topic_publish_info_table["T"]) == [("broker-b", 0), ("broker-b", 1)]
+
+
+@behaviour("CLI-21")
+def test_a_refresh_that_cannot_reach_the_name_server_raises_nothing(field: Field) -> None:
+    producer = field.producer()
+    field.network.close(NAME_SERVER)
+    field.run(producer.refresh_all())
+    assert not producer.client.name_server_lock.held
+
+
+# From a route to queues
+
+
+@behaviour("CLI-20")
+def test_queues_are_sorted_by_broker_and_counted_by_write_queues() -> None:
+    info = publish_info("T", route(("broker-b", 9, 1, 6), ("broker-a", 1, 3, 2)))
+    assert info.message_queue_list == [
+        MessageQueue("T", "broker-a", 0),
+        MessageQueue("T", "broker-a", 1),
+        MessageQueue("T", "broker-a", 2),
+        MessageQueue("T", "broker-b", 0),
+    ]
+    assert not info.order_topic
+
+
+@behaviour("CLI-20")
+def test_brokers_that_are_not_writable_unknown_or_without_master_are_skipped() -> None:
+    full = route(("broker-a", 1, 1, 4), ("broker-b", 1, 1, 6), ("broker-c", 1, 1, 6), slaves=("broker-b",))
+    assert queues(publish_info("T", full)) == [("broker-c", 0)]
+    full.broker_datas.pop()
+    assert queues(publish_info("T", full)) == []
+    full.broker_datas.append(BrokerData("c", "broker-c", {0: ""}))
+    full.queue_datas.append(QueueData("broker-x", 1, 1, 6))
+    assert queues(publish_info("T", full)) == [("broker-c", 0)]
+
+
+@behaviour("CLI-20")
+def test_an_order_configuration_says_which_queues_there_are() -> None:
+    info = publish_info("T", route(("broker-a", 1, 1, 4), order="broker-b:2;broker-a:1"))
+    assert queues(info) == [("broker-b", 0), ("broker-b", 1), ("broker-a", 0)]
+    assert info.order_topic and info.have_topic_router_info
+    assert not publish_info("T", route(("broker-a", 1, 1, 6), order="")).order_topic
+    with pytest.raises(JavaError, match="NumberFormatException"):
+        publish_info("T", route(("broker-a", 1, 1, 6), order="broker-a:x"))

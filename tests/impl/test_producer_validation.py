@@ -1,0 +1,123 @@
+"""What the client refuses before it asks anybody: topics and bodies."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.producer.errors import ClientError
+from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.producer.validate import RESERVED_TOPICS, check_message, check_topic
+from rocketproof_impl.remoting.codes import MESSAGE_ILLEGAL
+from routing import Field
+
+behaviour = pytest.mark.behaviour
+MIB4 = 4 * 1024 * 1024
+ILLEGAL = "The specified topic[{}] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+NINE = {
+    "TBW102",
+    "SCHEDULE_TOPIC_XXXX",
+    "BenchmarkTest",
+    "RMQ_SYS_TRANS_HALF_TOPIC",
+    "RMQ_SYS_TRACE_TOPIC",
+    "RMQ_SYS_TRANS_OP_HALF_TOPIC",
+    "TRANS_CHECK_MAX_TIME_TOPIC",
+    "SELF_TEST_TOPIC",
+    "OFFSET_MOVED_EVENT",
+}
+
+
+def refusal(topic: str | None) -> str:
+    with pytest.raises(ClientError) as caught:
+        check_topic(topic)
+    assert caught.value.code == -1
+    return caught.value.message
+
+
+@behaviour("CLI-09")
+def test_blank_topics() -> None:
+    for topic in (None, "", " ", "\t\n", "\u2003"):
+        assert refusal(topic) == "The specified topic is blank"
+
+
+@behaviour("CLI-09", "CLI-11")
+@pytest.mark.parametrize("topic", ["a b", "a.b", "a/b", "a:b", "ä", "a\x00", "Ａ", "١", "\xa0", "a$", "^a", " a"])
+def test_illegal_characters(topic: str) -> None:
+    assert refusal(topic) == ILLEGAL.format(topic)
+
+
+@behaviour("CLI-11", "CHK-02", "M-15")
+def test_the_whole_name_counts_to_its_last_newline() -> None:
+    assert refusal("TopicTest\n") == ILLEGAL.format("TopicTest\n")
+    assert refusal("\nTopicTest") == ILLEGAL.format("\nTopicTest")
+
+
+@behaviour("CLI-09")
+def test_topics_have_127_characters_at_most() -> None:
+    check_topic("t" * 127)
+    assert refusal("t" * 128) == "The specified topic is longer than topic max length 127."
+
+
+@behaviour("CLI-09")
+def test_the_order_of_the_tests() -> None:
+    assert refusal("ä" * 128) == ILLEGAL.format("ä" * 128)
+
+
+@behaviour("CLI-10")
+def test_nine_names_are_reserved_and_no_others() -> None:
+    assert RESERVED_TOPICS == NINE
+    for topic in NINE:
+        assert refusal(topic) == f"The topic[{topic}] is conflict with system topic."
+        for accepted in (topic.swapcase(), f"{topic}_", f"x{topic}"):
+            check_topic(accepted)
+
+
+@behaviour("CLI-09")
+@pytest.mark.parametrize("topic", ["T", "%RETRY%group", "a|b", "0-_", "%", "DefaultCluster"])
+def test_topics_that_are_accepted(topic: str) -> None:
+    check_topic(topic)
+
+
+@behaviour("CLI-12")
+@pytest.mark.parametrize(
+    ("message", "text", "code"),
+    [
+        (None, "the message is null", MESSAGE_ILLEGAL),
+        (Message("a b", body=None), ILLEGAL.format("a b"), -1),
+        (Message("T", body=None), "the message body is null", MESSAGE_ILLEGAL),
+        (Message("T", body=b""), "the message body length is zero", MESSAGE_ILLEGAL),
+        (Message("T", body=bytes(MIB4 + 1)), f"the message body size over max value, MAX: {MIB4}", MESSAGE_ILLEGAL),
+    ],
+    ids=["null", "topic", "no body", "empty", "large"],
+)
+def test_messages_that_are_refused(message: Message | None, text: str, code: int) -> None:
+    with pytest.raises(ClientError) as caught:
+        check_message(message, MIB4)
+    assert (caught.value.message, caught.value.code) == (text, code)
+
+
+@behaviour("CLI-12")
+def test_the_largest_and_the_smallest_body() -> None:
+    for size in (1, MIB4):
+        message = Message("T", body=bytes(size))
+        assert check_message(message, ProducerSettings().max_message_size) is message
+
+
+@behaviour("CLI-12")
+def test_the_largest_body_is_a_setting() -> None:
+    field = Field()
+    producer = field.producer(settings=ProducerSettings(max_message_size=3))
+    with pytest.raises(ClientError, match="the message body size over max value, MAX: 3"):
+        field.run(producer.send(Message("T", body=b"1234")))
+    with pytest.raises(ClientError, match="No route info"):
+        field.run(producer.send(Message("T", body=b"123")))
+
+
+@behaviour("CLI-08")
+def test_the_producer_has_to_run_before_the_message_is_looked_at() -> None:
+    field = Field()
+    with pytest.raises(ClientError, match="service state not OK"):
+        field.run(field.new().send(None))
+    with pytest.raises(ClientError, match="the message is null"):
+        field.run(field.producer("other").send(None))
+    assert field.server.asked == [], "nobody is asked about a refused message"

@@ -1,0 +1,132 @@
+"""A recorder for the tests: a simulated broker's answers in the form of a recording, with bodies and long values left out.
+
+Time passes between two cases that no case tells of, and delayed messages are delivered in it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rocketproof_impl.remoting.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2, VIEW_MESSAGE_BY_ID
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.store.record import decode, size_and_magic
+from rocketproof_impl.topic import DataVersion, table_to_data
+from rocketproof_properties.recorded.brokers import settings_of
+
+CLIENT_MILLIS = 6000
+POLL_MILLIS = 100
+
+
+class Recorder:
+    """One broker of a `cfg`, and the rows of what it was asked."""
+
+    def __init__(self, cfg: str = "A", *settings: str, profile: str = "P494", seed: int = 0) -> None:
+        self.cfg = cfg
+        self.cluster = Cluster(0, profile=profile, seed=seed)
+        node = self.cluster.add(settings_of(cfg, (), {}, settings))
+        self.broker = node.running
+        self.rows: list[dict[str, Any]] = []
+
+    def ask(self, code: int, fields: dict[str, Any], body: bytes = b"", *, text: str | None = None) -> dict[str, Any]:
+        """One case; a text goes into the recording, a body does not."""
+        data = body if text is None else text.encode()
+        request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
+        began = self.cluster.clock.now()
+        to = NAME_SERVER if code == GET_ROUTEINFO_BY_TOPIC else self.broker.settings.address
+        answer: Command | None
+        try:
+            answer = self.cluster.scheduler.complete(self.cluster.caller().call(to, request, CLIENT_MILLIS))
+        except TimedOut:
+            answer = None
+        row: dict[str, Any] = {
+            "n": len(self.rows),
+            "cfg": self.cfg,
+            "version": "4.9.4",
+            "to": "ns" if to == NAME_SERVER else "b",
+            "case": f"request {code}",
+            "request": {"code": code, "extFields": {name: _short(value) for name, value in fields.items()}, "body_len": len(data)},
+            "response": {"code": None, "remark": "CLIENT:TimeoutError:timed out", "extFields": None},
+            "ms": float(self.cluster.clock.now() - began),
+        }
+        if text is not None:
+            row["request"]["body"] = text
+        if answer is not None:
+            row["response"] = {"code": answer.code, "remark": answer.remark, "extFields": answer.ext_fields}
+            if answer.body is not None:
+                row["body"] = json.loads(answer.body)
+            if "msgId" in (answer.ext_fields or {}):
+                row["stored"] = [self._view(one) for one in (answer.ext_fields or {})["msgId"].split(",")]
+        topic = fields.get("b" if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE) else "topic")
+        if topic is not None:
+            config = self.broker.topics.select(topic)
+            row["topicConfig"] = config and table_to_data({topic: config}, DataVersion(0))["topicConfigTable"][topic]
+        self.rows.append(row)
+        self.sleep(0)
+        return row
+
+    def sleep(self, millis: int) -> None:
+        """Time passes, and the delay service looks at its queues now and then."""
+        end = self.cluster.clock.now() + millis
+        while True:
+            self.broker.store.dispatch()
+            self.cluster.scheduler.complete(self.broker.store.deliver_delayed())
+            self.broker.store.dispatch()
+            if self.cluster.clock.now() >= end:
+                return
+            self.cluster.scheduler.advance(min(POLL_MILLIS, end - self.cluster.clock.now()))
+
+    def send(self, topic: str, queue: int = 0, body: bytes = b"x", **letters: Any) -> dict[str, Any]:
+        """A send of code 310; other fields by their letters."""
+        code = letters.pop("code", SEND_MESSAGE_V2)
+        fields = {"a": "pg", "b": topic, "c": "TBW102", "d": 4, "e": queue, "f": 0, "g": 1_700_000_000_000, "h": 0, "i": "", "j": 0}
+        return self.ask(code, fields | {"k": False, "m": False} | letters, body)
+
+    def save(self, path: Path) -> Path:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows), "utf-8")
+        return path
+
+    def _view(self, msg_id: str) -> dict[str, Any]:
+        request = Command(VIEW_MESSAGE_BY_ID, {"offset": str(int(msg_id[16:], 16))})
+        answer = self.cluster.scheduler.complete(self.cluster.caller().call(self.broker.settings.address, request, CLIENT_MILLIS))
+        found = None if answer.body is None else decode(answer.body, exact=False)
+        if answer.body is None or found is None:
+            return {"error": answer.remark}
+        return {
+            "size": found.store_size,
+            "magic": f"{size_and_magic(answer.body)[1] & 0xFFFFFFFF:08x}",
+            "queueId": found.queue_id,
+            "flag": found.flag,
+            "queueOffset": found.queue_offset,
+            "physOffset": found.physical_offset,
+            "sysFlag": found.sys_flag,
+            "reconsumeTimes": found.reconsume_times,
+            "preparedTxOffset": found.prepared_transaction_offset,
+            "bodyLen": len(found.body or b""),
+            "topic": found.topic,
+            "props": found.properties,
+        }
+
+
+def _wire(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _short(value: object) -> object:
+    return f"{value[:60]}...({len(value)})" if isinstance(value, str) and len(value) > 300 else value
+
+
+def batch(*messages: tuple[bytes, bytes]) -> bytes:
+    """A batch body of (body, properties)."""
+    return b"".join(
+        (22 + len(body) + len(properties)).to_bytes(4, "big")
+        + bytes(12)
+        + len(body).to_bytes(4, "big")
+        + body
+        + len(properties).to_bytes(2, "big")
+        + properties
+        for body, properties in messages
+    )

@@ -1,0 +1,54 @@
+"""Every case of the catalogue on the simulated cluster: the verdict of the stateful engine is the expected one."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from rocketproof_model.result import Coverage
+from rocketproof_properties import matrix
+from rocketproof_properties.decide import Answer, Budget, Unit, decide
+from rocketproof_properties.plan import Task
+from rocketproof_properties.stateful import programs
+
+PROFILES = ("P40", "P45", "P49", "P494")
+PROGRAMS = 25
+
+
+def _tasks() -> Iterator[Task]:
+    for profile in PROFILES:
+        yield from (task for task in programs.tasks(profile) if task.kind != "history")
+
+
+TASKS = tuple(_tasks())
+
+
+def _key(unit: Unit) -> str:
+    source = unit.source
+    return " ".join([source.profile, source.scope, *(f"{k}={v}" for k, v in source.given)])
+
+
+@cache
+def _units(folder: str = ".") -> dict[str, Unit]:
+    """Units by name, a profile at a time: profiles that agree in the specification's switches differ in the implementation."""
+    from pathlib import Path
+
+    found = {}
+    for profile in PROFILES:
+        for unit in matrix.units([t for t in TASKS if t.source.profile == profile], Path(folder)):
+            found[_key(unit)] = unit
+    return found
+
+
+def _ids(unit: Unit) -> set[str]:
+    return {task.property for task in unit.tasks}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.behaviour(*sorted(_ids(unit)))) for name, unit in _units().items()])
+def test_verdicts(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    answer: Answer = decide(_units()[name], Budget(programs=PROGRAMS, seed=7), lambda progress: None)
+    assert answer.problems == []
+    for row in answer.rows.values():
+        assert row.agrees, f"{row.id} ({row.condition}): {row.verdict} {row.reason}, expected {row.expected}"
+    assert isinstance(answer.coverage, Coverage)

@@ -1,0 +1,157 @@
+"""The machine notices what the implementation should not do, says which guard refuses it, and keeps it as a test."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_model import RocketproofError
+from rocketproof_properties.sources import Source
+from rocketproof_properties.stateful import report, target
+from rocketproof_properties.stateful.engine import target_of
+from rocketproof_properties.stateful.follow import Finding
+from rocketproof_properties.stateful.machine import Campaign, run
+from rocketproof_properties.stateful.replay import replay
+
+PROGRAMS = 60
+
+
+def campaign(scope: str, profile: str = "P49", **given: Any) -> tuple[Source, Campaign]:
+    source = Source(scope, profile, tuple(sorted(given.items())))
+    subject = source.subject()
+    return source, Campaign(subject.instance, target_of(source, subject))
+
+
+def found(scope: str, profile: str = "P49", **given: Any) -> Finding:
+    finding = run(campaign(scope, profile, **given)[1], PROGRAMS, 1, shrink=False)
+    assert finding is not None, "nothing was noticed"
+    return finding
+
+
+@pytest.mark.parametrize("scope", ["tiny", "small", "creation", "names", "restart", "store", "skew"])
+def test_the_implementation_does_what_the_specification_allows(scope: str) -> None:
+    assert run(campaign(scope)[1], 10, 3) is None
+
+
+def test_the_same_seed_gives_the_same_programs() -> None:
+    def seen(seed: int) -> list[str]:
+        made = campaign("creation")[1]
+        made.watched = tuple(made.instance.model.properties)
+        run(made, 5, seed)
+        return [f"{made.seen.steps}", *(f"{a}{n}" for a, n in made.offers.taken.items())]
+
+    assert seen(4) == seen(4)
+    assert seen(4) != seen(5)
+
+
+PLANTED = {
+    "counts swapped": lambda c: TopicConfig(c.topic_name, c.write_queue_nums, 0, c.perm),
+    "permission without its lowest bit": lambda c: TopicConfig(c.topic_name, c.read_queue_nums, c.write_queue_nums, c.perm & 6),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change = PLANTED[name]
+    real = target._config
+
+    def wrong(found: Any, name: str, at: Any, config: Any, lowest: int) -> None:
+        real(found, name, at, config if config is None else change(config), lowest)
+
+    monkeypatch.setattr(target, "_config", wrong)
+    assert "is due" in found("tiny").text
+
+
+@pytest.mark.parametrize(
+    ("variable", "scope"),
+    [
+        ("version", "tiny"),
+        ("file_version", "tiny"),
+        ("lock", "tiny"),
+        ("letter_version", "tiny"),
+        ("letter_sent", "tiny"),
+        ("live_version", "tiny"),
+        ("route.entries", "tiny"),
+        ("creations", "tiny"),
+        ("announcements", "tiny"),
+        ("job.phase", "tiny"),
+        ("job.created", "tiny"),
+        ("job.touched", "tiny"),
+        ("job.answer", "tiny"),
+        ("job.appended", "tiny"),
+        ("known_route", "tiny"),
+        ("queues", "tiny"),
+        ("sent", "tiny"),
+        ("up", "restart"),
+        ("live", "restart"),
+        ("job.checks", "names"),
+        ("job.queue", "store"),
+        ("job.offset", "store"),
+        ("offset", "store"),
+        ("records", "store"),
+        ("entries", "store"),
+        ("filled", "store"),
+        ("segment", "store"),
+        ("flushed", "store"),
+    ],
+)
+def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An abstraction function that forgets a variable gives its first value for ever."""
+    real, first = target._put, dict[Any, Any]()
+
+    def forgetful(found: Any, name: str, at: Any, value: Any) -> None:
+        real(found, name, at, first.setdefault(at, value) if name == variable else value)
+
+    monkeypatch.setattr(target, "_put", forgetful)
+    finding = found(scope, existing=True) if scope == "store" else found(scope)
+    assert variable in finding.text
+
+
+def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that creates although the template has no INHERIT."""
+    monkeypatch.setattr("rocketproof_impl.broker.topics.is_inherited", lambda perm: True)
+    finding = found("creation", auto_create=False, template_in_file=True)
+    assert "the guard 'may inherit' refuses" in finding.text
+    assert "the template's permission has INHERIT" in finding.text
+
+
+def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, made = campaign("creation")
+    with monkeypatch.context() as patch:
+        patch.setattr(TopicConfigManager, "persist", lambda self: None)
+        finding = run(made, PROGRAMS, 1)
+    assert finding is not None
+    assert len(finding.steps) <= 9, "eight steps lead to the file, the ninth writes it"
+    path = report.save(source, finding, tmp_path)
+    planted = "import rocketproof_impl.broker.topics as t\n\nt.TopicConfigManager.persist = lambda self: None\n\n\n"
+    (tmp_path / "test_planted.py").write_text(planted + path.read_text())
+
+    def pytest_run(file: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], capture_output=True, text=True)
+
+    sound, broken = pytest_run(path), pytest_run(tmp_path / "test_planted.py")
+    assert sound.returncode == 0, sound.stdout
+    assert broken.returncode == 1
+    assert finding.text.splitlines()[0] in broken.stdout
+
+
+def test_a_leaked_lock_is_a_finding() -> None:
+    """Nobody inside topic creation, and the lock is held."""
+    steps = [
+        "find_template(p=0)",
+        "send(p=0, b=0, q=0)",
+    ]
+    followed = replay("tiny", "P49", steps)
+    assert isinstance(followed.target, target.SimulatedTarget)
+    followed.target.cluster.broker().topics.lock.held = True
+    with pytest.raises(target.Deviation, match="held, and by no request"):
+        followed.target.observe()
+
+
+def test_a_label_that_is_no_step_is_refused() -> None:
+    with pytest.raises(RocketproofError, match="fly"):
+        replay("tiny", "P49", ["fly(p=0)"])

@@ -6,12 +6,8 @@ a text's length counts UTF-16 units.
 
 from __future__ import annotations
 
-import re
-
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
-
-_DIGITS = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 class JavaError(Exception):
@@ -71,7 +67,8 @@ def parse_long(text: str) -> int:
 
 
 def _parse(text: str, low: int, high: int) -> int:
-    if _DIGITS.fullmatch(text):
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if digits.isascii() and digits.isdecimal():
         value = int(text)
         if low <= value <= high:
             return value

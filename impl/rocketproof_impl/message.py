@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from .java import string_hash
 
 # system flag
 COMPRESSED, MULTI_TAGS = 1, 2
@@ -69,9 +73,25 @@ class Message:
         return replace(self, properties=dict(self.properties))
 
 
+@lru_cache(maxsize=4096)
+def _spread(name: str) -> int:
+    """HashMap.hash: the upper half of the hash code counts too."""
+    code = string_hash(name) & 0xFFFFFFFF
+    return code ^ code >> 16
+
+
 def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
-    """The map as text: name, byte 1, value, byte 2; the last byte 2 only if `trailing` (SEND-26)."""
-    text = _PROPERTY_END.join(f"{name}{_NAME_END}{value}" for name, value in properties.items())
+    """The map as text: name, byte 1, value, byte 2; the last byte 2 only if `trailing` (SEND-26).
+
+    The order is that of Java's HashMap, as real brokers store it.
+    """
+    items: Iterable[tuple[str, str]] = properties.items()
+    if len(properties) > 1:
+        slots = 16
+        while len(properties) * 4 > slots * 3:
+            slots *= 2
+        items = sorted(items, key=lambda item: _spread(item[0]) & slots - 1)
+    text = _PROPERTY_END.join(f"{name}{_NAME_END}{value}" for name, value in items)
     return text + _PROPERTY_END if trailing and properties else text
 
 

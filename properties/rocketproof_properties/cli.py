@@ -347,6 +347,39 @@ def replay(witness: str, /, *, json: Path | None = None) -> int:
 
 
 @app.command
+def hazard(*ids: str, profile: str | None = None, json: Path | None = None) -> int:
+    """Show known hazards of the described system: each a short program on a simulated cluster, with every fact asserted.
+
+    Parameters
+    ----------
+    ids
+        The hazards to show step by step, such as HAZ-07; without any, all are performed and listed in a line each.
+    profile
+        The profile to show them in, instead of each hazard's own.
+    json
+        Write the hazards with their steps to this file.
+    """
+    from rocketproof_profiles import PROFILES
+
+    from . import store
+    from .choices import known
+    from .hazards import HAZARDS, chosen, gallery, report
+
+    if profile is not None:
+        profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    found = [gallery.perform(one, one.profile(profile)) for one in chosen(ids, profile)]
+    if json is not None:
+        store.write_json(json, (told.data() for told in found))
+    if ids:
+        report.print_stories(found)
+    else:
+        report.print_list(found, len(HAZARDS) - len(found))
+    return DIFFERS if any(told.finding for told in found) else OK
+
+
+@app.command
 def mutate(
     *ids: str,
     json: Path | None = None,

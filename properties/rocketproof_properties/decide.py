@@ -70,9 +70,12 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
     work = _Work(unit, budget, report)
     engine = {"explicit": work.explicit, "symbolic": work.symbolic, "simulate": work.simulate, "stateful": work.stateful}[unit.engine]
     reason = GAVE_UP
-    subject = unit.source.subject()
+    subject = None if unit.source.is_messages else unit.source.subject()
     try:
-        engine(subject)
+        if subject is None:
+            work.history()
+        else:
+            engine(subject)
     except KeyboardInterrupt:
         reason, work.answer.interrupted = INTERRUPTED, True
     except LimitReached as error:
@@ -216,6 +219,29 @@ class _Work:
             self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {kept}")
         for (tasks, _), outcome in zip(questions, found.outcomes, strict=True):
             self.enter(tasks, outcome, f"{found.programs:,} programs, {found.steps:,} steps")
+
+    def history(self) -> None:
+        """Programs of messages; a breach's witness is a test."""
+        from .stateful import history
+
+        budget, source = self.budget, self.unit.source
+        condition = self.unit.tasks[0].condition
+        due = {task.claim: task.expected for task in self.unit.tasks}
+        found = history.campaign(
+            source.profile, condition, due, programs=budget.programs, seed=budget.seed, limits=budget.limits, report=self.report
+        )
+        for task in self.unit.tasks:
+            breach = found.breaches.get(task.claim)
+            saved = history.save(self.paths[task], source.profile, condition, breach, task.expected)
+            self.answer.rows[task] = replace(
+                undecided(task, "" if breach else found.reason),
+                verdict="violated" if breach else "unknown",
+                seconds=round(found.seconds, 3),
+                witness=saved,
+                length=len(breach.steps) if breach else None,
+                proof=f"{found.programs:,} programs, {found.steps:,} steps",
+                note=breach.text if breach else "",
+            )
 
     def questions(self, subject: Subject) -> Iterator[tuple[list[Task], Property]]:
         """Tasks that one answer serves, with their claim."""

@@ -157,13 +157,16 @@ class Entry(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened to a topic. `what`: created (on broker `who`), routed (to broker `who`), known (the broker `who`, by
-    a producer's route; `by` is the producer)."""
+    """What became of a topic, at a time in milliseconds. `who` is a broker's name, `by` a producer's.
+
+    created: the broker has it; routed, unrouted: the name server has the broker in its route, or no longer; used: the producer
+    has sent to it; known, forgotten: the producer has the broker among its queues, or no longer.
+    """
 
     at: int
     what: str
     topic: str
-    who: str
+    who: str = ""
     by: str = ""
 
 

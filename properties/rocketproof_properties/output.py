@@ -192,7 +192,9 @@ def _witnesses(rows: Sequence[Row]) -> Iterable[Text]:
 
 
 def show_command(path: str) -> str:
-    """The command that shows a witness file."""
+    """The command that shows a witness file; a program of messages is a test."""
+    if path.endswith(".py"):
+        return f"pytest {shlex.quote(path)}"
     return f"rocketproof show {shlex.quote(path)}"
 
 

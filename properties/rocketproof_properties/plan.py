@@ -18,8 +18,11 @@ _APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
     "simulate": ("always", "reachable", "step", "deadlock_free"),
-    "stateful": ("always", "reachable", "step"),
+    "stateful": ("always", "reachable", "step", "history"),
 }
+
+
+_DECIDES = {"lemma": "symbolic", "history": "stateful"}
 
 
 @dataclass(frozen=True)
@@ -116,10 +119,14 @@ def _from_catalogue(request: Request) -> Plan:
     ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
     profiles = [known("profile", name, PROFILES) for name in request.profiles]
     scope = None if request.scope is None else known("scope", request.scope, SCOPES)
-    chosen = [c for c in CASES if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
+    wished = bool(ids) or request.condition is not None or request.engine is not None
+    cases = [c for c in CASES if c.kind != "history" or (wished and scope is None)]  # the others need no implementation
+    chosen = [c for c in cases if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
     if not chosen:
         about = ", ".join(ids) or "any property"
-        having = ", ".join(sorted({c.profile for c in CASES if not ids or c.property in ids or c.claim in ids}))
+        having = ", ".join(sorted({c.profile for c in cases if not ids or c.property in ids or c.claim in ids}))
+        if not having:
+            raise InputError(f"{about} is about messages, and the specification has none; leave out --scope")
         raise InputError(f"the catalogue has no verdict on {about} for {', '.join(profiles)}; use --profile {having}")
     if request.condition is not None:
         conditions = [c.condition for c in chosen]
@@ -175,6 +182,6 @@ def _not_by(engine: str | None, left_out: list[tuple[str, str]]) -> list[str]:
     for kind, id_ in left_out:
         by_kind.setdefault(kind, {})[id_] = None
     return [
-        f"{engine} does not decide {', '.join(ids)} ({kind}); use --engine {'symbolic' if kind == 'lemma' else 'explicit'}"
+        f"{engine} does not decide {', '.join(ids)} ({kind}); use --engine {_DECIDES.get(kind, 'explicit')}"
         for kind, ids in by_kind.items()
     ]

@@ -34,6 +34,9 @@ class Subject:
         raise InputError(f"property {id_!r} is not stated in this scope; {offer(id_, [p.id for p in self.properties])}")
 
 
+MESSAGES = "messages"  # in the place of a scope: programs of plain messages, which no model describes
+
+
 @dataclass(frozen=True)
 class Source:
     """`given` are readable values of constants; `file` is None for the specification."""
@@ -45,6 +48,8 @@ class Source:
 
     def subject(self) -> Subject:
         """Build (or find again) the instance. Raises InputError in one line."""
+        if self.is_messages:
+            raise InputError("programs of messages have no model; give a scope of the specification")
         if self.file is not None:
             loaded = _file(self.file, self.scope, _stamp(self.file))
             return Subject(loaded.model.given(**dict(self.given)), tuple(loaded.model.properties))
@@ -57,8 +62,15 @@ class Source:
         return constants(self.profile, **dict(self.given))
 
     @property
+    def is_messages(self) -> bool:
+        """Whether this is about programs of messages; `given` says which, and every profile is an instance of its own."""
+        return self.file is None and self.scope == MESSAGES
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """Equal for sources that give the same instance, though their profiles have other names."""
+        if self.is_messages:
+            return (None, self.scope, self.profile, self.given)
         return (self.file, self.scope, tuple(sorted(self._constants().items())) if self.file is None else self.given)
 
     @property

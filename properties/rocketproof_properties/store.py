@@ -38,7 +38,7 @@ def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
         tries = (plain, f"{plain}-{_slug(source.scope)}", *(f"{plain}-{_slug(source.scope)}-{n}" for n in range(2, 10_000)))
         name = next(t for t in tries if t not in used)
         used.add(name)
-        found[task] = str(folder / f"{name}.itf.json")
+        found[task] = str(folder / (f"{name}.py" if task.kind == "history" else f"{name}.itf.json"))
     return found
 
 

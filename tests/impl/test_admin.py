@@ -195,9 +195,29 @@ def test_a_record_by_its_offset() -> None:
     assert (answer.code, answer.remark) == (1, "can not find message by the offset, 99999")
 
 
-@pytest.mark.parametrize("code", [11, 34, 105, 4711])
+@pytest.mark.parametrize("code", [11, 105, 4711])
 @behaviour("REM-05")
 def test_other_codes_are_not_supported(code: int) -> None:
     stand = Stand()
     answer = stand.ask(Command(code, opaque=2))
     assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
+
+
+@pytest.mark.behaviour("TCM-31")
+def test_the_queues_of_a_deleted_topic_start_again() -> None:
+    """As recorded: the next message of the topic, made anew, has queue offset 0."""
+    stand = Stand()
+    stand.send("topic", queue_id=1)
+    stand.send("kept", queue_id=1)
+    stand.broker.store.dispatch()
+    stand.call(215, None, topic="topic")
+    again, kept = stand.send("topic", queue_id=1), stand.send("kept", queue_id=1)
+    assert again.ext_fields is not None
+    assert kept.ext_fields is not None
+    assert (again.ext_fields["queueOffset"], kept.ext_fields["queueOffset"]) == ("0", "1")
+
+
+@pytest.mark.behaviour("REM-03")
+def test_a_heart_beat_is_answered() -> None:
+    answer = Stand().call(34)
+    assert (answer.code, answer.remark) == (0, None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..ports import Channel
 from ..remoting.codes import (
     DELETE_TOPIC_IN_BROKER,
+    HEART_BEAT,
     GET_MAX_OFFSET,
     SUCCESS,
     SYSTEM_ERROR,
@@ -52,6 +53,7 @@ class AdminBrokerProcessor:
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
             DELETE_TOPIC_IN_BROKER: self._delete_topic,
+            HEART_BEAT: self._heart_beat,
             UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
             UPDATE_BROKER_CONFIG: self._update_broker_config,
             GET_MAX_OFFSET: self._get_max_offset,
@@ -91,7 +93,8 @@ class AdminBrokerProcessor:
         response.code = SUCCESS
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
-        """Take the topic out of the table (TCM-31); name servers are not told (HAZ-36)."""
+        """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; name servers are not told
+        (HAZ-36)."""
         if self._is_slave(response):
             return
         header = decode(DeleteTopicRequestHeader, DELETE_TOPIC, request.ext_fields)
@@ -101,6 +104,11 @@ class AdminBrokerProcessor:
         if self._is_system_topic(header.topic, response):
             return
         self._broker.topics.delete(header.topic)
+        self._broker.store.clean_unused_topics(self._broker.topics.table)
+        response.code, response.remark = SUCCESS, None
+
+    async def _heart_beat(self, request: Command, response: Command) -> None:
+        """A client is alive. Nothing here depends on that."""
         response.code, response.remark = SUCCESS, None
 
     async def _update_and_create_group(self, request: Command, response: Command) -> None:

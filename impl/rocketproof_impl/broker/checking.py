@@ -16,6 +16,7 @@ from ..ports import Channel
 from ..remoting.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
+from ..remoting.faq import SUGGESTION
 from ..remoting.headers import SendMessageRequestHeader
 from ..tasks import Pause
 from ..topic import READ, WRITE, TopicConfig
@@ -27,7 +28,6 @@ from .topics import UNIT, UNIT_SUB
 if TYPE_CHECKING:
     from .broker import Broker
 
-FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 RETRY_TOPIC_QUEUE_NUMS = 1
 
 FAILED = Pause("failed")
@@ -77,7 +77,7 @@ async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequest
     if config is None:
         config = await create_topic(broker, channel, header)
     if config is None:
-        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}")
+        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{SUGGESTION}")
         return
     await CHECKED
     if is_queue_id_illegal(header.queue_id, config):

@@ -31,7 +31,7 @@ _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 
 def is_blank(text: str | None) -> bool:
     """StringUtils.isBlank: None, empty, or nothing but what Java calls whitespace."""
-    return text is None or all(char.isspace() and char not in _NOT_JAVA_WHITESPACE for char in text)
+    return not text or (text.isspace() and not any(char in _NOT_JAVA_WHITESPACE for char in text))
 
 
 def topic_problem(topic: str, limit: int) -> str | None:

@@ -8,9 +8,10 @@ from ..java import null_pointer
 from ..message import DELAY, DLQ_PREFIX, MULTI_TAGS, RETRY_PREFIX, Message
 from ..remoting.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR
 from ..remoting.command import V3_4_9, Command
+from ..remoting.faq import SUGGESTION
 from ..remoting.headers import SendMessageRequestHeader
 from ..topic import MULTI_TAG, TopicConfig
-from .checking import FAQ, refuse
+from .checking import refuse
 from .groups import SubscriptionGroupConfig
 from .queue_id import random_queue_id
 
@@ -46,7 +47,7 @@ def find_group(broker: Broker, group: str, response: Command) -> SubscriptionGro
     """The group, made by the look-up if it may be; otherwise `response` refuses (DLQ-02, BACK-03)."""
     config = broker.groups.find(group)
     if config is None:
-        refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {FAQ}")
+        refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {SUGGESTION}")
     return config
 
 

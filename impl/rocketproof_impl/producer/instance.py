@@ -6,7 +6,6 @@ sent to the topic, and only if it is news (CLI-19).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from ..ports import Clock, Network
 from ..remoting.codes import GET_ROUTEINFO_BY_TOPIC, HEART_BEAT, SUCCESS
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError
-from ..route import MASTER_ID, TopicRouteData, decode_route
+from ..route import MASTER_ID, TopicRouteData, decode_route, encode_json
 from ..tasks import Interrupted, Lock
 from .errors import ClientError
 from .log import log
@@ -228,7 +227,7 @@ class ClientInstance:
             data = {"clientID": self.client_id, "consumerDataSet": [], "producerDataSet": groups}
             for addresses in list(self.broker_addr_table.values()):
                 if MASTER_ID in addresses:
-                    await self._beat(addresses[MASTER_ID], Command(HEART_BEAT, body=json.dumps(data).encode()))
+                    await self._beat(addresses[MASTER_ID], Command(HEART_BEAT, body=encode_json(data)))
         finally:
             self._heartbeat_lock.release()
 

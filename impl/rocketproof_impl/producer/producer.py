@@ -134,7 +134,9 @@ class Producer:
     async def try_to_find_topic_publish_info(self, topic: str) -> PublishInfo:
         """What is known of the topic, asking for its own route and then for the template's (CLI-13, CLI-14).
 
-        A route without a writable queue ends the search: the template is only asked for if there is no route (HAZ-43).
+        A route without a writable queue ends the search: the template is only asked for if there is no route (HAZ-43). It has one
+        only if some broker registered it (CLI-18). From then on the topic counts as known here, though perhaps no broker has it;
+        the first that gets a message creates it (CLI-22).
         """
         table = self.topic_publish_info_table
         info = table.get(topic)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ..java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
 from ..message import COMMIT, NOT, ROLLBACK
@@ -19,14 +19,10 @@ from .codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 H = TypeVar("H")
 
 
-class Field(NamedTuple):
-    """One field of a header: its attribute, its name on the wire, how its text is read."""
+REQUIRED, OPTIONAL = True, False
 
-    attribute: str
-    name: str
-    parse: Callable[[str], Any]
-    required: bool = True
-
+Field = tuple[str, str, Callable[[str], Any], bool]
+"""One field of a header: its attribute, its name on the wire, how its text is read, and whether it must be there."""
 
 Layout = tuple[Field, ...]
 
@@ -59,8 +55,12 @@ def decode(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str]
 
 def encode(header: object, layout: Layout) -> dict[str, str]:
     """The texts of a header; what is None does not travel."""
-    values = ((field.name, getattr(header, field.attribute)) for field in layout)
-    return {name: boolean_text(value) if isinstance(value, bool) else str(value) for name, value in values if value is not None}
+    texts: dict[str, str] = {}
+    for attribute, name, _, _ in layout:
+        value = getattr(header, attribute)
+        if value is not None:
+            texts[name] = boolean_text(value) if isinstance(value, bool) else str(value)
+    return texts
 
 
 # Send
@@ -89,19 +89,19 @@ class SendMessageRequestHeader:
 
 
 SEND_V1: Layout = (
-    Field("producer_group", "producerGroup", text),
-    Field("topic", "topic", text),
-    Field("default_topic", "defaultTopic", text),
-    Field("default_topic_queue_nums", "defaultTopicQueueNums", parse_int),
-    Field("queue_id", "queueId", parse_int),
-    Field("sys_flag", "sysFlag", parse_int),
-    Field("born_timestamp", "bornTimestamp", parse_long),
-    Field("flag", "flag", parse_int),
-    Field("properties", "properties", text, False),
-    Field("reconsume_times", "reconsumeTimes", parse_int, False),
-    Field("unit_mode", "unitMode", parse_boolean, False),
-    Field("max_reconsume_times", "maxReconsumeTimes", parse_int, False),
-    Field("batch", "batch", parse_boolean, False),
+    ("producer_group", "producerGroup", text, REQUIRED),
+    ("topic", "topic", text, REQUIRED),
+    ("default_topic", "defaultTopic", text, REQUIRED),
+    ("default_topic_queue_nums", "defaultTopicQueueNums", parse_int, REQUIRED),
+    ("queue_id", "queueId", parse_int, REQUIRED),
+    ("sys_flag", "sysFlag", parse_int, REQUIRED),
+    ("born_timestamp", "bornTimestamp", parse_long, REQUIRED),
+    ("flag", "flag", parse_int, REQUIRED),
+    ("properties", "properties", text, OPTIONAL),
+    ("reconsume_times", "reconsumeTimes", parse_int, OPTIONAL),
+    ("unit_mode", "unitMode", parse_boolean, OPTIONAL),
+    ("max_reconsume_times", "maxReconsumeTimes", parse_int, OPTIONAL),
+    ("batch", "batch", parse_boolean, OPTIONAL),
 )
 
 V2_LETTERS = {
@@ -120,7 +120,7 @@ V2_LETTERS = {
     "batch": "m",
 }
 
-SEND_V2: Layout = tuple(field._replace(name=V2_LETTERS[field.name]) for field in SEND_V1)
+SEND_V2: Layout = tuple((attribute, V2_LETTERS[name], parse, required) for attribute, name, parse, required in SEND_V1)
 
 
 def parse_request_header(code: int, ext_fields: Mapping[str, str] | None) -> SendMessageRequestHeader | None:
@@ -159,13 +159,13 @@ class SendMessageBackRequestHeader:
 
 
 SEND_BACK: Layout = (
-    Field("offset", "offset", parse_long),
-    Field("group", "group", text),
-    Field("delay_level", "delayLevel", parse_int),
-    Field("origin_msg_id", "originMsgId", text, False),
-    Field("origin_topic", "originTopic", text, False),
-    Field("unit_mode", "unitMode", parse_boolean, False),
-    Field("max_reconsume_times", "maxReconsumeTimes", parse_int, False),
+    ("offset", "offset", parse_long, REQUIRED),
+    ("group", "group", text, REQUIRED),
+    ("delay_level", "delayLevel", parse_int, REQUIRED),
+    ("origin_msg_id", "originMsgId", text, OPTIONAL),
+    ("origin_topic", "originTopic", text, OPTIONAL),
+    ("unit_mode", "unitMode", parse_boolean, OPTIONAL),
+    ("max_reconsume_times", "maxReconsumeTimes", parse_int, OPTIONAL),
 )
 
 
@@ -190,13 +190,13 @@ class EndTransactionRequestHeader:
 
 
 END_TRANSACTION: Layout = (
-    Field("producer_group", "producerGroup", text),
-    Field("tran_state_table_offset", "tranStateTableOffset", parse_long),
-    Field("commit_log_offset", "commitLogOffset", parse_long),
-    Field("commit_or_rollback", "commitOrRollback", parse_int),
-    Field("from_transaction_check", "fromTransactionCheck", parse_boolean, False),
-    Field("msg_id", "msgId", text),
-    Field("transaction_id", "transactionId", text, False),
+    ("producer_group", "producerGroup", text, REQUIRED),
+    ("tran_state_table_offset", "tranStateTableOffset", parse_long, REQUIRED),
+    ("commit_log_offset", "commitLogOffset", parse_long, REQUIRED),
+    ("commit_or_rollback", "commitOrRollback", parse_int, REQUIRED),
+    ("from_transaction_check", "fromTransactionCheck", parse_boolean, OPTIONAL),
+    ("msg_id", "msgId", text, REQUIRED),
+    ("transaction_id", "transactionId", text, OPTIONAL),
 )
 
 
@@ -222,14 +222,14 @@ class CreateTopicRequestHeader:
 
 
 CREATE_TOPIC: Layout = (
-    Field("topic", "topic", text),
-    Field("default_topic", "defaultTopic", text),
-    Field("read_queue_nums", "readQueueNums", parse_int),
-    Field("write_queue_nums", "writeQueueNums", parse_int),
-    Field("perm", "perm", parse_int),
-    Field("topic_filter_type", "topicFilterType", text),
-    Field("topic_sys_flag", "topicSysFlag", parse_int, False),
-    Field("order", "order", parse_boolean, False),
+    ("topic", "topic", text, REQUIRED),
+    ("default_topic", "defaultTopic", text, REQUIRED),
+    ("read_queue_nums", "readQueueNums", parse_int, REQUIRED),
+    ("write_queue_nums", "writeQueueNums", parse_int, REQUIRED),
+    ("perm", "perm", parse_int, REQUIRED),
+    ("topic_filter_type", "topicFilterType", text, REQUIRED),
+    ("topic_sys_flag", "topicSysFlag", parse_int, OPTIONAL),
+    ("order", "order", parse_boolean, OPTIONAL),
 )
 
 
@@ -239,7 +239,7 @@ class GetMaxOffsetRequestHeader:
     queue_id: int
 
 
-GET_MAX_OFFSET: Layout = (Field("topic", "topic", text), Field("queue_id", "queueId", parse_int))
+GET_MAX_OFFSET: Layout = (("topic", "topic", text, REQUIRED), ("queue_id", "queueId", parse_int, REQUIRED))
 
 
 @dataclass(slots=True)
@@ -247,7 +247,7 @@ class ViewMessageRequestHeader:
     offset: int
 
 
-VIEW_MESSAGE: Layout = (Field("offset", "offset", parse_long),)
+VIEW_MESSAGE: Layout = (("offset", "offset", parse_long, REQUIRED),)
 
 
 @dataclass(slots=True)
@@ -255,4 +255,4 @@ class DeleteTopicRequestHeader:
     topic: str
 
 
-DELETE_TOPIC: Layout = (Field("topic", "topic", text),)
+DELETE_TOPIC: Layout = (("topic", "topic", text, REQUIRED),)

@@ -174,19 +174,18 @@ class Scheduler:
             return
         work = task.work
         try:
+            effect: Effect = work.send(value) if error is None else work.throw(error)
             while True:
-                effect: Effect = work.send(value) if error is None else work.throw(error)
-                value = error = None
                 if isinstance(effect, Pause):
                     if self.stops is not None and self.stops(task, effect):
                         task.at = effect
                         return
-                    continue
-                if effect.future.done:
-                    value = True
-                    continue
-                self._park(task, effect)
-                return
+                    effect = work.send(None)
+                elif effect.future.done:
+                    effect = work.send(True)
+                else:
+                    self._park(task, effect)
+                    return
         except StopIteration as end:
             task.done.complete(end.value)
         except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it

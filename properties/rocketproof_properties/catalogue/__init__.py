@@ -1,7 +1,8 @@
 """The catalogue: every property once, and the cases in which each has a known verdict.
 
 `properties(specification)` gives the claims of a scope as checked properties, in a fixed order; `CASES` are the rows of
-the verdict matrix. To add a property: write its `Claim` beside its kin, put it into CLAIMS, and give it a case.
+the verdict matrix. To add a property: write its `Claim` beside its kin, put it into CLAIMS, and give it a case. A property of
+what the specification abstracts from is a `HistoryClaim`, and its cases are of the kind history.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from functools import cache
 from rocketproof_model.language.model import Property
 from rocketproof_model.specification import Specification
 
-from . import creation, queues, routing, store
+from . import creation, history, queues, routing, store
 from .claim import Case, Claim
+from .history import HISTORY_CLAIMS, HistoryClaim
 
-__all__ = ["CASES", "CLAIMS", "Case", "Claim", "properties"]
+__all__ = ["CASES", "CLAIMS", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties"]
 
 CLAIMS: tuple[Claim, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CLAIMS)
-CASES: tuple[Case, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CASES)
+CASES: tuple[Case, ...] = tuple(c for module in (creation, queues, routing, store, history) for c in module.CASES)
 
 
 @cache

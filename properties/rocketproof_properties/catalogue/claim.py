@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
 from rocketproof_model.language.model import Kind, Property
@@ -38,13 +38,14 @@ class Case:
     `property` is the id of the behaviour's list; `claim` the formula's own id where a property has several.
     `method` refines the symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with
     the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along.
-    `reason` says why the verdict is due.
+    `reason` says why the verdict is due. The kind history is for claims about histories: their cases have no scope of the
+    specification, and `given` names their programs.
     """
 
     property: str
     claim: str
     sentence: str
-    kind: Kind
+    kind: Kind | Literal["history"]
     profile: str
     scope: str
     expected: str

@@ -6,10 +6,23 @@ why it happens with the ids of the rules, how to avoid it.
 
 from __future__ import annotations
 
-from . import client, creation, routing
-from .gallery import HAZARDS as _FOUND
-from .gallery import Hazard, Told, perform
+from collections.abc import Sequence
 
-__all__ = ["HAZARDS", "Hazard", "Told", "client", "creation", "perform", "routing"]
+from ..choices import known
+from . import client, creation, persistence, remoting, routing, sendback, store
+from .gallery import Hazard
 
-HAZARDS: dict[str, Hazard] = dict(sorted(_FOUND.items()))
+__all__ = ["HAZARDS", "chosen"]
+
+_THEMES = (client, creation, persistence, remoting, routing, sendback, store)
+_FOUND = [one for theme in _THEMES for one in vars(theme).values() if isinstance(one, Hazard)]
+
+HAZARDS: dict[str, Hazard] = {one.id: one for one in sorted(_FOUND, key=lambda one: one.id)}
+"""Every hazard by its id, in the order of the ids."""
+
+
+def chosen(ids: Sequence[str], profile: str | None = None) -> list[Hazard]:
+    """The hazards with these ids; without any, all that the profile shows. Raises InputError for an unknown id."""
+    if ids:
+        return [HAZARDS[id_] for id_ in dict.fromkeys(known("hazard", given, HAZARDS) for given in ids)]
+    return [one for one in HAZARDS.values() if profile is None or profile in one.profiles]

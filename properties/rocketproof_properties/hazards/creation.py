@@ -209,7 +209,7 @@ def zero_queues(story: Story) -> None:
     story.check("the producer's send", cluster.produce(cluster.producer()), "MQClientException 10005: No route info of this topic: T")
 
 
-@hazard("HAZ-08", asserts="TCM-10 CHK-09 TCM-21", properties="INV-20 INV-25")
+@hazard("HAZ-08", asserts="TCM-10 CHK-09 TCM-21", properties="INV-20 INV-25 REA-03")
 def lock_timeout_reported_as_missing_topic(story: Story) -> None:
     """A slow creation makes the broker say of another topic that it does not exist, though it would create it.
 
@@ -275,7 +275,7 @@ def lock_held_during_file_io(story: Story) -> None:
     story.check("the answer about the old one", answer(old.result()), "SUCCESS, queue 0 offset 0")
 
 
-@hazard("HAZ-10", asserts="TCM-04 TCM-16", properties="INV-22")
+@hazard("HAZ-10", asserts="TCM-04 TCM-16", properties="REA-04 REA-06")
 def visible_before_durable(story: Story) -> None:
     """A message is stored and acknowledged in a topic that is gone after a crash.
 
@@ -307,7 +307,7 @@ def visible_before_durable(story: Story) -> None:
     story.check("T in memory", cluster.topic(), "read 2, write 2, RW-")
 
 
-@hazard("HAZ-18", asserts="SEND-21", properties="INV-04")
+@hazard("HAZ-18", asserts="SEND-21")
 def deleted_between_check_and_use(story: Story) -> None:
     """A topic that is deleted at the wrong moment makes the broker answer with a null pointer.
 
@@ -348,7 +348,7 @@ def refused_transaction_leaves_a_topic(story: Story) -> None:
     story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
 
 
-@hazard("HAZ-41", asserts="CHK-07 BACK-07 TCM-20", properties="INV-16")
+@hazard("HAZ-41", asserts="CHK-07 BACK-07 TCM-20")
 def retry_topic_with_template_counts(story: Story) -> None:
     """How many queues a retry topic has depends on who needs it first.
 

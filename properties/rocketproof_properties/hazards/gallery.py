@@ -11,12 +11,10 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 
 from ..choices import InputError
-from ..rules import ID
+from ..rules import ID, rules
 from .story import Step, Story, Unexpected
 
 Program = Callable[[Story], None]
-
-EVERY = tuple(PROFILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,8 @@ class Hazard:
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules that the explanation or the facts rest on."""
-        return tuple(dict.fromkeys([*ID.findall(" ".join(self._paragraphs)), *self.asserts]))
+        named = dict.fromkeys([*ID.findall(" ".join(self._paragraphs)), *self.asserts])
+        return tuple(id_ for id_ in named if id_ in rules())
 
     @property
     def _paragraphs(self) -> list[str]:
@@ -63,18 +62,14 @@ class Hazard:
         return wanted
 
 
-HAZARDS: dict[str, Hazard] = {}
+def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "", missing: str = "") -> Callable[[Program], Hazard]:
+    """Make a program a hazard. Ids and profiles are separated by blanks; all profiles, P49 first, unless given."""
+    ordered = tuple(profiles.split()) or ("P49", *(name for name in PROFILES if name != "P49"))
 
+    def made(program: Program) -> Hazard:
+        return Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered, missing)
 
-def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "", missing: str = "") -> Callable[[Program], Program]:
-    """Put a program into the gallery. Ids and profiles are separated by blanks; all profiles, P49 first, unless given."""
-    ordered = tuple(profiles.split()) or ("P49", *(name for name in EVERY if name != "P49"))
-
-    def add(program: Program) -> Program:
-        HAZARDS[id_] = Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered, missing)
-        return program
-
-    return add
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,92 @@
+"""Hazards of requests and answers on the wire: answers that never come, and answers that nobody waits for."""
+
+from __future__ import annotations
+
+from rocketproof_impl.broker.hooks import SendMessageContext
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_impl.simulator.scheduler import Task
+
+from .creation import at, stopped
+from .gallery import hazard
+from .scene import answer
+from .store import SilentHook
+from .story import Story
+
+
+def outcome(call: Task[Command]) -> str:
+    """The answer, or that there was none when the caller's time was over."""
+    try:
+        return answer(call.result())
+    except TimedOut:
+        return "none"
+
+
+@hazard("HAZ-24", asserts="REM-09 SEND-44", properties="INV-01", profiles="P49 P494")
+def no_answer_at_all(story: Story) -> None:
+    """An exception at the wrong place leaves the client without an answer.
+
+    What a broker throws before the put is answered. In P49 everything behind the put is in a future, and nobody catches what
+    is thrown there (REM-09). One such place is the size of a missing body, which is taken when a put fails and a hook is
+    registered (SEND-44). A producer waits for its whole time and then sends again.
+
+    To avoid it: no send hooks on brokers that serve foreign clients.
+    """
+    for profile in (story.profile, "P45"):
+        cluster = story.cluster(profile=profile)
+        cluster.broker().hooks.send.append(SilentHook())
+        story.say(f"A message without a body, whose properties are too long, comes to a broker with a hook, in {profile}.")
+        call = cluster.calling(cluster.request(body=None, properties={"KEYS": "k" * 40_000}), millis=3000)
+        cluster.scheduler.advance(2999)
+        story.check("the caller still waits after 2999 ms", not call.done.done, profile != "P45")
+        cluster.scheduler.advance(1)
+        expected = "SYSTEM_ERROR: java.lang.NullPointerException" if profile == "P45" else "none"
+        story.check("the answer after 3000 ms", outcome(call), expected)
+
+
+@hazard("HAZ-25", asserts="SEND-07 SEND-42", properties="INV-01", profiles="P49 P494")
+def full_executor_loses_answers(story: Story) -> None:
+    """A busy broker loses the answers of failures, and of nothing else.
+
+    In P49 the answer of a finished send is written by another task of the same executor (SEND-07). If its queue is full, that
+    task is rejected and the answer is lost. A success has been written before that (SEND-42).
+
+    To avoid it: a send queue that never fills; producers notice it as timeouts.
+    """
+    for profile in (story.profile, "P45"):
+        cluster = story.cluster(profile=profile)
+        cluster.update_topic("T", 4, 4)
+        threads = cluster.node().executors["send"]
+        threads.threads, threads.capacity = 1, 1
+        cluster.scheduler.stops = at("arrived")
+        story.say(f"One send thread with one place in its queue, in {profile}. A message to a queue that does not exist is being served.")
+        illegal = cluster.calling(cluster.request(queue_id=9), millis=3000)
+        story.say("A good message takes the place in the queue. Then the first one is refused.")
+        good = cluster.calling(cluster.request(), millis=3000)
+        cluster.scheduler.resume(stopped(cluster))
+        cluster.scheduler.advance(3000)
+        expected = "none" if profile != "P45" else "SYSTEM_ERROR: request queueId[9] is illegal"
+        story.check("the answer to the illegal one", outcome(illegal).split(", ")[0], expected)
+        story.check("the answer to the good one", outcome(good), "SUCCESS, queue 0 offset 0")
+
+
+@hazard("HAZ-26", asserts="REM-05 REM-12", properties="INV-03")
+def one_way_requests_get_answers(story: Story) -> None:
+    """A caller that wants no answer gets one.
+
+    A request with an unknown code is answered, whether the caller waits or not (REM-05). The caller has no entry for it
+    (REM-12) and writes a line into its log. Not shown yet: the refusals of a busy broker (REM-06, REM-10) forget the flag in the
+    same way.
+
+    To avoid it: nothing; such lines in a client's log are harmless.
+    """
+    cluster = story.cluster()
+    story.say("A caller sends a request one way, with a code that the broker does not know.")
+    cluster.do(cluster.caller().post(cluster.node().settings.address, Command(9999)))
+    found = [answer(letter.command) for letter in cluster.network.unmatched]
+    story.check("answers that nobody waits for", found, ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"])
+    story.say("A message is sent one way.")
+    request = cluster.request()
+    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
+    story.check("answers that nobody waits for", len(cluster.network.unmatched), 1)
+    story.check("stored", cluster.stored(), ["T queue 0 offset 0"])

@@ -1,0 +1,285 @@
+"""Hazards of what is stored, where, and what the answer says of it."""
+
+from __future__ import annotations
+
+from rocketproof_impl.broker.hooks import SendMessageContext
+from rocketproof_impl.message import Message, properties_text
+from rocketproof_impl.producer.draft import batch_of
+from rocketproof_impl.remoting.codes import SEND_BATCH_MESSAGE
+from rocketproof_impl.topic import TopicConfig
+
+from .gallery import hazard
+from .scene import answer, place
+from .story import Story
+
+PREPARED = 4
+SCHEDULE, HALF = "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+class SilentHook:
+    """A send hook that does nothing."""
+
+    def send_message_before(self, context: SendMessageContext) -> None:
+        pass
+
+    def send_message_after(self, context: SendMessageContext) -> None:
+        pass
+
+
+@hazard("HAZ-12", asserts="TRX-05 APP-04 APP-10 REC-04")
+def silent_loss_by_system_flag(story: Story) -> None:
+    """A message is acknowledged that nobody will ever get.
+
+    The gate for transactions looks at the property TRAN_MSG only (TRX-05). A message whose system flag says "prepared" and that
+    lacks the property is stored under its own topic, with queue offset 0 (APP-04), takes no offset (APP-10) and gets no entry in
+    the consume queue (REC-04). It is no half message either, so no check will ever ask for it.
+
+    To avoid it: nothing on the broker helps; do not set the bits of the system flag by hand.
+    """
+    cluster = story.cluster(reject_transaction_message=True)
+    story.say("A client sends with system flag 4 and without TRAN_MSG. The broker rejects transactions, and takes it.")
+    story.check("the answer", cluster.send(sys_flag=PREPARED), "SUCCESS, queue 0 offset 0")
+    story.check("the answer to the next one", cluster.send(sys_flag=PREPARED), "SUCCESS, queue 0 offset 0")
+    story.check("stored", cluster.stored(), ["T queue 0 offset 0", "T queue 0 offset 0"])
+    story.say("A consumer comes to the queue, and a check comes for half messages.")
+    story.check("messages of T for consumers", cluster.consumable("T"), 0)
+    story.check("half messages", cluster.consumable(HALF), 0)
+
+
+@hazard("HAZ-13", asserts="SEND-42 CL-02 TRX-04", properties="INV-44", profiles="P49 P45 P494")
+def answered_pair_is_no_location(story: Story) -> None:
+    """The queue and the offset of an answer do not say where the message is.
+
+    The answer has the queue that was asked for beside the offset in the queue that was used (SEND-42). A delayed message is in
+    the schedule topic (CL-02), a half message in the half topic (TRX-04), each with offsets of its own.
+
+    To avoid it: find messages by the message id of the answer, which is the place in the log.
+    """
+    cluster = story.cluster()
+    cluster.update_topic("T", 4, 4)
+    story.say("A message with delay level 3 goes to T, queue 1.")
+    story.check("the answer", cluster.send(queue_id=1, properties={"DELAY": "3"}), "SUCCESS, queue 1 offset 0")
+    story.check("the record", place(cluster.last()), f"{SCHEDULE} queue 2 offset 0")
+    story.say("A plain one goes to the same queue, and has the same answer.")
+    story.check("the answer", cluster.send(queue_id=1), "SUCCESS, queue 1 offset 0")
+    story.check("the record", place(cluster.last()), "T queue 1 offset 0")
+    story.say("And so has a transactional one.")
+    story.check("the answer", cluster.send(queue_id=1, properties={"TRAN_MSG": "true"}), "SUCCESS, queue 1 offset 0")
+    story.check("the record", place(cluster.last()), f"{HALF} queue 0 offset 0")
+
+
+@hazard("HAZ-14", asserts="SEND-42", properties="INV-55")
+def statistics_attributed_elsewhere(story: Story) -> None:
+    """A topic's put count does not count what is sent to it with a delay.
+
+    The message is counted under the topic that it has after the put (SEND-42), which the store has changed by then.
+
+    To avoid it: count at the producer, or look at the schedule topic's counts too.
+    """
+    cluster = story.cluster()
+    story.say("Two messages go to T, one of them delayed.")
+    cluster.send()
+    cluster.send(properties={"DELAY": "3"})
+    counts = cluster.broker().statistics.topic_put_nums
+    story.check("put count of T", counts["T"], 1)
+    story.check(f"put count of {SCHEDULE}", counts[SCHEDULE], 1)
+
+
+@hazard("HAZ-19", asserts="SEND-03 STO-01 SEND-41", properties="INV-56")
+def hooks_change_what_is_stored(story: Story) -> None:
+    """The same message is stored on one broker and illegal on another, which has a send hook.
+
+    With any hook registered, region and trace switch are put into the message's properties (SEND-03): 39 characters more with
+    the default region. The limit of 32767 characters (STO-01) is then that much nearer.
+
+    To avoid it: keep properties well below 32 KB, with or without message trace.
+    """
+    cluster = story.cluster()
+    cluster.send(properties={"KEYS": "k"})
+    without = cluster.last().properties_text or ""
+    cluster.broker().hooks.send.append(SilentHook())
+    cluster.send(properties={"KEYS": "k"})
+    story.say("The same request, without and with a hook that does nothing.")
+    story.check("names of stored properties have MSG_REGION and TRACE_ON", {"MSG_REGION", "TRACE_ON"} <= set(cluster.stored_properties()), True)
+    story.check("characters more", len(cluster.last().properties_text or "") - len(without), 39)
+
+    long = {"KEYS": "k" * (32767 - len(without) - 20)}
+    cluster.broker().hooks.send.clear()
+    story.say("A message whose properties are 20 characters below the limit.")
+    story.check("the answer without a hook", cluster.send(properties=long).split(",")[0], "SUCCESS")
+    cluster.broker().hooks.send.append(SilentHook())
+    story.check("the answer with a hook", cluster.send(properties=long).split(":")[0], "MESSAGE_ILLEGAL")
+
+
+@hazard("HAZ-21", missing="the loop of the group commit thread (FLU-03) is not built yet")
+def false_flush_disk_timeout(story: Story) -> None:
+    """A message that is on the device is reported as not flushed in time.
+
+    The group commit thread tests and flushes twice for each waiting message (FLU-03). One flush takes one file only. With an
+    unflushed tail in the file before, the first flush ends at that file's end and the second one reaches the message, but in
+    P45 nobody tests a third time. Shown as far as the store goes today: that it takes two
+    flushes.
+
+    To avoid it: read FLUSH_DISK_TIMEOUT as "perhaps not yet on the device".
+    """
+    cluster = story.cluster(mapped_file_size_commit_log=400)
+    store = cluster.broker().store
+    for _ in range(2):
+        cluster.send(body=b"x" * 50)
+    cluster.send(body=b"x" * 150)
+    end = store.max_phy_offset
+    story.say("Nothing is flushed. The last message is in another file of the log than those before it.")
+    story.check("files of the log", len(store.commit_log.files.files), 2)
+    story.check("flushed up to", store.flushed_where, 0)
+    story.say("A first flush ends at the end of the first file.")
+    store.commit_log.files.flush()
+    story.check("flushed up to", store.flushed_where, 400)
+    story.check("the message is on the device", store.flushed_where >= end, False)
+    story.say("A second one reaches the message.")
+    store.commit_log.files.flush()
+    story.check("the message is on the device", store.flushed_where >= end, True)
+
+
+@hazard("HAZ-22", asserts="CL-08 SEND-42", properties="INV-06")
+def second_append_is_not_looked_at(story: Story) -> None:
+    """A message that is larger than a file of the log is acknowledged, and is nowhere.
+
+    A record that does not fit fills the file with a blank, and is tried once more in the next file. What comes of the second
+    try is not looked at (CL-08): the next file is filled too, and the answer is SUCCESS.
+
+    To avoid it: files of the log that are larger than the largest message, as they are by default.
+    """
+    cluster = story.cluster(mapped_file_size_commit_log=100)
+    story.say("Files of the log have 100 bytes. A message of 5 bytes makes a record of more than that.")
+    story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 0")
+    story.check("stored", cluster.stored(), [])
+    story.check("end of the log", cluster.broker().store.max_phy_offset, 200)
+    story.check("messages for consumers", cluster.consumable(), 0)
+    story.check("put count of T", cluster.broker().statistics.topic_put_nums["T"], 1)
+
+
+@hazard("HAZ-23", asserts="CL-05 STO-03", properties="LIV-05", profiles="P45 P40")
+def page_cache_busy_for_hours(story: Story) -> None:
+    """After one exception in the append, a broker refuses every message for nearly three hours.
+
+    The store notes when somebody got its lock, to see how long appends take, and takes the note back on the ways out that
+    were thought of; an exception is not one of them (CL-05). From one second on, and up to 10,000 seconds, the note means that
+    the page cache is busy (STO-03). No put is let in that could take it back. Later profiles take it back in any case.
+
+    To avoid it: restart the broker.
+    """
+
+    def broken(operation: str, path: str) -> None:
+        if operation == "map" and "commitlog" in path:
+            raise OSError("bus error")
+
+    for profile in (story.profile, "P49"):
+        cluster = story.cluster(profile=profile)
+        cluster.send()
+        story.say(f"A write into the log fails once, in {profile}.")
+        cluster.node().disk.failing = broken
+        story.check("the answer", cluster.send().split(":")[0], "SYSTEM_ERROR")
+        cluster.node().disk.failing = None
+        cluster.scheduler.advance(1001)
+        story.say("The disk is well again. A second later the next message comes.")
+        if profile == "P49":
+            story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 1")
+            continue
+        busy = "SYSTEM_ERROR: [PC_SYNCHRONIZED]broker busy, start flow control for a while"
+        story.check("the answer", cluster.send(), busy)
+        cluster.scheduler.advance(2 * 3_600_000)
+        story.say("Two hours later.")
+        story.check("the answer", cluster.send(), busy)
+        cluster.scheduler.advance(10_000_000 - 2 * 3_600_000 - 1001)
+        story.say("10,000 seconds after the failure.")
+        story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 1")
+
+
+@hazard("HAZ-38", asserts="BAT-02 BAT-03", profiles="P49 P45 P494")
+def batch_goes_round_the_checks(story: Story) -> None:
+    """A batch goes where its messages may not go one by one.
+
+    The batch path has no dead letters for retry topics (BAT-02), no look at the consumer group, and no gate for transactions
+    (BAT-03). P40 refuses batches to retry topics.
+
+    To avoid it: RocketMQ's own producers build no such batches; other clients should not either.
+    """
+    body = batch_of([Message("T", body=b"one"), Message("T", body=b"two")], lambda: "id").body
+    cluster = story.cluster(auto_create_subscription_group=False)
+
+    def send_batch(topic: str, **fields: object) -> str:
+        request = cluster.request(topic, body=body, batch=True, **fields)
+        request.code = SEND_BATCH_MESSAGE
+        return answer(cluster.call(request))
+
+    story.say("Two messages to the retry topic of an unknown group, consumed 99 times already: one by one, and as a batch.")
+    refused = "SUBSCRIPTION_GROUP_NOT_EXIST: subscription group not exist, G "
+    story.check("the answer to one", cluster.send("%RETRY%G", reconsume_times=99), refused)
+    story.check("the answer to the batch", send_batch("%RETRY%G", reconsume_times=99), "SUCCESS, queue 0 offset 0")
+    story.check("stored", cluster.stored(), ["%RETRY%G queue 0 offset 0", "%RETRY%G queue 0 offset 1"])
+
+    cluster = story.cluster(reject_transaction_message=True)
+    story.say("Two transactional messages to a broker that rejects transactions.")
+    story.check("the answer to one", cluster.send(properties={"TRAN_MSG": "true"}).split(":")[0], "NO_PERMISSION")
+    story.check("the answer to the batch", send_batch("T", properties={"TRAN_MSG": "true"}), "SUCCESS, queue 0 offset 0")
+    story.check("stored", cluster.stored(), ["T queue 0 offset 0", "T queue 0 offset 1"])
+
+    cluster = story.cluster(profile="P40")
+    story.say("The batch to the retry topic, in P40.")
+    refused = "MESSAGE_ILLEGAL: batch request does not support retry group %RETRY%G"
+    story.check("the answer", send_batch("%RETRY%G"), refused)
+
+
+@hazard("HAZ-39", asserts="TRX-04 CL-02", properties="INV-45", profiles="P49 P45 P494")
+def half_message_with_a_delay(story: Story) -> None:
+    """A transactional message with a delay forgets its topic.
+
+    A half message keeps its real topic in a property and loses the bits of a prepared message (TRX-04), so the store sees an
+    ordinary message with a delay, moves it to the schedule topic and writes REAL_TOPIC over (CL-02).
+
+    To avoid it: no delay level on transactional messages.
+    """
+    cluster = story.cluster()
+    story.say("A transactional message with delay level 2 goes to T.")
+    story.check("the answer", cluster.send(properties={"TRAN_MSG": "true", "DELAY": "2"}), "SUCCESS, queue 0 offset 0")
+    story.check("the record", place(cluster.last()), f"{SCHEDULE} queue 1 offset 0")
+    story.check("its REAL_TOPIC", cluster.stored_properties()["REAL_TOPIC"], HALF)
+    story.check("T is named in it", "T" in cluster.stored_properties().values(), False)
+    story.say("5 seconds later the delayed message is delivered.")
+    cluster.dispatch()
+    cluster.scheduler.advance(5000)
+    cluster.do(cluster.broker().store.deliver_delayed())
+    story.check("the record", place(cluster.last()), f"{HALF} queue 0 offset 0")
+
+
+@hazard("HAZ-42", asserts="CHK-03 CHK-04", properties="INV-46", profiles="P49")
+def system_topics_as_targets(story: Story) -> None:
+    """Clients may send to topics that belong to the broker.
+
+    The nine reserved names are the client's business (CLI-10). The broker of P49 refuses the schedule topic alone (CHK-03); P40 and
+    P45 refuse TBW102 alone (CHK-04), and what is sent to the schedule topic directly has no way back to a topic. A recorded
+    4.9.4 refuses five more.
+
+    To avoid it: let nobody in whose client does not refuse these names.
+    """
+    cluster = story.cluster()
+    story.say("A client that refuses nothing sends to topics of the broker.")
+    story.check("the answer about TBW102", cluster.send("TBW102"), "SUCCESS, queue 0 offset 0")
+    operations = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+    story.check(f"the answer about {operations}", cluster.send(operations), "SUCCESS, queue 0 offset 0")
+    refused = f"NO_PERMISSION: Sending message to topic[{SCHEDULE}] is forbidden."
+    story.check("the answer about the schedule topic", cluster.send(SCHEDULE), refused)
+
+    cluster = story.cluster(profile="P45")
+    story.say("The same client and a broker of P45.")
+    story.check("the answer about TBW102", cluster.send("TBW102").split(":")[0], "SYSTEM_ERROR")
+    story.check("the schedule topic before", cluster.topic(SCHEDULE), "unknown")
+    story.check("the answer about it", cluster.send(SCHEDULE, queue_id=2), "SUCCESS, queue 2 offset 0")
+    story.check("the schedule topic afterwards", cluster.topic(SCHEDULE), "read 4, write 4, RW-")
+    cluster.dispatch()
+    cluster.scheduler.advance(60_000)
+    story.check("messages that are delivered a minute later", cluster.do(cluster.broker().store.deliver_delayed()), 0)
+
+    cluster = story.cluster(profile="P494")
+    story.say("And a broker as recorded (P494).")
+    story.check(f"the answer about {operations}", cluster.send(operations).split(":")[0], "NO_PERMISSION")

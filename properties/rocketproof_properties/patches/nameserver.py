@@ -1,0 +1,56 @@
+"""Mutants of the name server, and of the names that fields of a send request have on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .patch import Patch, Text, Value
+
+_SERVER = "rocketproof_impl.nameserver:NameServer"
+_LAYOUT = "rocketproof_impl.remoting.headers:SEND_V2"
+
+
+def _exchanged(one: str, other: str) -> Callable[[Any], Any]:
+    """A layout whose two fields of these names have each other's."""
+    names = {one: other, other: one}
+    return lambda layout: tuple((attribute, names.get(name, name), parse, required) for attribute, name, parse, required in layout)
+
+
+PATCHES: dict[str, Patch] = {
+    "M-114": [
+        Text(
+            f"{_SERVER}.is_topic_config_changed",
+            "live.data_version != version",
+            "(live.data_version.timestamp, live.data_version.counter) < (version.timestamp, version.counter)",
+        )
+    ],
+    "M-115": [
+        Text(
+            f"{_SERVER}.register_broker",
+            "for config in table.values():\n    self._update_queue_data(broker_name, config)",
+            "for config in table.values():\n"
+            "    self._update_queue_data(broker_name, config)\n"
+            "for topic in self.topic_queue_table.keys() - table.keys():\n"
+            "    entries = self.topic_queue_table[topic]\n"
+            "    entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n"
+            "    if not entries:\n"
+            "        del self.topic_queue_table[topic]",
+        )
+    ],
+    "M-116": [Text(f"{_SERVER}._update_queue_data", "entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n", "")],
+    "M-117": [Text(f"{_SERVER}.register_broker", "broker_id == MASTER_ID and (self", "(self")],
+    "M-118a": [Text(f"{_SERVER}.scan", "EXPIRED_MILLIS < now", "EXPIRED_MILLIS <= now")],
+    "M-118b": [
+        Text(
+            f"{_SERVER}._clean",
+            "for topic, entries in list(self.topic_queue_table.items()):\n"
+            "    entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]\n"
+            "    if not entries:\n"
+            "        del self.topic_queue_table[topic]",
+            "",
+        )
+    ],
+    "M-120a": [Value(_LAYOUT, _exchanged("j", "l"))],
+    "M-120b": [Value(_LAYOUT, _exchanged("k", "m"))],
+}

@@ -1,0 +1,236 @@
+"""The stateful engine for claims about histories: programs of plain messages, and the smallest one that breaks each claim.
+
+A program is drawn by Hypothesis. One that breaks a claim is made smaller here, step by step and argument by argument, because
+a program is plain data and half of it is one too.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from pprint import pformat
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watch
+from rocketproof_profiles import PROFILES, Profile
+
+from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
+from ..choices import InputError, known
+from ..history import History
+from .follow import Finding
+from .messages import Step, history_of
+from .strategies import PROGRAMS, Programs
+
+CHUNK = 25
+SEARCHED = 400  # programs after which a known violation is given up
+CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A claim that is broken: what the check says, and the program."""
+
+    claim: HistoryClaim
+    text: str
+    steps: tuple[Step, ...]
+
+
+@dataclass
+class Result:
+    """The smallest breach found of each claim, by its id; how many programs and steps were run."""
+
+    breaches: dict[str, Breach] = field(default_factory=dict)
+    programs: int = 0
+    steps: int = 0
+    finished: bool = True
+    seconds: float = 0.0
+
+    @property
+    def reason(self) -> str:
+        """Why a claim without a breach is not decided."""
+        return BOUND if self.finished else TIME
+
+
+def run_program(*, profile: str, condition: str, property: str = "", steps: Sequence[Step]) -> History:
+    """Perform a program as programs of that condition are performed; its history.
+
+    Raises Finding if it breaks the property, InputError for a name that does not exist.
+    """
+    programs = PROGRAMS[known("condition", condition, PROGRAMS)]
+    history = history_of(PROFILES[known("profile", profile, PROFILES)], programs.setting, steps)
+    if property:
+        claim = CLAIMS[known("property", property, CLAIMS)]
+        breach = claim.check(history)
+        if breach is not None:
+            raise Finding(f"{claim.id} is violated: {breach}", [f"{name} {args}" for name, args in steps], claim.id)
+    return history
+
+
+def campaign(
+    profile: str, condition: str, due: Mapping[str, str], *, programs: int, seed: int, limits: Limits = Limits(), report: Report | None = None
+) -> Result:
+    """Run programs of a condition and judge each one's history by the claims that `due` names, each with its expected verdict.
+
+    It goes on beyond the number while a violation that is due has not been found, and ends early when every claim is broken.
+    """
+    watch = Watch(limits)
+    made = PROGRAMS[known("condition", condition, PROGRAMS)]
+    result = Result()
+    found: dict[str, Breach] = {}
+    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in due], found, result)
+    wanted = {id_ for id_, verdict in due.items() if verdict == "violated"}
+    while len(found) < len(due) and result.programs < (programs if wanted <= found.keys() else max(programs, SEARCHED)):
+        if watch.expired:
+            result.finished = False
+            break
+        before = result.programs
+        _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
+        if report is not None:
+            report(Progress("stateful", result.steps, result.programs, 0, watch.seconds))
+    result.breaches = {id_: _smallest(run, breach) for id_, breach in found.items()}
+    result.seconds = watch.seconds
+    return result
+
+
+@dataclass
+class _Run:
+    """What all programs of a campaign share."""
+
+    profile: Profile
+    programs: Programs
+    claims: Sequence[HistoryClaim]
+    found: dict[str, Breach]
+    result: Result
+
+    def judge(self, steps: Sequence[Step]) -> None:
+        """Perform a program and note what it breaks, the shorter one where two break the same."""
+        self.result.programs += 1
+        self.result.steps += len(steps)
+        history = history_of(self.profile, self.programs.setting, steps)
+        for claim in self.claims:
+            text = claim.check(history)
+            known_breach = self.found.get(claim.id)
+            if text is not None and (known_breach is None or len(steps) < len(known_breach.steps)):
+                self.found[claim.id] = Breach(claim, text, tuple(steps))
+
+
+class _Messages(RuleBasedStateMachine):
+    """A program: one rule that draws its steps. It is performed and judged when it is complete."""
+
+    run: _Run
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[Step] = list(self.run.programs.first)
+
+    def teardown(self) -> None:
+        if len(self.run.found) < len(self.run.claims):
+            self.run.judge(self.steps)
+
+
+def _chunk(run: _Run, programs: int, seed: int) -> None:
+    """Some programs. The same seed gives the same ones."""
+
+    def step(self: _Messages, step: Step) -> None:
+        self.steps.append(step)
+
+    body = {"run": run, "step": rule(step=run.programs.steps)(step)}
+    made = type("Messages", (_Messages,), body)
+    chosen = settings(
+        max_examples=programs,
+        stateful_step_count=run.programs.most,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(hypothesis.seed(seed)(made), settings=chosen)
+
+
+# Smaller programs
+
+
+def _smallest(run: _Run, breach: Breach) -> Breach:
+    """The breach with steps and arguments left out as long as the claim stays broken."""
+
+    def breaks(steps: Sequence[Step]) -> str | None:
+        return breach.claim.check(history_of(run.profile, run.programs.setting, steps))
+
+    steps = list(breach.steps)
+    before = None
+    while before != steps:
+        before = list(steps)
+        steps = _shorter(steps, breaks)
+        steps = _plainer(steps, breaks)
+    return Breach(breach.claim, breaks(steps) or breach.text, tuple(steps))
+
+
+def _shorter(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
+    """Without every step that is not needed, in pieces that get smaller."""
+    size = max(1, len(steps) // 2)
+    while True:
+        at = 0
+        while at < len(steps):
+            fewer = steps[:at] + steps[at + size :]
+            if breaks(fewer) is None:
+                at += size
+            else:
+                steps = fewer
+        if size == 1:
+            return steps
+        size //= 2
+
+
+def _plainer(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
+    """With defaults in the place of arguments, and without single properties, where that is enough."""
+    for at, (name, args) in enumerate(steps):
+        for key in args:
+            kept = {k: v for k, v in steps[at][1].items() if k != key}
+            tries = [kept]
+            if isinstance(args[key], dict):
+                tries += [{**kept, key: {k: v for k, v in args[key].items() if k != left}} for left in args[key]]
+            for fewer in tries:
+                changed = [*steps[:at], (name, fewer), *steps[at + 1 :]]
+                if breaks(changed) is not None:
+                    steps = changed
+                    break
+    return steps
+
+
+# A breach as something to keep
+
+
+def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
+    """The source of a test that performs the program. A known violation has to be shown again; an unknown one fails the test."""
+    steps = textwrap.indent(pformat(list(breach.steps), width=110, sort_dicts=False), "        ").lstrip()
+    said = breach.text.replace("\\", "\\\\").replace('"""', "'''")
+    call = f"run_program(\n        profile={profile!r},\n        condition={condition!r},\n        property={breach.claim.id!r},\n        steps={steps},\n    )\n"
+    named = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
+    head = "from rocketproof_properties.stateful.history import run_program\n\n\n"
+    if expected == "violated":
+        head = f"import pytest\n\nfrom rocketproof_properties.stateful.follow import Finding\n{head}"
+        call = "with pytest.raises(Finding):\n        " + textwrap.indent(call, "    ").lstrip()
+    return f'{head}def test_{named}() -> None:\n    """{breach.claim.sentence}:\n    {said}\n    """\n    {call}'
+
+
+def save(path: str, profile: str, condition: str, breach: Breach | None, expected: str) -> str | None:
+    """Write the test of a breach and give the path; without a breach an older run's file goes away.
+
+    Raises InputError if it cannot be written.
+    """
+    try:
+        if breach is None:
+            Path(path).unlink(missing_ok=True)
+            return None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(as_test(profile, condition, breach, expected), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
+    return path

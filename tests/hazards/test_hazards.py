@@ -1,0 +1,149 @@
+"""The gallery of known hazards: each is as it is told, in every profile that shows it, and the command says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties import hazards
+from rocketproof_properties.cli import run
+from rocketproof_properties.hazards import HAZARDS
+from rocketproof_properties.hazards.gallery import Hazard, hazard, perform
+from rocketproof_properties.hazards.story import Story
+from rocketproof_properties.rules import rules
+
+IN_PART = {"HAZ-21"}
+
+EVERY = [
+    pytest.param(one, profile, id=f"{one.id}-{profile}", marks=pytest.mark.behaviour(one.id, *one.asserts))
+    for one in HAZARDS.values()
+    for profile in one.profiles
+]
+
+
+@pytest.mark.parametrize(("one", "profile"), EVERY)
+def test_a_hazard_is_as_it_is_told(one: Hazard, profile: str) -> None:
+    told = perform(one, profile)
+    assert not told.finding, told.finding
+    assert told.shown == (one.id not in IN_PART)
+
+
+def test_every_hazard_has_its_story() -> None:
+    assert list(HAZARDS) == [f"HAZ-{number:02}" for number in range(1, 45)]
+
+
+@pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)
+def test_a_story_says_what_happens_why_and_what_to_do(one: Hazard) -> None:
+    told = perform(one, one.profiles[0])
+    assert one.title.endswith(".")
+    assert len(one.title) <= 120
+    assert any(paragraph.startswith("To avoid it: ") for paragraph in one.about)
+    assert one.rules
+    assert set(one.asserts) <= set(rules())
+    assert all(step.text.endswith((".", ":", "?")) for step in told.steps)
+    assert sum(len(step.facts) for step in told.steps) >= 2
+
+
+@hazard("HAZ-99", asserts="TCM-15")
+def wrong(story: Story) -> None:
+    """A story that is not true.
+
+    To avoid it: tell another one.
+    """
+    cluster = story.cluster()
+    story.say("A client sends the first message to T.")
+    story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 0")
+    story.check("T on the broker", cluster.topic(), "read 8, write 8, RW-")
+    story.say("Nobody comes here.")
+
+
+@hazard("HAZ-98")
+def broken(story: Story) -> None:
+    """A story that breaks off."""
+    story.say("A broker that is not there is asked.")
+    story.cluster().broker("broker-z")
+
+
+def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(hazards.HAZARDS, "HAZ-99", wrong)
+    assert run(["hazard", "HAZ-99"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "! T on the broker: expected read 8, write 8, RW-; found read 4, write 4, RW-" in said
+    assert "HAZ-99 is not as told in P49" in said
+    assert "Nobody comes here" not in said
+
+
+def test_a_list_with_a_finding_marks_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(hazards, "HAZARDS", {"HAZ-07": HAZARDS["HAZ-07"], "HAZ-99": wrong})
+    assert run(["hazard"]) == 1
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("  HAZ-07  P49")
+    assert second.startswith("! HAZ-99  P49")
+
+
+def test_an_exception_is_a_finding() -> None:
+    told = perform(broken, "P49")
+    assert told.finding == "the program ends with KeyError: 'broker-z'"
+    assert [step.text for step in told.steps] == ["A broker that is not there is asked."]
+
+
+def test_the_command_shows_a_hazard_with_its_facts_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hazard", "haz-03"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "HAZ-03 Auto-creation that was switched off once cannot be switched on again. (P49)",
+        "4 No first message creates a topic any more. the answer TOPIC_NOT_EXIST: topic[T] not exist, apply first please!",
+        "rule PER-04",
+        "mutant M-60",
+        "HAZ-03 is shown in P49: ",
+    ):
+        assert part in said
+
+
+def test_the_command_lists_all_hazards_in_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(["hazard"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  HAZ-")]
+    assert listed == [id_ for id_ in HAZARDS if id_ not in IN_PART]
+    assert [line.split()[1] for line in lines if line.startswith("? ")] == sorted(IN_PART)
+    assert any(line.startswith("43 shown, 1 shown in part; ") for line in lines)
+
+
+def test_a_profile_leaves_out_what_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "hazards.json"
+    assert run(["hazard", "--profile", "p40", "--json", str(file)]) == 0
+    found = json.loads(file.read_text())
+    assert {one["profile"] for one in found} == {"P40"}
+    assert [one["id"] for one in found] == [one.id for one in HAZARDS.values() if "P40" in one.profiles]
+    assert f"{44 - len(found)} left out" in capsys.readouterr().out
+
+
+def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
+    file = tmp_path / "hazards.json"
+    assert run(["hazard", "HAZ-07", "HAZ-21", "--json", str(file)]) == 0
+    seven, twenty_one = json.loads(file.read_text())
+    assert list(seven)[:6] == ["id", "title", "profile", "steps", "shown", "seconds"]
+    assert (seven["id"], seven["profile"], seven["shown"], seven["finding"]) == ("HAZ-07", "P49", True, "")
+    assert {"what": "T in memory", "found": "read 0, write 0, RW-"} in seven["steps"][0]["facts"]
+    assert twenty_one["shown"] is False
+    assert "FLU-03" in twenty_one["missing"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["HAZ-4"], "unknown hazard 'HAZ-4'; the nearest of 44 are "),
+        (["HAZ-31", "--profile", "P49"], "HAZ-31 does not show in P49; use --profile P45 or P40"),
+        (["--profile", "P4"], "unknown profile 'P4'; use "),
+        (["--json", "nowhere/file.json"], "there is no folder nowhere"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hazard", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

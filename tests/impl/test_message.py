@@ -1,0 +1,50 @@
+"""A message's properties as text and as a map."""
+
+import pytest
+
+from rocketproof_impl.message import parse_properties, properties_text
+
+
+@pytest.mark.behaviour("SEND-26")
+def test_the_text_has_the_order_of_a_java_hash_map() -> None:
+    names = ["TAGS", "UNIQ_KEY", "DELAY", "CLUSTER", "KEYS"]
+    text = properties_text(dict.fromkeys(names, "v"), trailing=False)
+    # As a real broker stored them; CLUSTER and UNIQ_KEY share a slot and keep the order in which they were put.
+    assert [item.split("\x01")[0] for item in text.split("\x02")] == ["KEYS", "UNIQ_KEY", "CLUSTER", "DELAY", "TAGS"]
+
+
+@pytest.mark.behaviour("SEND-26")
+@pytest.mark.parametrize(("others", "order"), [(9, ["q", "a", "b"]), (10, ["a", "b", "q"])])
+def test_a_large_map_has_more_slots(others: int, order: list[str]) -> None:
+    """The codes of q, a and b are 113, 97 and 98: in 16 slots q lies with a, in 32 it comes last."""
+    names = ["q", "a", "b", *(f"name{k}" for k in range(others))]
+    text = properties_text(dict.fromkeys(names, "v"), trailing=False)
+    assert [n for n in (item.split("\x01")[0] for item in text.split("\x02")) if n in "qab"] == order
+
+
+@pytest.mark.behaviour("SEND-26")
+@pytest.mark.parametrize("trailing", [True, False])
+def test_the_text_is_read_back(trailing: bool) -> None:
+    properties = {"TAGS": "t", "KEYS": "a b", "empty?": "no"}
+    text = properties_text(properties, trailing=trailing)
+    assert text.endswith("\x02") is trailing
+    assert parse_properties(text, exact=trailing) == properties
+    assert properties_text({}, trailing=trailing) == ""
+
+
+@pytest.mark.behaviour("SEND-26")
+@pytest.mark.parametrize(
+    ("text", "exact", "loose"),
+    [
+        ("K\x01v\x02", {"K": "v"}, {"K": "v"}),
+        ("K\x01\x02", {}, {}),
+        ("K\x01a\x01b\x02", {}, {"K": "a\x01b"}),
+        ("\x01v\x02", {"": "v"}, {}),
+        ("garbage", {}, {}),
+        ("K\x01a\x02K\x01b\x02", {"K": "b"}, {"K": "b"}),
+        (None, {}, {}),
+    ],
+)
+def test_odd_texts(text: str | None, exact: dict[str, str], loose: dict[str, str]) -> None:
+    assert parse_properties(text, exact=True) == exact
+    assert parse_properties(text, exact=False) == loose

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Pause:
         self.name = name
 
     def __await__(self) -> Generator[Pause, Any, None]:
-        yield self
+        return iter((self,))  # type: ignore[return-value] # quicker than a generator, which would do no more here
 
     def __repr__(self) -> str:
         return f"Pause({self.name})"
@@ -34,28 +34,34 @@ class Future(Generic[T]):
 
     __slots__ = ("_callbacks", "_error", "_value", "done")
 
+    _value: T
+
     def __init__(self) -> None:
         self.done = False
-        self._value: T | None = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], None]] = []
 
     def complete(self, value: T) -> bool:
         """Set the value; False if there is one already."""
-        return self._finish(value, None)
+        if self.done:
+            return False
+        self._value = value
+        self._finish()
+        return True
 
     def fail(self, error: BaseException) -> bool:
         """Set an exception; False if it is finished already."""
-        return self._finish(None, error)
-
-    def _finish(self, value: T | None, error: BaseException | None) -> bool:
         if self.done:
             return False
-        self.done, self._value, self._error = True, value, error
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback(self)
+        self._error = error
+        self._finish()
         return True
+
+    def _finish(self) -> None:
+        self.done = True
+        for callback in self._callbacks:
+            callback(self)
+        self._callbacks.clear()
 
     def then(self, callback: Callable[[Future[T]], None]) -> None:
         """Call back when it is finished; at once if it is."""
@@ -68,7 +74,7 @@ class Future(Generic[T]):
         """The value; raises the exception that was set."""
         if self._error is not None:
             raise self._error
-        return cast(T, self._value)
+        return self._value
 
 
 class Wait:

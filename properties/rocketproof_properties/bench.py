@@ -197,9 +197,18 @@ def table(rows: Sequence[Bench]) -> str:
         numbers = [_figure(r[k]) for k in ("cpu_seconds", "wall_seconds", "compile_seconds", "warm_compile_seconds", "bytes_per_state")]
         rate = f"{r['distinct_per_cpu_second']:,.0f}" if r["distinct_per_cpu_second"] else ""
         lines.append((r["tool"], r["model"], r["scope"], str(r["threads"]), f"{r['distinct']:,}", *numbers, rate))
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    text = ["  ".join(c.ljust(w) if k < 3 else c.rjust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))) for line in lines]
-    return "\n".join([f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", *text])
+    return "\n".join([machine_line(), *aligned(lines, left=3)])
+
+
+def machine_line() -> str:
+    """The machine that figures belong to."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def aligned(lines: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Lines of cells in columns; the first `left` columns are words, the others numbers."""
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return ["  ".join(c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))) for line in lines]
 
 
 def _figure(value: float | None) -> str:

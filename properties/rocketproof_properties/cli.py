@@ -24,7 +24,7 @@ OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 
 app = App(
     name="rocketproof",
-    help="Check what RocketMQ's topic creation, routing and append do, by exhaustive search and by z3; or a model of your own.",
+    help="Check what RocketMQ's topic creation, routing and append do: a model by search and z3, an implementation by programs and recordings.",
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )
@@ -515,6 +515,30 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
     if len(shares) < len(FIRST_MESSAGES):
         return STOPPED
     return OK if all(found.standard_errors <= 3 for found in shares) else DIFFERS
+
+
+@bench.command
+def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
+    """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
+
+    Parameters
+    ----------
+    seconds
+        How long to measure, about; three rounds at least.
+    json
+        Write the rows to this file.
+    """
+    _positive("--seconds", seconds)
+    from . import store
+
+    if json is not None:
+        store.check_writable(json)
+    from .speed import simulate as measure
+
+    rows, finished = measure(seconds=seconds)
+    if json is not None:
+        store.write_json(json, rows)
+    return OK if finished else STOPPED
 
 
 def _cores() -> int:

@@ -245,9 +245,23 @@ def _read(data: bytes, at: int) -> Record | None:
         return None
     body, topic, text = data[at + _RECORD.size : body_end], data[body_end + 1 : topic_end], data[topic_end + _SHORT.size : text_end]
     return Record(
-        at, size, crc, queue, flag, offset, physical, bits, born, born_host, stored, store_host, times,
-        body, topic.decode("utf-8", "replace"), text.decode("utf-8", "replace"),
-    )  # fmt: skip
+        at,
+        size,
+        crc,
+        queue,
+        flag,
+        offset,
+        physical,
+        bits,
+        born,
+        born_host,
+        stored,
+        store_host,
+        times,
+        body,
+        topic.decode("utf-8", "replace"),
+        text.decode("utf-8", "replace"),
+    )
 
 
 def _host(numbers: Iterable[int]) -> tuple[str, int]:

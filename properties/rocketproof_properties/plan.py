@@ -160,7 +160,10 @@ def _from_catalogue(request: Request) -> Plan:
 def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
     if not tasks:
         raise InputError(f"nothing to check: {left_out[0]}" if left_out else "nothing to check; leave out an option")
-    return Plan(tuple(tasks), tuple(left_out))
+    same: dict[tuple[object, ...], Task] = {}
+    for task in tasks:  # two cases of the catalogue may differ in nothing but the engine that it names
+        same.setdefault((task.source, task.claim, task.kind, task.condition, task.engine, task.method), task)
+    return Plan(tuple(same.values()), tuple(left_out))
 
 
 def _engines(kind: str, asked: str | None) -> tuple[str, ...]:

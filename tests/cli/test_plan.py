@@ -31,7 +31,7 @@ def test_filters(catalogue: ModuleType) -> None:
 
 
 def test_all_engines_that_can_decide(catalogue: ModuleType) -> None:
-    assert [e for _, e, _ in chosen(Request(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate"]
+    assert [e for _, e, _ in chosen(Request(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate", "stateful"]
     assert [e for _, e, _ in chosen(Request(properties=("D-5",), engine="all"))] == ["symbolic"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,24 @@ def test_the_letters_and_the_names_of_the_send_header() -> None:
     assert encode_v2(FULL) == LETTERS
     assert encode_v1(FULL) == NAMES
     assert parse_request_header(310, LETTERS) == parse_request_header(320, LETTERS) == parse_request_header(10, NAMES) == FULL
+
+
+@pytest.mark.parametrize(
+    ("letter", "text", "values"),
+    [
+        ("i", "P", {"properties": "P"}),
+        ("j", "8", {"reconsume_times": 8}),
+        ("k", "true", {"unit_mode": True}),
+        ("l", "9", {"max_reconsume_times": 9}),
+        ("m", "true", {"batch": True}),
+    ],
+)
+@behaviour("REM-04", "M-120")
+def test_each_optional_letter_is_one_field(letter: str, text: str, values: dict[str, Any]) -> None:
+    bare = replace(FULL, properties=None, reconsume_times=None, unit_mode=False, max_reconsume_times=None, batch=False)
+    header = replace(bare, **values)
+    assert encode_v2(header) == encode_v2(bare) | {letter: text}
+    assert parse_request_header(310, {name: LETTERS[name] for name in "abcdefgh"} | {letter: text}) == header
 
 
 @behaviour("REM-04", "SEND-02")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import pytest
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import DELAY, REAL_QID, REAL_TOPIC, WAIT
+from rocketproof_impl.message import COMPRESSED, DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_impl.store.files import MappedFile, MappedFileQueue
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 from rocketproof_profiles import SCHEDULE
@@ -160,6 +161,17 @@ def test_the_checksum_is_that_of_the_body(profile: str) -> None:
     first, second = stand.store.records()
     assert first.body_crc == 1756872259
     assert second.body_crc == 0
+
+
+@behaviour("CL-01", "INV-41", "M-85")
+@profiles
+def test_the_checksum_of_a_compressed_body_is_that_of_its_bytes_as_they_are(profile: str) -> None:
+    stand = Stand(profile)
+    body = zlib.compress(b"a" * 5000)
+    stand.put(message(body=body, sys_flag=COMPRESSED))
+    (record,) = stand.store.records()
+    assert record.body == body
+    assert record.body_crc == zlib.crc32(body) & 0x7FFFFFFF
 
 
 @behaviour("CL-01", "CL-06", "INV-42")

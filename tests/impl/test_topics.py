@@ -269,7 +269,7 @@ def test_a_template_without_inherit_creates_nothing(caplog: pytest.LogCaptureFix
 # The lock
 
 
-@behaviour("TCM-10", "TCM-11", "TCM-04", "INV-17", "INV-19", "HAZ-10")
+@behaviour("TCM-10", "TCM-11", "TCM-04", "INV-17", "INV-19", "INV-23", "HAZ-10")
 def test_the_second_of_two_first_sends_finds_what_the_first_made() -> None:
     bench = TableBench()
     bench.stop = lambda task, name: name == "versioned" or (task.name == "second" and name == "found")
@@ -288,12 +288,13 @@ def test_the_second_of_two_first_sends_finds_what_the_first_made() -> None:
     assert not bench.topics.lock.held
 
 
-@behaviour("TCM-10", "TCM-11")
+@behaviour("TCM-10", "TCM-11", "INV-23")
 def test_a_known_topic_is_looked_for_under_the_lock() -> None:
     bench = TableBench()
     bench.topics.update(TopicConfig("T", 2, 2))
     assert bench.create("T") == TopicConfig("T", 2, 2)
     assert bench.events == [("missing", False), ("locked", True), ("found", True)]
+    assert not bench.topics.lock.held
     assert bench.registered == []
 
 

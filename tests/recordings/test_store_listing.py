@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from rocketproof_impl.java import string_hash
 from rocketproof_impl.store.record import decode
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.recorded import bodies
@@ -68,30 +67,12 @@ def records(log: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
         yield row, log[row["offset"] : row["offset"] + row["size"]]
 
 
-def in_java_order(data: bytes) -> bytes:
-    """A record with its properties in the order of a java.util.HashMap of up to 12 entries.
-
-    The implementation keeps the order in which they were set, which no rule speaks of.
-    """
-    message = decode(data, exact=False)
-    assert message is not None
-    text = (message.properties_text or "").encode()
-    items = sorted(text.split(b"\x02"), key=lambda item: bucket(item.partition(b"\x01")[0].decode()))
-    return data[: len(data) - len(text)] + b"\x02".join(items)
-
-
-def bucket(name: str) -> int:
-    code = string_hash(name) & 0xFFFFFFFF
-    return (code ^ code >> 16) & 15
-
-
 @pytest.mark.behaviour("APP-08", "APP-09", "APP-10", "CL-01", "INV-37", "REC-05", "TRX-04", "BAT-04")
 def test_the_replayed_log_is_the_real_one() -> None:
     ours, real = replayed_log(), real_log()
     assert len(ours) == MESSAGES[-1]["offset"] + MESSAGES[-1]["size"] == 82767
     for (row, mine), (_, theirs) in zip(records(ours), records(real), strict=True):
-        is_batch = row["golden"] is not None and "batch" in row["golden"][1]  # properties as the sender put them
-        assert (masked(mine) if is_batch else in_java_order(masked(mine))) == masked(theirs), row
+        assert masked(mine) == masked(theirs), row
 
 
 def test_the_broker_wrote_six_of_these_records_by_itself() -> None:

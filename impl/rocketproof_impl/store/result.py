@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class AppendMessageStatus(Enum):
+class _Status(Enum):
+    """Members are found by identity in tables: quicker than by the hash of their names."""
+
+    __hash__ = object.__hash__
+
+
+class AppendMessageStatus(_Status):
     """What happened at the mapped file."""
 
     PUT_OK = "PUT_OK"
@@ -16,7 +22,7 @@ class AppendMessageStatus(Enum):
     UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
-class PutMessageStatus(Enum):
+class PutMessageStatus(_Status):
     """What the store answers."""
 
     PUT_OK = "PUT_OK"

@@ -540,10 +540,30 @@ def _cases(id_: str, condition: str, expected: str | Mapping[str, str], profiles
     ]
 
 
-_GENERAL = (
-    "INV-01 INV-02 INV-03 INV-04 INV-05 INV-06.records INV-07.records INV-30.records INV-34.records INV-35.records INV-36.records INV-37 "
-    "INV-38.records INV-39 INV-40 INV-41 INV-42 INV-43 INV-47 INV-48 INV-49 INV-51"
-).split()
+_GENERAL = [
+    "INV-01",
+    "INV-02",
+    "INV-03",
+    "INV-04",
+    "INV-05",
+    "INV-06.records",
+    "INV-07.records",
+    "INV-30.records",
+    "INV-34.records",
+    "INV-35.records",
+    "INV-36.records",
+    "INV-37",
+    "INV-38.records",
+    "INV-39",
+    "INV-40",
+    "INV-41",
+    "INV-42",
+    "INV-43",
+    "INV-47",
+    "INV-48",
+    "INV-49",
+    "INV-51",
+]
 _LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}
 _LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}
 _WITH_HALF = ("P45", "P49")  # earlier releases know no half messages

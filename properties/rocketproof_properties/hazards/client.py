@@ -58,7 +58,7 @@ def queue_object_is_changed(story: Story) -> None:
     story.check("its queues", queues(producer), "a0 a1 b0 b1 b2")
 
 
-@hazard("HAZ-28", asserts="CLI-31 CHK-10")
+@hazard("HAZ-28", asserts="CLI-31")
 def async_retry_with_foreign_queue_id(story: Story) -> None:
     """An asynchronous send is retried on another broker with a queue id of the first one, and fails.
 
@@ -85,7 +85,7 @@ def async_retry_with_foreign_queue_id(story: Story) -> None:
     story.check("stored on broker-b", cluster.stored("broker-b"), [])
 
 
-@hazard("HAZ-29", asserts="CLI-30 CLI-29")
+@hazard("HAZ-29", asserts="CLI-29")
 def duplicate_by_retry(story: Story) -> None:
     """One send stores a message twice or more.
 

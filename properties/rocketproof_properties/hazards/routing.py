@@ -16,7 +16,7 @@ def is_registration(letter: Letter) -> bool:
     return letter.command.code == REGISTER_BROKER and not letter.answer
 
 
-@hazard("HAZ-01", asserts="CLI-16 CLI-21 TCM-17", properties="LIV-03")
+@hazard("HAZ-01", asserts="CLI-21 TCM-17", properties="LIV-03")
 def auto_create_skew(story: Story) -> None:
     """A topic that is created by its first message stays on one broker, however many there are.
 

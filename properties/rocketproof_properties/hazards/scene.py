@@ -59,7 +59,9 @@ class Scene(Cluster):
 
     # Requests
 
-    def request(self, topic: str = "T", *, properties: dict[str, str] | None = None, body: bytes | None = b"hello", **fields: Any) -> Command:
+    def request(
+        self, topic: str = "T", *, properties: dict[str, str] | None = None, body: bytes | None = b"hello", **fields: Any
+    ) -> Command:
         """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other fields of the header by name."""
         text = properties_text(properties or {}, trailing=self.profile.exact_properties)
         header = SendMessageRequestHeader("producers", topic, "TBW102", 4, 0, 0, self.clock.now(), 0, text, 0)

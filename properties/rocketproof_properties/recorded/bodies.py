@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from struct import Struct
 from typing import Any, NamedTuple
 
-from rocketproof_impl.message import CLUSTER, parse_properties, properties_text
+from rocketproof_impl.message import CLUSTER, parse_properties
 
 from .cases import Recorded
 
@@ -55,7 +55,8 @@ def _stored(case: Recorded) -> list[Item]:
 
 
 def _own(properties: Mapping[str, Any], added: Collection[str]) -> bytes:
-    return properties_text({name: str(value) for name, value in properties.items() if name not in added}, trailing=False).encode()
+    """The text in the recorded order, which is the sender's: the broker does not serialise it again."""
+    return _SEPARATOR.join(f"{name}\x01{value}".encode() for name, value in properties.items() if name not in added)
 
 
 def _closed(items: list[Item], length: int) -> list[Item]:

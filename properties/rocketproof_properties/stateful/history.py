@@ -22,13 +22,16 @@ from rocketproof_profiles import PROFILES, Profile
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..history import History
-from .follow import Finding
 from .messages import Step, history_of
 from .strategies import PROGRAMS, Programs
 
 CHUNK = 25
 SEARCHED = 400  # programs after which a known violation is given up
 CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
+
+
+class Broken(AssertionError):
+    """A program broke a claim."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Result:
 def run_program(*, profile: str, condition: str, property: str = "", steps: Sequence[Step]) -> History:
     """Perform a program as programs of that condition are performed; its history.
 
-    Raises Finding if it breaks the property, InputError for a name that does not exist.
+    Raises Broken if it breaks the property, InputError for a name that does not exist.
     """
     programs = PROGRAMS[known("condition", condition, PROGRAMS)]
     history = history_of(PROFILES[known("profile", profile, PROFILES)], programs.setting, steps)
@@ -67,12 +70,19 @@ def run_program(*, profile: str, condition: str, property: str = "", steps: Sequ
         claim = CLAIMS[known("property", property, CLAIMS)]
         breach = claim.check(history)
         if breach is not None:
-            raise Finding(f"{claim.id} is violated: {breach}", [f"{name} {args}" for name, args in steps], claim.id)
+            raise Broken(f"{claim.id} is violated: {breach}")
     return history
 
 
 def campaign(
-    profile: str, condition: str, due: Mapping[str, str], *, programs: int, seed: int, limits: Limits = Limits(), report: Report | None = None
+    profile: str,
+    condition: str,
+    due: Mapping[str, str],
+    *,
+    programs: int,
+    seed: int,
+    limits: Limits = Limits(),
+    report: Report | None = None,
 ) -> Result:
     """Run programs of a condition and judge each one's history by the claims that `due` names, each with its expected verdict.
 
@@ -215,8 +225,8 @@ def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
     named = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
     head = "from rocketproof_properties.stateful.history import run_program\n\n\n"
     if expected == "violated":
-        head = f"import pytest\n\nfrom rocketproof_properties.stateful.follow import Finding\n{head}"
-        call = "with pytest.raises(Finding):\n        " + textwrap.indent(call, "    ").lstrip()
+        head = "import pytest\n\nfrom rocketproof_properties.stateful.history import Broken, run_program\n\n\n"
+        call = "with pytest.raises(Broken):\n        " + textwrap.indent(call, "    ").lstrip()
     return f'{head}def test_{named}() -> None:\n    """{breach.claim.sentence}:\n    {said}\n    """\n    {call}'
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -175,15 +176,35 @@ class Stage:
         return exchange
 
     def _do_send(
-        self, *, topic: str = "A", queue: int = 0, properties: Mapping[str, str] | None = None, body: str | None = "a", size: int = 0,
-        leave: int | None = None, items: Sequence[tuple[str, Mapping[str, str]]] | None = None, default: str = TEMPLATE, nums: int = 4,
-        sys_flag: int = 0, flag: int = 0, times: int = 0, most: int | None = 16, version: int = 399, unit: bool = False, code: int = 310,
-        one_way: bool = False, broker: int = 0,
-    ) -> None:  # fmt: skip
-        """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes in its file."""
+        self,
+        *,
+        topic: str = "A",
+        queue: int = 0,
+        properties: Mapping[str, str] | None = None,
+        body: str | None = "a",
+        size: int = 0,
+        leave: int | None = None,
+        items: Sequence[tuple[str, Mapping[str, str]]] | None = None,
+        default: str = TEMPLATE,
+        nums: int = 4,
+        sys_flag: int = 0,
+        flag: int = 0,
+        times: int = 0,
+        most: int | None = 16,
+        version: int = 399,
+        unit: bool = False,
+        code: int = 310,
+        packed: bool = False,
+        one_way: bool = False,
+        broker: int = 0,
+    ) -> None:
+        """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes in its file;
+        `packed` compresses the body, which the sender's flag says and the broker need not know."""
         opaque = len(self.exchanges) + 1
         given = dict(properties or {})
         content = None if body is None else body.encode().ljust(size, b"x")
+        if packed and content is not None:
+            content = zlib.compress(content)
         if leave is not None:
             content = b"x" * self._room(broker, topic, given, leave)
         text = properties_text(given, trailing=False)
@@ -211,16 +232,33 @@ class Stage:
         return max(1, min(free - leave, settings.max_message_size) - fixed)
 
     def _do_back(
-        self, *, record: int = 0, group: str = "g", level: int = 0, most: int | None = 16, version: int = 399, unit: bool = False,
-        one_way: bool = False, offset: int | None = None, broker: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        record: int = 0,
+        group: str = "g",
+        level: int = 0,
+        most: int | None = 16,
+        version: int = 399,
+        unit: bool = False,
+        one_way: bool = False,
+        offset: int | None = None,
+        broker: int = 0,
+    ) -> None:
         """A consumer gives a record back; nothing happens if there is none. `offset` asks for a place that need not be one."""
         found = [r for r in self._log(broker).records if _visible(r)]
         if found or offset is not None:
             self._back(broker, found[record % len(found)].at if offset is None else offset, group, level, most, version, unit, one_way)
 
     def _back(
-        self, broker: int, offset: int, group: str, level: int, most: int | None, version: int = 399, unit: bool = False, one_way: bool = False
+        self,
+        broker: int,
+        offset: int,
+        group: str,
+        level: int,
+        most: int | None,
+        version: int = 399,
+        unit: bool = False,
+        one_way: bool = False,
     ) -> Exchange:
         fields = {"offset": str(offset), "group": group, "delayLevel": str(level), "unitMode": "true" if unit else "false"}
         if most is not None:
@@ -231,7 +269,9 @@ class Stage:
         )
         return self._ask(broker, codes.CONSUMER_SEND_MSG_BACK, fields, None, asked)
 
-    def _do_fail(self, *, record: int = 0, group: str = "g", rounds: int = 20, level: int = 0, most: int | None = 16, broker: int = 0) -> None:
+    def _do_fail(
+        self, *, record: int = 0, group: str = "g", rounds: int = 20, level: int = 0, most: int | None = 16, broker: int = 0
+    ) -> None:
         """A message comes, its consumption fails, and again: so many times, or until no more of it comes. Each fails once in a program."""
         found = [r for r in self._log(broker).records if _visible(r) and (broker, r.born_timestamp) not in self._failed]
         if not found:
@@ -241,7 +281,9 @@ class Stage:
         for _ in range(rounds):
             self._back(broker, current.at, group, level, most)
             self._do_time(millis=LONGEST_DELAY)
-            again = [r for r in self._log(broker).records if _visible(r) and r.born_timestamp == current.born_timestamp and r.at > current.at]
+            again = [
+                r for r in self._log(broker).records if _visible(r) and r.born_timestamp == current.born_timestamp and r.at > current.at
+            ]
             if not again or again[-1].topic.startswith("%DLQ%"):
                 return
             current = again[-1]
@@ -269,9 +311,13 @@ class Stage:
     def _do_topic(self, *, topic: str = "A", read: int = 4, write: int = 4, perm: int = 6, broker: int = 0) -> None:
         """An administrator makes or changes a topic."""
         fields = {
-            "topic": topic, "defaultTopic": TEMPLATE, "readQueueNums": str(read), "writeQueueNums": str(write), "perm": str(perm),
+            "topic": topic,
+            "defaultTopic": TEMPLATE,
+            "readQueueNums": str(read),
+            "writeQueueNums": str(write),
+            "perm": str(perm),
             "topicFilterType": "SINGLE_TAG",
-        }  # fmt: skip
+        }
         self._ask(broker, codes.UPDATE_AND_CREATE_TOPIC, fields, None, Request("other", len(self.exchanges) + 1))
 
     def _do_group(self, *, group: str = "g", queues: int = 1, retries: int = 16, broker: int = 0) -> None:
@@ -350,16 +396,21 @@ class Stage:
     # Name server and producers
 
     def _do_register(
-        self, *, name: str = "broker-x", id: int = 0, address: str = "10.0.0.1:1", topics: Mapping[str, tuple[int, int, int]] | None = None,
+        self,
+        *,
+        name: str = "broker-x",
+        broker_id: int = 0,
+        address: str = "10.0.0.1:1",
+        topics: Mapping[str, tuple[int, int, int]] | None = None,
         version: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Some broker registers."""
         table = {topic: TopicConfig(topic, *numbers) for topic, numbers in (topics or {}).items()}
-        self.cluster.name_server.register_broker("DefaultCluster", address, name, id, "", table, DataVersion(0, version))
+        self.cluster.name_server.register_broker("DefaultCluster", address, name, broker_id, "", table, DataVersion(0, version))
         self._note_routes()
 
-    def _do_unregister(self, *, name: str = "broker-x", id: int = 0, address: str = "10.0.0.1:1") -> None:
-        self.cluster.name_server.unregister_broker(address, name, id)
+    def _do_unregister(self, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> None:
+        self.cluster.name_server.unregister_broker(address, name, broker_id)
         self._note_routes()
 
     def _do_lose(self, *, address: str = "10.0.0.1:1") -> None:

@@ -23,8 +23,17 @@ FILE, LIMIT = 4096, 1500
 SMALL_FILES = {"mapped_file_size_commit_log": FILE, "max_message_size": LIMIT}
 _NAMES = ("A", "B", "topic-with-a-longer-name", "%RETRY%g", "%RETRY%h")
 _ODD_NAMES = ("%DLQ%g", "TBW102", SCHEDULE, "RMQ_SYS_TRANS_HALF_TOPIC", "", " ", "a b", "täg", "x" * 127, "x" * 128, "%RETRY%" + "g" * 121)
-_WAITS = ({}, {"WAIT": "true"}, {"WAIT": "false"}, {"WAIT": "TRUE", "TAGS": "t"}, {"WAIT": "", "KEYS": "k"})
-_TEXTS = ({"TAGS": "t"}, {"KEYS": "a b", "UNIQ_KEY": "0A"}, {"täg": "値"}, {"a": ""}, {"": "a"}, {"CLUSTER": "mine"}, {"a": "b\x01c"}, {"long": "v" * 700})
+_WAITS: Sequence[Mapping[str, str]] = ({}, {"WAIT": "true"}, {"WAIT": "false"}, {"WAIT": "TRUE", "TAGS": "t"}, {"WAIT": "", "KEYS": "k"})
+_TEXTS = (
+    {"TAGS": "t"},
+    {"KEYS": "a b", "UNIQ_KEY": "0A"},
+    {"täg": "値"},
+    {"a": ""},
+    {"": "a"},
+    {"CLUSTER": "mine"},
+    {"a": "b\x01c"},
+    {"long": "v" * 700},
+)
 _LEVELS = tuple({"DELAY": level} for level in ("1", "3", "17", "18", "19", "99"))
 _NO_LEVELS = tuple({"DELAY": level} for level in ("0", "-1", "x", "", "2147483648"))
 _HALVES = ({"TRAN_MSG": "true", "PGROUP": "producers"}, {"TRAN_MSG": "TRUE", "PGROUP": "producers", "WAIT": "true"})
@@ -80,7 +89,10 @@ _any_send = _step(
     **_BODIES,
     **_CALLERS,
 )
-_plain_send = _step("send", topic=("A", "B", "C"), properties=_mixed(_WAITS), nums=(4, 1, 2), queue=(0, 0, 1, -1), **_BODIES, one_way=(False, True))
+_plain_send = _step(
+    "send", topic=("A", "B", "C"), properties=_mixed(_WAITS), nums=(4, 1, 2), queue=(0, 0, 1, -1), **_BODIES, one_way=(False, True)
+)
+_one_queue = _step("send", topic=("A",), sys_flag=(0, 4, 8, 12, 1, 9), body=("a", "b", "value"), packed=(False, True))
 _fill = _step("send", topic=("A", "B"), leave=st.integers(0, 16))
 _batch = _step(
     "send",
@@ -92,7 +104,13 @@ _batch = _step(
     one_way=(False, True),
 )
 _back = _step(
-    "back", record=st.integers(0, 30), group=("g", "h"), level=(0, 0, 1, 3, 30, -1), most=(16, 16, 1, 0), version=(399, 120), unit=(False, True)
+    "back",
+    record=st.integers(0, 30),
+    group=("g", "h"),
+    level=(0, 0, 1, 3, 30, -1),
+    most=(16, 16, 1, 0),
+    version=(399, 120),
+    unit=(False, True),
 )
 _lost_back = _step("back", offset=(-1, 10**9))
 _end = _step("end", record=st.integers(0, 9), commit=(True, True, False))
@@ -100,9 +118,19 @@ _time = _step("time", millis=_LATER)
 _administration = st.one_of(
     _step("topic", topic=("A", "B", "%RETRY%g"), read=(4, 8, 0), write=(4, 2, 8), perm=(6, 7, 4, 2)),
     _step("group", group=("g", "h"), queues=(1, 2, 4), retries=(16, 2, 0)),
-    _step("configure", line=("brokerPermission=4", "brokerPermission=6", "autoCreateTopicEnable=false", "autoCreateTopicEnable=true",
-                             "rejectTransactionMessage=true", "rejectTransactionMessage=false", "traceOn=false")),
-)  # fmt: skip
+    _step(
+        "configure",
+        line=(
+            "brokerPermission=4",
+            "brokerPermission=6",
+            "autoCreateTopicEnable=false",
+            "autoCreateTopicEnable=true",
+            "rejectTransactionMessage=true",
+            "rejectTransactionMessage=false",
+            "traceOn=false",
+        ),
+    ),
+)
 _hooks = _step("hooks", send=(True, False), consume=(True, False))
 _trouble = st.one_of(
     _step("flush", stuck=(True, False)),
@@ -111,21 +139,39 @@ _trouble = st.one_of(
     _step("disk", full=(True, False)),
 )
 _anything = _weighted(
-    (9, _any_send), (5, _plain_send), (4, _fill), (2, _batch), (5, _back), (1, _lost_back), (2, _end), (2, _time), (1, _administration), (1, _hooks), (1, _trouble)
-)  # fmt: skip
-_delayed = _step("send", topic=("A", "B"), properties=_mixed(_WAITS, (*_LEVELS, *_LEVELS, *_NO_LEVELS)), queue=(0, 1, 3), sys_flag=(0, 8), body=("a", "b"))
+    (8, _any_send),
+    (3, _plain_send),
+    (4, _one_queue),
+    (4, _fill),
+    (2, _batch),
+    (5, _back),
+    (1, _lost_back),
+    (2, _end),
+    (2, _time),
+    (1, _administration),
+    (1, _hooks),
+    (1, _trouble),
+)
+_delayed = _step(
+    "send",
+    topic=("A", "B"),
+    properties=_mixed(_WAITS, (*_LEVELS, *_LEVELS, *_NO_LEVELS)),
+    queue=(0, 1, 3),
+    sys_flag=(0, 8),
+    body=("a", "b"),
+)
 _half = _step("send", topic=("A", "B"), properties=_mixed(_WAITS, _HALVES), queue=(0, 1, 3), sys_flag=(0, 4), body=("a", "b"))
-_to_send_back = _step("send", topic=("A", "B"), properties=_mixed(_WAITS), queue=(0, 1), body=("a", "b"))
+_to_send_back = _step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1), body=("a", "b"))
 _registered = st.one_of(
     _step(
         "register",
         name=("broker-x", "broker-y"),
-        id=(0, 0, 0, 1, 2),
+        broker_id=(0, 0, 0, 1, 2),
         address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"),
         topics=({}, {"A": (4, 4, 6)}, {"A": (8, 8, 6), "B": (4, 4, 6)}, {"B": (2, 2, 4)}),
         version=(1, 2, 3),
     ),
-    _step("unregister", name=("broker-x", "broker-y"), id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
+    _step("unregister", name=("broker-x", "broker-y"), broker_id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
     _step("lose", address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")),
 )
 _GROUP = {"group": ("g", "h"), "most": (16, 3)}
@@ -151,13 +197,16 @@ PROGRAMS: Mapping[str, Programs] = {
         _weighted((2, _to_send_back), (3, _step("back", record=st.integers(0, 9), level=(-1, -1, 0), **_GROUP)), (1, _time)), _STORE
     ),
     about.NO_RETRY: Programs(
-        _weighted((1, _step("group", group=("g", "h"), queues=(0, -1, 1))), (2, _to_send_back), (3, _step("back", group=("g", "h")))), _STORE
+        _weighted((1, _step("group", group=("g", "h"), queues=(0, -1, 1))), (2, _to_send_back), (3, _step("back", group=("g", "h")))),
+        _STORE,
     ),
     about.TOO_LARGE: Programs(
         _step("send", size=(10, 100, 300, 390, 400, 500)), Setting(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT})
     ),
     about.THROWN: Programs(
-        _weighted((1, _hooks), (1, _step("store", state=("full", "good"))), (4, _step("send", body=(None, None, "a"), one_way=(False, True)))),
+        _weighted(
+            (1, _hooks), (1, _step("store", state=("full", "good"))), (4, _step("send", body=(None, None, "a"), one_way=(False, True)))
+        ),
         _STORE,
     ),
     about.FULL: Programs(
@@ -171,10 +220,14 @@ PROGRAMS: Mapping[str, Programs] = {
         most=8,
     ),
     about.BY_NAME: Programs(
-        _weighted((2, _step("send", topic=(SCHEDULE, "A"), properties=_mixed(({}, {"DELAY": "2"})), queue=(0, 2))), (1, _time)), _STORE, most=8
+        _weighted((2, _step("send", topic=(SCHEDULE, "A"), properties=_mixed(({}, {"DELAY": "2"})), queue=(0, 2))), (1, _time)),
+        _STORE,
+        most=8,
     ),
     about.FAILING: Programs(
-        _weighted((1, _to_send_back), (1, _step("fail", record=st.integers(0, 9), group=("g", "h"), level=(0, 0, 0, 1, 18), most=(16, 16, 3)))),
+        _weighted(
+            (1, _to_send_back), (1, _step("fail", record=st.integers(0, 9), group=("g", "h"), level=(0, 0, 0, 1, 18), most=(16, 16, 3)))
+        ),
         _LARGE_FILES,
         most=2,
         first=(("send", {}), ("fail", {})),

@@ -1,0 +1,307 @@
+"""How fast the simulated cluster is, beside what its parts cost alone, and where the time goes.
+
+Everything runs in one thread of this process, so a rate by CPU time is a rate by core. In each round every work is done once,
+beside its limit: the least that such a work has to do. A machine that slows down meets both, so their ratio is
+steadier than either. Making clusters ready is not counted.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.message import Message
+from rocketproof_impl.simulator.cluster import Cluster
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.scheduler import Scheduler
+from rocketproof_impl.store import record
+from rocketproof_impl.store.service import MessageStore
+from rocketproof_impl.tasks import Future, Wait, Work
+from rocketproof_profiles import PROFILES
+
+from .bench import Bench, aligned, machine_line
+from .shares import shares
+
+PROFILE, SCOPE = "P49", "names"
+TOPIC, BODY, BATCH = "topic", b"x" * 100, 10
+KEYS = (
+    "work", "unit", "size", "rounds", "cpu_min", "cpu_median", "cpu_max", "wall_min", "wall_median", "wall_max",
+    "target", "limit", "of_limit", "parts",
+)  # fmt: skip
+
+Done = Mapping[str, int]  # unit to how many were done
+Ready = Callable[[], Done]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A work: `prepare` makes one of a size ready, with the number of the round; `size` is that of a usual round.
+
+    `limit` is the name of the work that it is compared with, `target` what one core should do in a second.
+    """
+
+    prepare: Callable[[int, int], Ready]
+    size: int
+    limit: str | None = None
+    target: int | None = None
+
+
+def sends(size: int, _: int) -> Ready:
+    """Single messages to a topic that is there: producer, network, broker, store, and the answer back."""
+    cluster = Cluster(profile=PROFILE)
+    producer = cluster.producer()
+    complete = cluster.scheduler.complete
+    complete(producer.send(Message(TOPIC, body=BODY)))
+
+    def run() -> Done:
+        for _ in range(size):
+            complete(producer.send(Message(TOPIC, body=BODY)))
+        return {"sends": size}
+
+    return run
+
+
+def first_sends(size: int, _: int) -> Ready:
+    """Each message creates its topic: two questions for routes, the table written to the disk, a registration."""
+    cluster = Cluster(profile=PROFILE)
+    producer = cluster.producer()
+
+    def run() -> Done:
+        for number in range(size):
+            cluster.scheduler.complete(producer.send(Message(f"{TOPIC}-{number}", body=BODY)))
+        return {"first sends": size}
+
+    return run
+
+
+def batches(size: int, _: int) -> Ready:
+    """Messages in batches of ten."""
+    cluster = Cluster(profile=PROFILE)
+    producer = cluster.producer()
+    cluster.scheduler.complete(producer.send(Message(TOPIC, body=BODY)))
+
+    def run() -> Done:
+        for _ in range(size // BATCH):
+            cluster.scheduler.complete(producer.send_batch([Message(TOPIC, body=BODY) for _ in range(BATCH)]))
+        return {"messages": size // BATCH * BATCH}
+
+    return run
+
+
+def appends(size: int, _: int) -> Ready:
+    """Puts into a store of its own."""
+    scheduler, store = _store()
+    return lambda: _append(size, scheduler, store)
+
+
+def dispatch(size: int, _: int) -> Ready:
+    """Consume queues built from a log."""
+    scheduler, store = _store()
+    _append(size, scheduler, store)
+    return lambda: {"records": store.dispatch()}
+
+
+def _store() -> tuple[Scheduler, MessageStore]:
+    scheduler = Scheduler()
+    return scheduler, MessageStore(BrokerSettings(), PROFILES[PROFILE], scheduler.clock, SimulatedDisk())
+
+
+def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
+    for _ in range(size):
+        scheduler.complete(store.put_message(Message(TOPIC, body=BODY)))
+    return {"appends": size}
+
+
+def programs() -> Callable[[int, int], Ready]:
+    """Programs of the stateful engine, all on one campaign, as it runs them; what it remembers of states is kept."""
+    from .sources import Source
+    from .stateful.engine import target_of
+    from .stateful.machine import Campaign, run
+
+    source = Source(SCOPE, PROFILE)
+    subject = source.subject()
+    campaign = Campaign(subject.instance, target_of(source, subject))
+
+    def prepare(size: int, number: int) -> Ready:
+        def perform() -> Done:
+            programs, steps = campaign.seen.programs, campaign.seen.steps
+            finding = run(campaign, size, number)
+            if finding is not None:
+                raise finding
+            return {"programs": campaign.seen.programs - programs, "steps": campaign.seen.steps - steps}
+
+        return perform
+
+    return prepare
+
+
+# Limits
+
+
+def hand_overs(size: int, _: int) -> Ready:
+    """A thread asks another one and waits for its answer, and neither does anything else."""
+    scheduler = Scheduler()
+
+    async def answer(question: Future[None]) -> None:
+        question.complete(None)
+
+    async def ask() -> None:
+        question: Future[None] = Future()
+        scheduler.spawn(answer(question))
+        await Wait(question)
+
+    def run() -> Done:
+        for _ in range(size):
+            work: Work[None] = ask()
+            scheduler.complete(work)
+        return {"hand-overs": size}
+
+    return run
+
+
+def packing(size: int, _: int) -> Ready:
+    """Records made into bytes."""
+    message = Message(TOPIC, body=BODY)
+    parts = record.parts_of(message)
+
+    def run() -> Done:
+        for _ in range(size):
+            record.encode(message, parts)
+        return {"records": size}
+
+    return run
+
+
+def unpacking(size: int, _: int) -> Ready:
+    """Bytes made into messages."""
+    message = Message(TOPIC, body=BODY)
+    data = record.encode(message, record.parts_of(message))
+
+    def run() -> Done:
+        for _ in range(size):
+            record.decode(data, exact=False)
+        return {"records": size}
+
+    return run
+
+
+def kinds() -> dict[str, Kind]:
+    """Every work by its name, limits before those that are compared with them."""
+    return {
+        "hand-over": Kind(hand_overs, 5000),
+        "packing": Kind(packing, 20_000),
+        "unpacking": Kind(unpacking, 10_000),
+        "send": Kind(sends, 2000, "hand-over", 8000),
+        "first send": Kind(first_sends, 50, "hand-over"),
+        "batches of 10": Kind(batches, 5000, "hand-over"),
+        "append": Kind(appends, 5000, "packing", 30_000),
+        "dispatch": Kind(dispatch, 5000, "unpacking"),
+        f"stateful, {SCOPE}": Kind(programs(), 10),
+    }
+
+
+# Measuring
+
+
+@dataclass
+class _Rates:
+    """What the rounds so far gave for one unit of one work, in units a second."""
+
+    cpu: list[float]
+    wall: list[float]
+
+
+def simulate(*, seconds: float) -> tuple[list[Bench], bool]:
+    """Measure for about so many seconds, three rounds at least, and print; the rows, and whether Ctrl-C left some out."""
+    rows: list[Bench] = []
+    finished = True
+    try:
+        measure(seconds=seconds, tell=lambda text: print(text, file=sys.stderr, flush=True), into=rows)
+    except KeyboardInterrupt:
+        finished = False
+        print("stopped by Ctrl-C; what was measured follows", file=sys.stderr)
+    if rows:
+        print(table(rows))
+    return rows, finished
+
+
+def measure(
+    *,
+    seconds: float,
+    rounds: int = 3,
+    works: Mapping[str, Kind] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    into: list[Bench] | None = None,
+) -> list[Bench]:
+    """Rows of KEYS, one for each unit of each work: rates a second of CPU and wall time; `parts` are shares of CPU time.
+
+    `rounds` is the least number of them. `of_limit` is the rate by its limit's, of each round, the median. Raises Finding
+    if the stateful engine meets one.
+    """
+    chosen = kinds() if works is None else works
+    tell("warming up")
+    for kind in chosen.values():
+        kind.prepare(max(1, kind.size // 10), 0)()
+    found: dict[tuple[str, str], _Rates] = {}
+    end, done = time.monotonic() + seconds, 0
+    while done < rounds or time.monotonic() < end:
+        done += 1
+        tell(f"round {done}")
+        for name, kind in chosen.items():
+            _time(name, kind, done, found)
+    rows = [] if into is None else into
+    for name, kind in chosen.items():
+        tell(f"profile of {name}")
+        parts = profile(kind)
+        limit = next((rates for (other, _), rates in found.items() if other == kind.limit), None)
+        rows += [_row(name, unit, kind, rates, limit, parts) for (other, unit), rates in found.items() if other == name]
+    return rows
+
+
+def _time(name: str, kind: Kind, number: int, found: dict[tuple[str, str], _Rates]) -> None:
+    ready = kind.prepare(kind.size, number)
+    cpu, wall = time.process_time(), time.perf_counter()
+    done = ready()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    for unit, count in done.items():
+        rates = found.setdefault((name, unit), _Rates([], []))
+        rates.cpu.append(count / max(cpu, 1e-9))
+        rates.wall.append(count / max(wall, 1e-9))
+
+
+def profile(kind: Kind) -> dict[str, float]:
+    """The shares of CPU time by part of the program, of one round in the profiler, which slows calls down more than the rest."""
+    profiler = cProfile.Profile(time.process_time)
+    profiler.runcall(kind.prepare(kind.size, 0))
+    return shares(profiler)
+
+
+def _row(name: str, unit: str, kind: Kind, rates: _Rates, limit: _Rates | None, parts: Mapping[str, float]) -> Bench:
+    row: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
+    for clock, values in (("cpu", rates.cpu), ("wall", rates.wall)):
+        row |= {f"{clock}_min": min(values), f"{clock}_median": statistics.median(values), f"{clock}_max": max(values)}
+    row |= {"target": kind.target, "limit": kind.limit, "of_limit": None, "parts": dict(parts)}
+    if limit is not None:
+        row["of_limit"] = statistics.median(mine / its for mine, its in zip(rates.cpu, limit.cpu, strict=True))
+    return {key: row[key] for key in KEYS}
+
+
+def table(rows: Sequence[Bench]) -> str:
+    """The rows as text, with the machine that they belong to, and under them the shares of CPU time."""
+    lines: list[tuple[str, ...]] = [("work", "unit", "rounds", "a CPU s: min", "median", "max", "a wall s", "target", "of its limit")]
+    for r in rows:
+        rates = [f"{r[key]:,.0f}" for key in ("cpu_min", "cpu_median", "cpu_max", "wall_median")]
+        target = "" if r["target"] is None else f"{r['target']:,}"
+        limit = "" if r["of_limit"] is None else f"{r['of_limit']:.3f} {r['limit']}"
+        lines.append((r["work"], r["unit"], str(r["rounds"]), *rates, target, limit))
+    parts: dict[str, Any] = {r["work"]: r["parts"] for r in rows}
+    text = [machine_line(), *aligned(lines, left=2), "", "CPU time by part, in the profiler:"]
+    for work, of in parts.items():
+        text.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in of.items() if share >= 0.005)}")
+    return "\n".join(text)

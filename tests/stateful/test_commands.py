@@ -1,0 +1,85 @@
+"""`rocketproof replay` and `rocketproof test` without a recording: what they print, write and exit with."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_properties.cli import run
+from rocketproof_properties.decide import Answer, Budget, decide
+from rocketproof_properties.matrix import units
+from rocketproof_properties.plan import Request, plan
+from rocketproof_properties.stateful import programs
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def witness(here: Path) -> str:
+    """A search's witness of INV-31 on a topic with more queues to read than to write."""
+    chosen = plan(Request(properties=("INV-31",), profiles=("P49",), condition="topic with read 2, write 1", engine="explicit"))
+    (unit,) = units(chosen.tasks, here)
+    answer: Answer = decide(unit, Budget(), lambda progress: None)
+    (row,) = answer.rows.values()
+    assert row.witness is not None
+    return row.witness
+
+
+def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["replay", witness, "--json", "replayed.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "1  request(p=0" in printed
+    assert "the implementation violates it too" in printed
+    said = json.loads((here / "replayed.json").read_text())
+    assert said == {"property": "INV-31", "steps": said["steps"], "done": said["steps"], "shown": True, "finding": None}
+
+
+def test_a_replay_that_leaves_the_model_says_where(
+    witness: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TopicConfigManager, "select", lambda self, topic: None)
+    assert run(["replay", witness]) == 1
+    printed = capsys.readouterr().out
+    assert "should lead elsewhere" in printed
+    assert "The implementation left the model after" in printed
+
+
+def test_a_witness_of_a_model_of_ones_own_has_no_implementation(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "mine.py").write_text(
+        "from rocketproof_model import Int, Model\n\nm = model = Model('mine')\nx = m.var('x', Int(0, 2), init=0)\n\n\n"
+        "@m.action()\ndef up(a):\n    '''It rises.'''\n    a.guard('low', x < 2, 'it is low')\n    a.set(x, x + 1)\n\n\n"
+        "m.always('LOW', x < 2, 'it stays low')\n"
+    )
+    assert run(["check", "mine.py"]) == 1
+    found = next(Path(".rocketproof/witnesses").iterdir())
+    capsys.readouterr()
+    assert run(["replay", str(found)]) == 2
+    assert "only the specification has an implementation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["replay", "nothing.json"], ["test", "--profile", "P48"], ["test", "--profile", "P49", "--programs", "0"]]
+)
+def test_bad_input_is_one_line(arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_every_profile_has_programs() -> None:
+    """P494 has no verdicts of its own in the catalogue and is tested under those of P49."""
+    assert {task.source.profile for task in programs.tasks("P494")} == {"P494"}
+    assert len(programs.tasks("P494")) == len(programs.tasks("P49"))
+
+
+@pytest.mark.slow
+def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["test", "--profile", "P45", "--programs", "600", "--seed", "7", "--workers", "1", "--json", "rows.json"]) == 0
+    rows = json.loads((here / "rows.json").read_text())
+    assert {row["engine"] for row in rows} == {"stateful"}
+    assert any(row["verdict"] == row["expected"] == "violated" for row in rows)
+    assert "all as expected" in capsys.readouterr().out

@@ -6,6 +6,8 @@ a text's length counts UTF-16 units.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
@@ -56,8 +58,9 @@ def string_hash(text: str) -> int:
     return wrap(value)
 
 
+@lru_cache(maxsize=1024)
 def parse_int(text: str) -> int:
-    """Integer.parseInt. Raises JavaError where Java does."""
+    """Integer.parseInt. Raises JavaError where Java does. Cached, as the numbers of headers come again and again."""
     return _parse(text, INT_MIN, INT_MAX)
 
 

@@ -100,17 +100,20 @@ def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
 def parse_properties(text: str | None, *, exact: bool) -> dict[str, str]:
     """The text as a map; the last of equal names wins (SEND-26).
 
-    With `exact` an item must split at byte 1 into a name and a non-empty value, two parts and no more; otherwise it must have
-    at least 3 characters with its first byte 1 inside, and further bytes 1 belong to the value.
+    With `exact` an item must split at byte 1 into a name and a non-empty value, two parts and no more, where Java's split
+    takes no notice of empty parts at the end; otherwise it must have at least 3 characters with its first byte 1 inside, and
+    further bytes 1 belong to the value.
     """
     found: dict[str, str] = {}
     if not text:
         return found
     for item in text.split(_PROPERTY_END):
-        at = item.find(_NAME_END)
         if exact:
-            if at >= 0 and at < len(item) - 1 and item.find(_NAME_END, at + 1) < 0:
+            parts = item.rstrip(_NAME_END).split(_NAME_END)
+            if len(parts) == 2:
+                found[parts[0]] = parts[1]
+        else:
+            at = item.find(_NAME_END)
+            if len(item) >= 3 and 0 < at < len(item) - 1:
                 found[item[:at]] = item[at + 1 :]
-        elif len(item) >= 3 and 0 < at < len(item) - 1:
-            found[item[:at]] = item[at + 1 :]
     return found

@@ -12,7 +12,7 @@ SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
 @dataclass(slots=True)
 class TopicConfig:
-    """TopicConfig with its defaults; equal if all fields are. Mutable: TCM-13 changes the template's own entry."""
+    """TopicConfig with its defaults; equal if all fields are (TCM-01). Mutable: TCM-13 changes the template's own entry."""
 
     topic_name: str
     read_queue_nums: int = 16

@@ -37,16 +37,28 @@ KEYS = (
 
 
 def search(*, peers: bool = False) -> tuple[list[Bench], bool]:
+    """Measure the search, see `run_search_bench`; as `_printed`."""
+    return _printed(lambda tell, rows: run_search_bench(peers=peers, tell=tell, into=rows), table)
+
+
+def simulate(*, seconds: float) -> tuple[list[Bench], bool]:
+    """Measure the simulated cluster for about so many seconds, see `speed.measure`; as `_printed`."""
+    from . import speed
+
+    return _printed(lambda tell, rows: speed.measure(seconds=seconds, tell=tell, into=rows), speed.table)
+
+
+def _printed(measure: Callable[[Tell, list[Bench]], object], text: Callable[[Sequence[Bench]], str]) -> tuple[list[Bench], bool]:
     """Measure everything, tell on stderr what is being done, print the table; its rows, and whether Ctrl-C left some out."""
     rows: list[Bench] = []
     finished = True
     try:
-        run_search_bench(peers=peers, tell=lambda text: print(text, file=sys.stderr, flush=True), into=rows)
+        measure(lambda line: print(line, file=sys.stderr, flush=True), rows)
     except KeyboardInterrupt:
         finished = False
         print("stopped by Ctrl-C; what was measured follows", file=sys.stderr)
     if rows:
-        print(table(rows))
+        print(text(rows))
     return rows, finished
 
 

@@ -533,7 +533,7 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
 
     if json is not None:
         store.check_writable(json)
-    from .speed import simulate as measure
+    from .bench import simulate as measure
 
     rows, finished = measure(seconds=seconds)
     if json is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import cProfile
 import statistics
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -217,20 +216,6 @@ class _Rates:
     wall: list[float]
 
 
-def simulate(*, seconds: float) -> tuple[list[Bench], bool]:
-    """Measure for about so many seconds, three rounds at least, and print; the rows, and whether Ctrl-C left some out."""
-    rows: list[Bench] = []
-    finished = True
-    try:
-        measure(seconds=seconds, tell=lambda text: print(text, file=sys.stderr, flush=True), into=rows)
-    except KeyboardInterrupt:
-        finished = False
-        print("stopped by Ctrl-C; what was measured follows", file=sys.stderr)
-    if rows:
-        print(table(rows))
-    return rows, finished
-
-
 def measure(
     *,
     seconds: float,
@@ -241,26 +226,28 @@ def measure(
 ) -> list[Bench]:
     """Rows of KEYS, one for each unit of each work: rates a second of CPU and wall time; `parts` are shares of CPU time.
 
-    `rounds` is the least number of them. `of_limit` is the rate by its limit's, of each round, the median. Raises Finding
-    if the stateful engine meets one.
+    `rounds` is the least number of them. `of_limit` is the rate by its limit's, of each round, the median. Rows are added to
+    `into` at the end, also after Ctrl-C. Raises Finding if the stateful engine meets one.
     """
     chosen = kinds() if works is None else works
-    tell("warming up")
-    for kind in chosen.values():
-        kind.prepare(max(1, kind.size // 10), 0)()
     found: dict[tuple[str, str], _Rates] = {}
-    end, done = time.monotonic() + seconds, 0
-    while done < rounds or time.monotonic() < end:
-        done += 1
-        tell(f"round {done}")
-        for name, kind in chosen.items():
-            _time(name, kind, done, found)
+    parts: dict[str, dict[str, float]] = {}
     rows = [] if into is None else into
-    for name, kind in chosen.items():
-        tell(f"profile of {name}")
-        parts = profile(kind)
-        limit = next((rates for (other, _), rates in found.items() if other == kind.limit), None)
-        rows += [_row(name, unit, kind, rates, limit, parts) for (other, unit), rates in found.items() if other == name]
+    try:
+        tell("warming up")
+        for kind in chosen.values():
+            kind.prepare(max(1, kind.size // 10), 0)()
+        end, done = time.monotonic() + seconds, 0
+        while done < rounds or time.monotonic() < end:
+            done += 1
+            tell(f"round {done}")
+            for name, kind in chosen.items():
+                _time(name, kind, done, found)
+        for name, kind in chosen.items():
+            tell(f"profile of {name}")
+            parts[name] = profile(kind)
+    finally:
+        rows += [_row(name, unit, chosen[name], found, parts.get(name, {})) for name, unit in found]
     return rows
 
 
@@ -282,13 +269,15 @@ def profile(kind: Kind) -> dict[str, float]:
     return shares(profiler)
 
 
-def _row(name: str, unit: str, kind: Kind, rates: _Rates, limit: _Rates | None, parts: Mapping[str, float]) -> Bench:
+def _row(name: str, unit: str, kind: Kind, found: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
+    rates = found[name, unit]
     row: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
     for clock, values in (("cpu", rates.cpu), ("wall", rates.wall)):
         row |= {f"{clock}_min": min(values), f"{clock}_median": statistics.median(values), f"{clock}_max": max(values)}
     row |= {"target": kind.target, "limit": kind.limit, "of_limit": None, "parts": dict(parts)}
-    if limit is not None:
-        row["of_limit"] = statistics.median(mine / its for mine, its in zip(rates.cpu, limit.cpu, strict=True))
+    if kind.limit is not None:
+        limit = next(rates for (other, _), rates in found.items() if other == kind.limit)
+        row["of_limit"] = statistics.median(mine / its for mine, its in zip(rates.cpu, limit.cpu, strict=False))
     return {key: row[key] for key in KEYS}
 
 

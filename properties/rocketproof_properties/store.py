@@ -27,7 +27,7 @@ def check_folder(folder: Path) -> None:
 
 
 def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
-    """Where each task's witness goes: the same names in every run of the same tasks."""
+    """Where each task's witness goes: the same names in every run of the same tasks. Programs of messages are kept as tests."""
     used: set[str] = set()
     found: dict[Task, str] = {}
     for task in tasks:

@@ -17,7 +17,7 @@ BAD = {
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
     "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P45, P40"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
-    "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, all"),
+    "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, stateful, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),
     "no number": (["check", "--time", "soon"], 'unable to convert "soon" into float'),
     "no value": (["check", "--time"], "requires an argument"),

@@ -102,7 +102,7 @@ def test_after_hooks_run_in_earlier_brokers_only(profile: str, names: int, make:
 
 
 @earlier
-@behaviour("SEND-06", "SEND-43")
+@behaviour("SEND-06", "SEND-43", "SEND-45")
 def test_after_a_success_a_hook_sees_the_place_and_no_code(profile: str) -> None:
     stand, events = hooked(profile)
     stand.topic(write=4)

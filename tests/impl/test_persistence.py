@@ -84,7 +84,7 @@ def test_an_empty_file_empties_the_backup() -> None:
 
 
 @behaviour("PER-01")
-@pytest.mark.parametrize("operation", ["truncate", "read", "delete", "rename"])
+@pytest.mark.parametrize("operation", ["truncate", "read"])
 def test_an_input_output_error_ends_the_persist_and_nothing_else(operation: str, caplog: pytest.LogCaptureFixture) -> None:
     bench, _, old, _ = three_versions()
 

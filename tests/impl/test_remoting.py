@@ -184,7 +184,7 @@ def test_numbers_that_are_none(letter: str, text: str) -> None:
         parse_request_header(310, LETTERS | {letter: text})
 
 
-@every
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49"])
 @behaviour("REM-04", "REM-08")
 def test_a_header_that_cannot_be_read_is_answered(profile: str) -> None:
     stand = Stand(profile)

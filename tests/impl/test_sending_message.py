@@ -179,7 +179,7 @@ def test_only_retry_topics_have_a_dead_letter_topic(profile: str) -> None:
 
 
 @every
-@behaviour("DLQ-02")
+@behaviour("DLQ-02", "SEND-23")
 def test_a_group_that_may_not_be_made_is_refused(profile: str) -> None:
     stand = Stand(profile, auto_create_subscription_group=False)
     answer = stand.send("%RETRY%g1", max_reconsume_times=16)

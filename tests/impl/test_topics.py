@@ -126,6 +126,16 @@ def test_a_creation_takes_its_steps_in_order() -> None:
     assert bench.registered == [(False, True, True)]
 
 
+@behaviour("TCM-34")
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
+def test_every_profile_takes_the_same_steps(profile: str) -> None:
+    bench = TableBench(profile)
+    assert bench.create("T") == TopicConfig("T", 4, 4, 6)
+    steps = ["missing", "locked", "template", "inherit", "built", "put", "versioned", "persisted", "unlocked", "register"]
+    assert [step for step, _ in bench.events] == steps
+    assert bench.registered[0][:2] == (False, True)
+
+
 @behaviour("TCM-16", "PER-01", "INV-17", "LIV-01")
 def test_the_file_has_the_version_that_the_memory_has() -> None:
     bench = TableBench()

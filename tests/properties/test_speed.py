@@ -96,3 +96,16 @@ def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Kind]) 
 )
 def test_a_file_belongs_to_a_part(path: str, part: str | None) -> None:
     assert part_of(path) == part
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(works: dict[str, speed.Kind]) -> None:
+    def stops(size: int, number: int) -> speed.Ready:
+        if number == 2:
+            raise KeyboardInterrupt
+        return speed.appends(size, number)
+
+    rows: list[dict[str, object]] = []
+    with pytest.raises(KeyboardInterrupt):
+        speed.measure(seconds=0.001, works={"packing": works["packing"], "append": replace(works["append"], prepare=stops)}, into=rows)
+    assert [(r["work"], r["rounds"], r["parts"]) for r in rows] == [("packing", 2, {}), ("append", 1, {})]
+    assert rows[1]["of_limit"] is not None

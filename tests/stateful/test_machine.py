@@ -11,11 +11,12 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_properties.sources import Source
-from rocketproof_properties.stateful import report, target
+from rocketproof_properties.stateful import abstraction, report
 from rocketproof_properties.stateful.engine import target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, run
 from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.stateful.target import SimulatedTarget
 
 PROGRAMS = 60
 
@@ -57,12 +58,12 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change = PLANTED[name]
-    real = target._config
+    real = abstraction._config
 
     def wrong(found: Any, name: str, at: Any, config: Any, lowest: int) -> None:
         real(found, name, at, config if config is None else change(config), lowest)
 
-    monkeypatch.setattr(target, "_config", wrong)
+    monkeypatch.setattr(abstraction, "_config", wrong)
     assert "is due" in found("tiny").text
 
 
@@ -101,12 +102,12 @@ def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatc
 )
 def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An abstraction function that forgets a variable gives its first value for ever."""
-    real, first = target._put, dict[Any, Any]()
+    real, first = abstraction._put, dict[Any, Any]()
 
     def forgetful(found: Any, name: str, at: Any, value: Any) -> None:
         real(found, name, at, first.setdefault(at, value) if name == variable else value)
 
-    monkeypatch.setattr(target, "_put", forgetful)
+    monkeypatch.setattr(abstraction, "_put", forgetful)
     finding = found(scope, existing=True) if scope == "store" else found(scope)
     assert variable in finding.text
 
@@ -146,9 +147,9 @@ def test_a_leaked_lock_is_a_finding() -> None:
         "send(p=0, b=0, q=0)",
     ]
     followed = replay("tiny", "P49", steps)
-    assert isinstance(followed.target, target.SimulatedTarget)
+    assert isinstance(followed.target, SimulatedTarget)
     followed.target.cluster.broker().topics.lock.held = True
-    with pytest.raises(target.Deviation, match="held, and by no request"):
+    with pytest.raises(abstraction.Deviation, match="held, and by no request"):
         followed.target.observe()
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..ports import Channel
 from ..remoting.codes import (
     DELETE_TOPIC_IN_BROKER,
-    HEART_BEAT,
     GET_MAX_OFFSET,
+    HEART_BEAT,
     SUCCESS,
     SYSTEM_ERROR,
     UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
@@ -34,7 +34,7 @@ from ..topic import TopicConfig
 from .checking import refuse
 from .groups import group_from_data
 from .log import log
-from .names import BLANK, SYSTEM_PREFIX, SYSTEM_TOPICS, is_blank, topic_problem
+from .names import SYSTEM_PREFIX, SYSTEM_TOPICS, topic_problem
 from .settings import BrokerSettings
 
 if TYPE_CHECKING:
@@ -68,27 +68,23 @@ class AdminBrokerProcessor:
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
         """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with.
 
-        Raises JavaError for a filter type that is none.
+        The header may say that the topic is ordered, but only the name server can make it so (NS-12). Raises JavaError for a filter
+        type that is none.
         """
         if self._is_slave(response):
             return
         header = decode(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields)
-        problem = topic_problem(header.topic, self._broker.profile.topic_limit)
-        if problem is not None:
-            refuse(response, SYSTEM_ERROR, problem)
+        if self._is_not_for_administrators(header.topic, response):
             return
-        if self._is_system_topic(header.topic, response):
-            return
-        self._broker.topics.update(
-            TopicConfig(
-                header.topic,
-                header.read_queue_nums,
-                header.write_queue_nums,
-                header.perm,
-                header.topic_filter_type,
-                header.topic_sys_flag,
-            )
+        config = TopicConfig(
+            header.topic,
+            header.read_queue_nums,
+            header.write_queue_nums,
+            header.perm,
+            header.topic_filter_type,
+            header.topic_sys_flag,
         )
+        self._broker.topics.update(config)
         await self._broker.registration.register_all(True, False, True)
         response.code = SUCCESS
 
@@ -98,10 +94,7 @@ class AdminBrokerProcessor:
         if self._is_slave(response):
             return
         header = decode(DeleteTopicRequestHeader, DELETE_TOPIC, request.ext_fields)
-        if is_blank(header.topic):
-            refuse(response, SYSTEM_ERROR, BLANK)
-            return
-        if self._is_system_topic(header.topic, response):
+        if self._is_not_for_administrators(header.topic, response):
             return
         self._broker.topics.delete(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
@@ -149,14 +142,20 @@ class AdminBrokerProcessor:
             refuse(response, SYSTEM_ERROR, NOT_ON_A_SLAVE)
         return slave
 
-    def _is_system_topic(self, topic: str, response: Command) -> bool:
-        """Whether a topic is the broker's own: by name, by prefix, or one that the broker is called by."""
+    def _is_not_for_administrators(self, topic: str, response: Command) -> bool:
+        """Whether a name is no topic's, or a topic is the broker's own."""
+        problem = topic_problem(topic, self._broker.profile.topic_limit)
+        if problem is None and self._is_system_topic(topic):
+            problem = f"The topic[{topic}] is conflict with system topic."
+        if problem is not None:
+            refuse(response, SYSTEM_ERROR, problem)
+        return problem is not None
+
+    def _is_system_topic(self, topic: str) -> bool:
+        """By name, by prefix, or because the broker is called so."""
         settings = self._broker.settings
         own = (settings.broker_name, settings.broker_cluster_name, f"{settings.broker_cluster_name}_REPLY_TOPIC")
-        system = topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own
-        if system:
-            refuse(response, SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic.")
-        return system
+        return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own
 
 
 # Settings at run time

@@ -51,13 +51,13 @@ class Sent:
     result: PutResult | None
 
 
-def failure(status: PutMessageStatus, profile: Profile) -> tuple[int, str]:
+def failure(status: PutMessageStatus, profile: Profile, max_message_size: int) -> tuple[int, str]:
     """Code and remark of a status whose message is not in the log (SEND-41)."""
     status_of = PutMessageStatus
     if status is status_of.CREATE_MAPEDFILE_FAILED:
         return SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
     if status in (status_of.MESSAGE_ILLEGAL, status_of.PROPERTIES_SIZE_EXCEEDED):
-        return MESSAGE_ILLEGAL, f"the message is illegal, maybe msg body or properties length not matched. {profile.size_remark}"
+        return MESSAGE_ILLEGAL, f"the {illegal_remark(profile, max_message_size)}"
     if status is status_of.SERVICE_NOT_AVAILABLE:
         return SERVICE_NOT_AVAILABLE, service_remark(profile)
     if status is status_of.OS_PAGECACHE_BUSY:
@@ -70,6 +70,12 @@ def failure(status: PutMessageStatus, profile: Profile) -> tuple[int, str]:
     if status is status_of.UNKNOWN_ERROR:
         return SYSTEM_ERROR, "UNKNOWN_ERROR"
     return SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT"
+
+
+def illegal_remark(profile: Profile, max_message_size: int) -> str:
+    """The remark of MESSAGE_ILLEGAL behind its first word, which may have a capital."""
+    limits = profile.size_remark.format(limit=max_message_size)
+    return f"message is illegal, maybe msg body or properties length not matched. {limits}"
 
 
 def service_remark(profile: Profile) -> str:
@@ -92,7 +98,7 @@ def handle_put_message_result(broker: Broker, sent: Sent) -> Command | None:
         return response
     code = SENT.get(result.status)
     if code is None:
-        refuse(response, *failure(result.status, broker.profile))
+        refuse(response, *failure(result.status, broker.profile, broker.settings.max_message_size))
         if context is not None:
             note_failure(context, sent.request)
         return response

@@ -20,6 +20,7 @@ SYSTEM_GROUPS = (
     "CID_ONSAPI_PERMISSION",
     "CID_ONSAPI_OWNER",
 )
+SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
 
 
 @dataclass(slots=True)
@@ -51,9 +52,10 @@ class SubscriptionGroupManager:
         self.data_version = DataVersion(clock.now())
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group; where missing, created with the defaults and persisted if autoCreateSubscriptionGroup is on (DLQ-02)."""
+        """The group; where missing, created with the defaults and persisted if autoCreateSubscriptionGroup is on (DLQ-02), or if
+        its name is one of the system's."""
         config = self.table.get(group)
-        if config is None and self._settings.auto_create_subscription_group:
+        if config is None and (self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)):
             config = SubscriptionGroupConfig(group)
             self.update(config)
         return config
@@ -77,6 +79,8 @@ class SubscriptionGroupManager:
     def _decode(self, text: str) -> None:
         """Stored groups win over those of the constructor; so does the stored version (PER-04)."""
         data = json.loads(text)
+        if data is None:
+            return
         stored = {name: group_from_data(name, entry) for name, entry in (data.get("subscriptionGroupTable") or {}).items()}
         version = data.get("dataVersion")
         self.data_version = DataVersion(self._clock.now()) if version is None else version_from_data(version)

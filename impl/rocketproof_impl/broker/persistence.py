@@ -8,23 +8,27 @@ whatever its platform has. The way of 5.x, to overwrite the file in place, is no
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from ..ports import Disk
 from .log import log
 
 
 def string_to_file(disk: Disk, text: str, path: str) -> None:
-    """Replace the file by this text, and keep what it had in `.bak` (PER-02). Raises OSError.
+    """Replace the file by this text, as UTF-8 (PER-09), and keep what it had in `.bak` (PER-02). Raises OSError.
 
     An empty file counts as a previous content, and makes the backup empty. Between the delete and the rename there is no
-    main file at all (PER-05, HAZ-35). Without a main file the backup stays as it was (PER-07).
+    main file at all (PER-05, HAZ-35). Without a main file the backup stays as it was (PER-07). Whether these two worked is not
+    asked: a rename goes ahead after a delete that failed.
     """
     disk.write(path + ".tmp", text.encode())
     previous = disk.read(path)
     if previous is not None:
         disk.write(path + ".bak", previous)
-    disk.delete(path)
-    disk.rename(path + ".tmp", path)
+    with suppress(OSError):
+        disk.delete(path)
+    with suppress(OSError):
+        disk.rename(path + ".tmp", path)
 
 
 def persist(disk: Disk, text: str, path: str) -> None:

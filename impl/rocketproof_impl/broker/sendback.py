@@ -13,7 +13,7 @@ from rocketproof_profiles import SCHEDULE
 from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT, Message, properties_text
 from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
-from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, decode
+from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, decode, decode_with_nulls
 from ..store.result import AppendResult, PutMessageStatus, PutResult
 from ..topic import READ, WRITE, is_writeable
 from .checking import refuse, sending_is_forbidden
@@ -38,7 +38,7 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
     whether the message is there (BACK-09). Raises JavaError.
     """
     response = response_to(request)
-    header = decode(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields)
+    header = back_header(broker, request)
     execute_consume_after(broker.hooks, header, request)
     group = find_group(broker, header.group, response)
     if group is None:
@@ -69,6 +69,13 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
     name_origin(broker, found, message)
     answer_put(broker, header.group, found, message, await broker.store.put_message(message), response)
     return response
+
+
+def back_header(broker: Broker, request: Command) -> SendMessageBackRequestHeader:
+    """The header of request 36 (BACK-01). Raises JavaError."""
+    if broker.profile.null_fields:
+        return decode_with_nulls(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields, numbers=False)
+    return decode(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields)
 
 
 async def retry_topic(

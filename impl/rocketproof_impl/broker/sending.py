@@ -63,7 +63,7 @@ class SendMessageProcessor:
         if request.code == CONSUMER_SEND_MSG_BACK:
             response = await consumer_send_msg_back(broker, request)
             return self._finished(lambda: response)
-        header = parse_request_header(request.code, request.ext_fields)
+        header = parse_request_header(request.code, request.ext_fields, nulls=broker.profile.null_fields)
         if header is None:
             return None
         context = build_message_context(broker.hooks, broker.settings, channel, header, exact=broker.profile.exact_properties)

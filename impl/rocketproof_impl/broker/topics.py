@@ -253,8 +253,11 @@ class TopicConfigManager:
     def _decode(self, text: str) -> None:
         """Stored entries win over those of the constructor, and the stored version over the new one (PER-04, HAZ-03).
 
-        A file without entries is a good one.
+        A file without entries is a good one, and so is one that says null.
         """
-        stored, version = table_from_data(json.loads(text))
+        data = json.loads(text)
+        if data is None:
+            return
+        stored, version = table_from_data(data)
         self.table.update(stored)
         self.data_version = version or DataVersion(self._clock.now())

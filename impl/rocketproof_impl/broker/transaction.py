@@ -28,7 +28,7 @@ from ..remoting.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_A
 from ..remoting.command import Command, response_to
 from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, decode
 from ..store.result import PutMessageStatus, PutResult
-from .answering import SENT
+from .answering import SENT, illegal_remark
 from .checking import refuse
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class EndTransactionProcessor:
         """Put the real message; only if it is in the log, remove the half one."""
         trailing = self._broker.profile.exact_properties
         result = await self._broker.store.put_message(committed(half, header, trailing=trailing))
-        response.code, response.remark = final_answer(result)
+        response.code, response.remark = final_answer(result, self._broker.profile, self._broker.settings.max_message_size)
         if response.code == SUCCESS:
             await self._delete(half)
 
@@ -167,7 +167,7 @@ def operation(half: Message, now: int, host: tuple[str, int], *, trailing: bool)
     return Message(OP_HALF_TOPIC, half.queue_id, body, 0, properties, text, 0, now, host, host)
 
 
-def final_answer(result: PutResult | None) -> tuple[int, str | None]:
+def final_answer(result: PutResult | None, profile: Profile, max_message_size: int) -> tuple[int, str | None]:
     """Code and remark for the put of a committed message: in the log is in the log."""
     if result is None:
         return SYSTEM_ERROR, "store putMessage return null"
@@ -176,10 +176,7 @@ def final_answer(result: PutResult | None) -> tuple[int, str | None]:
     if result.status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
         return SYSTEM_ERROR, "Create mapped file failed."
     if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
-        return MESSAGE_ILLEGAL, (
-            "The message is illegal, maybe msg body or properties length not matched. "
-            "msg body length limit 128k, msg properties length limit 32k."
-        )
+        return MESSAGE_ILLEGAL, f"The {illegal_remark(profile, max_message_size)}"
     if result.status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
         return SERVICE_NOT_AVAILABLE, "Service not available now."
     if result.status is PutMessageStatus.OS_PAGECACHE_BUSY:

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
-from ..java import parse_boolean, parse_int
+from ..java import boolean_text, parse_boolean, parse_int
 from ..message import (
     COMPRESSED,
     DELAY,
@@ -32,11 +32,16 @@ _BATCH_HEAD = struct.Struct(">5i")
 
 
 class Draft:
-    """A message made ready: all of its attempts have the same body, unique key and header, but for queue and time."""
+    """A message made ready: all of its attempts have the same body, unique key and header, but for queue and time.
+
+    `trailing`: see `properties_text`.
+    """
 
     __slots__ = ("body", "code", "header", "message")
 
-    def __init__(self, message: Message, producer_group: str, settings: ProducerSettings, *, batch: bool = False) -> None:
+    def __init__(
+        self, message: Message, producer_group: str, settings: ProducerSettings, *, batch: bool = False, trailing: bool = False
+    ) -> None:
         self.message = message
         self.code = request_code(settings, batch=batch)
         self.body, compressed = message.body, 0
@@ -52,7 +57,7 @@ class Draft:
             compressed | transaction_flag(message),
             0,
             message.flag,
-            properties_text(properties, trailing=False),
+            properties_text(properties, trailing=trailing),
             reconsume_times,
             settings.unit_mode,
             max_reconsume_times,
@@ -100,16 +105,17 @@ def move_reconsume_times(message: Message) -> tuple[int, int | None, dict[str, s
     return 0 if times is None else parse_int(times), None if limit is None else parse_int(limit), left
 
 
-def batch_of(messages: Sequence[Message], unique_id: Callable[[], str]) -> Message:
-    """One message whose body are these messages (CLI-35); each has a unique key of its own.
+def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trailing: bool = False) -> Message:
+    """One message whose body are these messages (CLI-35). `trailing`: see `properties_text`.
 
-    Raises ClientError for messages that cannot go together.
+    Each has a unique key of its own, and the whole has none; it only says whether the sender waits, as they all do or all do not.
+    Raises ClientError for messages that cannot go together, JavaError for a delay level that is no number.
     """
     if not messages:
         raise ClientError("messages must not be null or empty")
     first = messages[0]
     for message in messages:
-        if DELAY in message.properties:
+        if parse_int(message.properties.get(DELAY, "0")) > 0:
             raise ClientError("TimeDelayLevel is not supported for batching")
         if message.topic.startswith(RETRY_PREFIX):
             raise ClientError("Retry Group is not supported for batching")
@@ -118,14 +124,13 @@ def batch_of(messages: Sequence[Message], unique_id: Callable[[], str]) -> Messa
         if message.waits != first.waits:
             raise ClientError("The waitStoreMsgOK of the messages in one batch should the same")
         message.properties.setdefault(UNIQ_KEY, unique_id())
-    properties = {WAIT: first.properties[WAIT]} if WAIT in first.properties else {}
-    properties[UNIQ_KEY] = ",".join(message.properties[UNIQ_KEY] for message in messages)
-    return Message(first.topic, body=b"".join(map(_batch_entry, messages)), properties=properties)
+    body = b"".join(_batch_entry(message, trailing=trailing) for message in messages)
+    return Message(first.topic, body=body, properties={WAIT: boolean_text(first.waits)})
 
 
-def _batch_entry(message: Message) -> bytes:
+def _batch_entry(message: Message, *, trailing: bool) -> bytes:
     """Total size, magic, CRC, flag, body with its size, properties with theirs; magic and CRC are 0."""
     body = message.body or b""
-    properties = properties_text(message.properties, trailing=False).encode()
+    properties = properties_text(message.properties, trailing=trailing).encode()
     size = _BATCH_HEAD.size + len(body) + 2 + len(properties)
     return _BATCH_HEAD.pack(size, 0, 0, message.flag, len(body)) + body + struct.pack(">h", len(properties)) + properties

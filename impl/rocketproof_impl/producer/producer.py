@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rocketproof_profiles import PROFILES, Profile
+
 from ..message import UNIQ_KEY, Message
 from ..ports import Clock, Network, Randomness
 from ..remoting.faq import SUGGESTION
@@ -36,7 +38,7 @@ class Producer:
 
     `clients` are the client instances of its process, by client id; `instance_name` DEFAULT becomes the process id.
     `choose` decides which queue is next, and may be replaced. `topic_publish_info_table` are the routes as this producer sees
-    them. `round_robin.counter.value` is the position of the default choice.
+    them. `round_robin.counter.value` is the position of the default choice. `profile` says how properties are written (SEND-26).
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Producer:
         random: Randomness,
         name_servers: tuple[str, ...] = (),
         settings: ProducerSettings | None = None,
+        profile: Profile = PROFILES["P49"],
         instance_name: str = "DEFAULT",
         clients: dict[str, ClientInstance] | None = None,
         client_ip: str = "127.0.0.1",
@@ -56,6 +59,7 @@ class Producer:
     ) -> None:
         self.group = group
         self.settings = settings or ProducerSettings()
+        self.profile = profile
         self.instance_name = instance_name
         self.state = ServiceState.CREATE_JUST
         self.topic_publish_info_table: PublishTable = {}
@@ -174,7 +178,8 @@ class Producer:
         client = self.client
         for message in messages:
             check_message(message, self.settings.max_message_size)
-        sending = await self._begin(batch_of(messages, client.unique_id), timeout, batch=True)
+        batch = batch_of(messages, client.unique_id, trailing=self.profile.exact_properties)
+        sending = await self._begin(batch, timeout, batch_id=",".join(message.properties[UNIQ_KEY] for message in messages))
         return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
 
     async def send_oneway(self, message: Message | None, timeout: int = SEND_TIMEOUT_MILLIS) -> None:
@@ -192,13 +197,14 @@ class Producer:
             outcome = error
         callback(outcome)
 
-    async def _begin(self, message: Message | None, timeout: int, *, batch: bool = False) -> Sending:
-        """The first steps of every send: running, message and topic checked (CLI-08), a route found, the message made ready."""
+    async def _begin(self, message: Message | None, timeout: int, *, batch_id: str | None = None) -> Sending:
+        """The first steps of every send (CLI-26): running, message and topic checked (CLI-08), a route found, the message made ready."""
         client = self.client
         checked = check_message(message, self.settings.max_message_size)
         begin = self.clock.now()
         info = await self._usable_route(checked.topic)
         await ROUTED
-        if UNIQ_KEY not in checked.properties:
+        if batch_id is None and UNIQ_KEY not in checked.properties:
             checked.properties[UNIQ_KEY] = client.unique_id()
-        return Sending(self, Draft(checked, self.group, self.settings, batch=batch), info, begin, timeout)
+        draft = Draft(checked, self.group, self.settings, batch=batch_id is not None, trailing=self.profile.exact_properties)
+        return Sending(self, draft, info, begin, timeout, checked.properties[UNIQ_KEY] if batch_id is None else batch_id)

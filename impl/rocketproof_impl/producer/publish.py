@@ -56,8 +56,8 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
 
 
 def _ordered(topic: str, conf: str) -> list[MessageQueue]:
-    """The queues of "broker-a:4;broker-b:4". Raises JavaError for a count that is none."""
-    shares = (share.partition(":") for share in conf.split(";"))
+    """The queues of "broker-a:4;broker-b:4". Semicolons at the end mean nothing. Raises JavaError for a count that is none."""
+    shares = (share.partition(":") for share in conf.rstrip(";").split(";"))
     return [MessageQueue(topic, broker_name, queue_id) for broker_name, _, nums in shares for queue_id in range(parse_int(nums))]
 
 

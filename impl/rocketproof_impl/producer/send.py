@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from ..message import UNIQ_KEY
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
 from ..remoting.faq import SUGGESTION
@@ -43,13 +42,17 @@ class AddressedRequest:
 
 @dataclass(slots=True)
 class Sending:
-    """One call of a send function. `begin` is when it was called, `timeout` its whole time, both in milliseconds."""
+    """One call of a send function. `begin` is when it was called, `timeout` its whole time, both in milliseconds.
+
+    `msg_id` is the message's unique key, or those of a batch's messages.
+    """
 
     producer: Producer
     draft: Draft
     info: PublishInfo
     begin: int
     timeout: int
+    msg_id: str
 
     async def attempt(self, times_total: int, transmit: Callable[[MessageQueue, int], Awaitable[T]]) -> T:
         """The loop over attempts (CLI-27): what `transmit` gave for a queue and the time that is left, or an exception.
@@ -151,8 +154,7 @@ class Sending:
         await self.producer.network.post(request.address, request.command)
 
     def _result(self, answer: Command, broker_name: str) -> SendResult:
-        message = self.draft.message
-        return send_result(answer, message.topic, broker_name, message.properties[UNIQ_KEY])
+        return send_result(answer, self.draft.message.topic, broker_name, self.msg_id)
 
     # Asynchronous sends
 

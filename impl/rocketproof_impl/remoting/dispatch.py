@@ -87,16 +87,12 @@ class Dispatcher:
 
         If the executor is full the answer is lost (HAZ-25).
         """
-
-        async def run() -> None:
-            self._completed(channel, request, future)
-
         try:
-            executor.submit(run)
+            executor.submit(lambda: self._completed(channel, request, future))
         except Rejected as error:
             log.error("the completion of request %d is rejected: %s", request.opaque, error)
 
-    def _completed(self, channel: Channel, request: Command, future: Future[Answer]) -> None:
+    async def _completed(self, channel: Channel, request: Command, future: Future[Answer]) -> None:
         """A future that failed is nobody's to answer: the client waits for its whole timeout (REM-09, HAZ-24)."""
         try:
             answer = future.result()

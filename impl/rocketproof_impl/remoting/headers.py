@@ -1,17 +1,17 @@
 """Custom headers: typed fields, and the texts that travel in a command's extFields (REM-04).
 
 Every value is a text on the wire. The send header has two forms, with full names (request 10) and with one letter a field
-(310 and 320). A header is a dataclass; a table says under which name each of its fields travels, how it is read, and whether
-it must be there.
+(310 and 320). A header is a dataclass; a table says under which name each of its fields travels, how it is read, and what it is
+where it is absent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
-from ..java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
+from ..java import JavaError, boolean_text, null_pointer, parse_boolean, parse_int, parse_long
 from ..message import COMMIT, NOT, ROLLBACK
 from ..topic import MULTI_TAG, SINGLE_TAG
 from .codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
@@ -19,12 +19,13 @@ from .codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 H = TypeVar("H")
 
 
-REQUIRED, OPTIONAL = True, False
+REQUIRED: Final = object()
 
-Field = tuple[str, str, Callable[[str], Any], bool]
-"""One field of a header: its attribute, its name on the wire, how its text is read, and whether it must be there."""
+Field = tuple[str, str, Callable[[str], Any], Any]
+"""One field of a header: its attribute, its name on the wire, how its text is read, and what it is where it is absent, or REQUIRED."""
 
 Layout = tuple[Field, ...]
+"""The fields in the order in which the header's class takes them."""
 
 
 def text(value: str) -> str:
@@ -38,19 +39,64 @@ def command_error(message: str) -> JavaError:
 
 
 def decode(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str] | None) -> H:
-    """The header from its texts; an absent optional field has its default.
+    """The header from its texts; what may be absent then has its default.
 
     Raises JavaError for the first required field that is absent and for the first number that is none (REM-04).
     """
     found = ext_fields or {}
-    values: dict[str, Any] = {}
-    for attribute, name, parse, required in layout:
+    values: list[Any] = []
+    for _, name, parse, absent in layout:
         value = found.get(name)
         if value is not None:
-            values[attribute] = parse(value)
-        elif required:
+            values.append(parse(value))
+        elif absent is REQUIRED:
             raise command_error(f"the custom field <{name}> is null")
-    return kind(**values)
+        else:
+            values.append(absent)
+    return kind(*values)
+
+
+class WithNulls:
+    """A header that may lack required fields: a text is None then, and using a number is a null-pointer error.
+
+    `TEXTS` are the fields that may be None.
+    """
+
+    __slots__ = ()
+    TEXTS: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:  # every field is there for who reads the class
+
+        def __getattr__(self, name: str) -> None:
+            if name in self.TEXTS:
+                return None
+            if name in self.__dataclass_fields__:
+                raise null_pointer()
+            raise AttributeError(name)
+
+
+def decode_with_nulls(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
+    """The header as 4.9.4 reads it: a required field that is absent is an error only for who uses it (REM-04).
+
+    `numbers`: a number that is none is an error at once, as with the short names; otherwise it counts as absent. Raises JavaError.
+    """
+    found = ext_fields or {}
+    values: list[Any] = []
+    missing: list[str] = []
+    for attribute, name, parse, absent in layout:
+        try:
+            value = None if name not in found else parse(found[name])
+        except JavaError:
+            if numbers:
+                raise
+            value = None
+        if value is None and absent is REQUIRED:
+            missing.append(attribute)
+        values.append(absent if value is None else value)
+    header = kind(*values)
+    for attribute in missing:
+        delattr(header, attribute)
+    return header
 
 
 def encode(header: object, layout: Layout) -> dict[str, str]:
@@ -67,11 +113,13 @@ def encode(header: object, layout: Layout) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class SendMessageRequestHeader:
+class SendMessageRequestHeader(WithNulls):
     """What a producer says of a message. Times are milliseconds; a negative queue id lets the broker choose.
 
     `properties` is the text of SEND-26. `batch` tells how the body is to be read, whatever the request code is (SEND-05).
     """
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("producer_group", "topic", "default_topic")
 
     producer_group: str
     topic: str
@@ -97,11 +145,11 @@ SEND_V1: Layout = (
     ("sys_flag", "sysFlag", parse_int, REQUIRED),
     ("born_timestamp", "bornTimestamp", parse_long, REQUIRED),
     ("flag", "flag", parse_int, REQUIRED),
-    ("properties", "properties", text, OPTIONAL),
-    ("reconsume_times", "reconsumeTimes", parse_int, OPTIONAL),
-    ("unit_mode", "unitMode", parse_boolean, OPTIONAL),
-    ("max_reconsume_times", "maxReconsumeTimes", parse_int, OPTIONAL),
-    ("batch", "batch", parse_boolean, OPTIONAL),
+    ("properties", "properties", text, None),
+    ("reconsume_times", "reconsumeTimes", parse_int, None),
+    ("unit_mode", "unitMode", parse_boolean, False),
+    ("max_reconsume_times", "maxReconsumeTimes", parse_int, None),
+    ("batch", "batch", parse_boolean, False),
 )
 
 V2_LETTERS = {
@@ -120,16 +168,21 @@ V2_LETTERS = {
     "batch": "m",
 }
 
-SEND_V2: Layout = tuple((attribute, V2_LETTERS[name], parse, required) for attribute, name, parse, required in SEND_V1)
+SEND_V2: Layout = tuple((attribute, V2_LETTERS[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
 
 
-def parse_request_header(code: int, ext_fields: Mapping[str, str] | None) -> SendMessageRequestHeader | None:
-    """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does."""
-    if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
-        return decode(SendMessageRequestHeader, SEND_V2, ext_fields)
-    if code == SEND_MESSAGE:
-        return decode(SendMessageRequestHeader, SEND_V1, ext_fields)
-    return None
+def parse_request_header(code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False) -> SendMessageRequestHeader | None:
+    """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
+
+    `nulls`: only a number with a short name that is none is an error; see `decode_with_nulls`.
+    """
+    short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
+    if not short and code != SEND_MESSAGE:
+        return None
+    layout = SEND_V2 if short else SEND_V1
+    if nulls:
+        return decode_with_nulls(SendMessageRequestHeader, layout, ext_fields, numbers=short)
+    return decode(SendMessageRequestHeader, layout, ext_fields)
 
 
 def encode_v1(header: SendMessageRequestHeader) -> dict[str, str]:
@@ -146,7 +199,7 @@ def encode_v2(header: SendMessageRequestHeader) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class SendMessageBackRequestHeader:
+class SendMessageBackRequestHeader(WithNulls):
     """A consumer gives a message back: where it is in the log, whose consumption failed, and when to try again (BACK-01)."""
 
     offset: int
@@ -162,10 +215,10 @@ SEND_BACK: Layout = (
     ("offset", "offset", parse_long, REQUIRED),
     ("group", "group", text, REQUIRED),
     ("delay_level", "delayLevel", parse_int, REQUIRED),
-    ("origin_msg_id", "originMsgId", text, OPTIONAL),
-    ("origin_topic", "originTopic", text, OPTIONAL),
-    ("unit_mode", "unitMode", parse_boolean, OPTIONAL),
-    ("max_reconsume_times", "maxReconsumeTimes", parse_int, OPTIONAL),
+    ("origin_msg_id", "originMsgId", text, None),
+    ("origin_topic", "originTopic", text, None),
+    ("unit_mode", "unitMode", parse_boolean, False),
+    ("max_reconsume_times", "maxReconsumeTimes", parse_int, None),
 )
 
 
@@ -194,9 +247,9 @@ END_TRANSACTION: Layout = (
     ("tran_state_table_offset", "tranStateTableOffset", parse_long, REQUIRED),
     ("commit_log_offset", "commitLogOffset", parse_long, REQUIRED),
     ("commit_or_rollback", "commitOrRollback", parse_int, REQUIRED),
-    ("from_transaction_check", "fromTransactionCheck", parse_boolean, OPTIONAL),
+    ("from_transaction_check", "fromTransactionCheck", parse_boolean, False),
     ("msg_id", "msgId", text, REQUIRED),
-    ("transaction_id", "transactionId", text, OPTIONAL),
+    ("transaction_id", "transactionId", text, None),
 )
 
 
@@ -228,8 +281,8 @@ CREATE_TOPIC: Layout = (
     ("write_queue_nums", "writeQueueNums", parse_int, REQUIRED),
     ("perm", "perm", parse_int, REQUIRED),
     ("topic_filter_type", "topicFilterType", text, REQUIRED),
-    ("topic_sys_flag", "topicSysFlag", parse_int, OPTIONAL),
-    ("order", "order", parse_boolean, OPTIONAL),
+    ("topic_sys_flag", "topicSysFlag", parse_int, 0),
+    ("order", "order", parse_boolean, False),
 )
 
 

@@ -126,6 +126,7 @@ class Cluster:
             network=self.network.endpoint(address),
             random=SimulatedRandomness(self.seed + 1000 + self._callers),
             name_servers=(NAME_SERVER,),
+            profile=self.profile,
             instance_name=str(CALLER_PORT + self._callers),
             **options,
         )

@@ -8,29 +8,32 @@ from struct import Struct
 
 from ..java import JavaError
 from ..message import Message, properties_text
-from .record import Parts, body_crc, make_parts
+from .record import PROPERTIES_LIMIT, Parts, body_crc, make_parts
 
 _SEPARATOR = 2
 _HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
 _SHORT = Struct(">h")
 
 
-def items(batch: Message, max_message_size: int, *, with_batch_properties: bool) -> list[tuple[Message, Parts]]:
+def items(batch: Message, limit: int | None, *, with_batch_properties: bool) -> list[tuple[Message, Parts]]:
     """The messages of a batch, with their parts.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
     properties, which hold the header's and CLUSTER, are put behind the item's. A DELAY inside an item has no effect. Raises
-    JavaError for a body that ends too early, and where one record or all of them exceed the size limit.
+    JavaError for a body that ends too early, where the batch's own properties are too long, and where all records together are
+    larger than `limit` bytes, if there is one.
     """
     data = batch.body or b""
     added = properties_text(batch.properties, trailing=False).encode("utf-8", "replace") if with_batch_properties else b""
+    if len(added) > PROPERTIES_LIMIT:
+        raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
     found: list[tuple[Message, Parts]] = []
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)
         parts = make_parts(body, batch.topic, _joined(properties, added))
         total += parts.size
-        if total > max_message_size:
+        if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")
         found.append((replace(batch, flag=flag, body=body, body_crc=body_crc(body)), parts))
     return found

@@ -96,7 +96,8 @@ class CommitLog:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         if delay_level(batch) > 0:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        found = items(batch, self._settings.max_message_size, with_batch_properties=self._profile.stores_parsed)
+        limit = self._settings.max_message_size if self._profile.limits_record else None
+        found = items(batch, limit, with_batch_properties=self._profile.stores_parsed)
         return await self._put(batch, lambda mapped: self._append_batch(mapped, batch, found), durability)
 
     async def _put(self, message: Message, append: Append, durability: Durability) -> PutResult:
@@ -169,10 +170,10 @@ class CommitLog:
             parts = record.parts_of(message)
             exceeded = self._exceeded(parts)
             if exceeded is not None:
-                return AppendResult(exceeded)
+                return self._wrote(mapped, AppendResult(exceeded))
         wrote_offset = mapped.file_from_offset + position
         if parts.size + BLANK_SIZE > mapped.size - position:
-            return self._end_of_file(mapped, message, queue_offset)
+            return self._end_of_file(mapped, message, queue_offset, record.message_id(message.store_host, wrote_offset))
         message.queue_offset = queue_offset
         message.physical_offset = wrote_offset
         mapped.write(position, record.encode(message, parts))
@@ -198,7 +199,7 @@ class CommitLog:
         key, first = self._queue_offset(batch)
         size = sum(parts.size for _, parts in found)
         if size + BLANK_SIZE > mapped.size - position:
-            return self._end_of_file(mapped, batch, first)
+            return self._end_of_file(mapped, batch, first, self._lost_ids(mapped, batch, found))
         where = wrote_offset = mapped.file_from_offset + position
         records: list[bytes] = []
         ids: list[str] = []
@@ -217,10 +218,11 @@ class CommitLog:
         )
 
     def _exceeded(self, parts: Parts) -> AppendMessageStatus | None:
-        """Which limit a message is over: that on the properties' bytes, or that on the whole record's (APP-05, APP-06)."""
+        """Which limit a message is over: that on the properties' bytes, or that on the size of the record or the body (APP-05, APP-06)."""
         if len(parts.properties) > PROPERTIES_LIMIT:
             return AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
-        if parts.size > self._settings.max_message_size:
+        limited = parts.size if self._profile.limits_record else len(parts.body)
+        if limited > self._settings.max_message_size:
             return AppendMessageStatus.MESSAGE_SIZE_EXCEEDED
         return None
 
@@ -229,7 +231,7 @@ class CommitLog:
         key = f"{message.topic}-{message.queue_id}"
         return key, self.topic_queue_table.setdefault(key, 0)
 
-    def _end_of_file(self, mapped: MappedFile, message: Message, queue_offset: int) -> AppendResult:
+    def _end_of_file(self, mapped: MappedFile, message: Message, queue_offset: int, msg_id: str) -> AppendResult:
         """Fill the file: the size of what is left and the blank magic number; queues stay as they are (APP-07)."""
         position = mapped.wrote_position
         left = mapped.size - position
@@ -241,17 +243,33 @@ class CommitLog:
                 AppendMessageStatus.END_OF_FILE,
                 where,
                 left,
-                record.message_id(message.store_host, where),
+                msg_id,
                 message.store_timestamp,
                 queue_offset,
             ),
         )
 
     def _wrote(self, mapped: MappedFile, result: AppendResult) -> AppendResult:
-        """Move the write position on (APP-11)."""
+        """Move the write position on, and take the time; a refused message has neither bytes nor time, so that is 0 then (APP-11)."""
         mapped.wrote_position += result.wrote_bytes
         mapped.store_timestamp = result.store_timestamp
         return result
+
+    def _lost_ids(self, mapped: MappedFile, batch: Message, found: list[tuple[Message, Parts]]) -> str:
+        """What a batch that does not fit is answered with: the places of those messages that would have fitted, and where
+        ids are made last, place 0 for each of the others (HAZ-22)."""
+        left = mapped.size - mapped.wrote_position - BLANK_SIZE
+        where = mapped.file_from_offset + mapped.wrote_position
+        places = []
+        for _, parts in found:
+            left -= parts.size
+            if left < 0:
+                break
+            places.append(where)
+            where += parts.size
+        if self._profile.encode_first:
+            places += [0] * (len(found) - len(places))
+        return ",".join(record.message_id(batch.store_host, place) for place in places)
 
     # Reading
 

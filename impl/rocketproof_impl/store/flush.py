@@ -5,7 +5,7 @@ Who flushes and who copies are ports. The ones here are the simplest: a flush on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,15 +97,13 @@ class Durability:
     flush: Flush
     replicas: Replicas
 
-    async def complete(self, put: PutResult, appended: AppendResult, message: Message) -> None:
+    def complete(self, put: PutResult, appended: AppendResult, message: Message) -> Awaitable[None]:
         """Wait for the flush, then for the replica; each failure overwrites the status, so the replica's has the last word (FLU-08).
 
         Otherwise both are asked for before either is awaited, where puts complete a future.
         """
-        if self.profile.asynchronous:
-            await self._together(put, appended, message)
-        else:
-            await self._one_by_one(put, appended, message)
+        wait = self._together if self.profile.asynchronous else self._one_by_one
+        return wait(put, appended, message)
 
     async def _one_by_one(self, put: PutResult, appended: AppendResult, message: Message) -> None:
         for ask in (self.ask_flush, self.ask_replica):

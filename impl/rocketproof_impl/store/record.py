@@ -7,6 +7,7 @@ the properties with a length of two.
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
@@ -27,7 +28,8 @@ _SIGNED_SHORT = Struct(">h")
 _HOST = Struct(">4Bi")
 
 
-class Parts(NamedTuple):
+@dataclass(slots=True)
+class Parts:
     """The variable parts of a record as bytes, and the size of the whole record."""
 
     body: bytes
@@ -50,9 +52,9 @@ def make_parts(body: bytes, topic: str, properties: bytes) -> Parts:
 
 def encode(message: Message, parts: Parts) -> bytes:
     """The record of a message that has its offsets and times (APP-08, APP-09)."""
-    body, topic, properties, size = parts
+    body, topic, properties = parts.body, parts.topic, parts.properties
     fixed = _FIXED.pack(
-        size,
+        parts.size,
         MESSAGE_MAGIC,
         message.body_crc,
         message.queue_id,

@@ -202,8 +202,13 @@ def _sizes(history: History) -> str | None:
             due = FIXED + len(record.body) + len(record.topic.encode()) + len(record.properties_text.encode())
             if record.total_size != due:
                 return f"{record} has size {record.total_size}, and its parts have {due}"
-            if record.total_size > history.max_message_size:
-                return f"{record} has size {record.total_size}, and the limit is {history.max_message_size}"
+    return None
+
+
+def _limit(history: History) -> str | None:
+    for record in _records(history):
+        if record.total_size > history.max_message_size:
+            return f"{record} has size {record.total_size}, and the limit is {history.max_message_size}"
     return None
 
 
@@ -368,10 +373,12 @@ def _given_up(history: History) -> str | None:
             chains.setdefault(record.born_timestamp, []).append(record)
         for chain in chains.values():
             seen = [r for r in chain if r.topic not in (SCHEDULE, HALF, OPERATIONS) and not r.topic.startswith(DEAD_PREFIX)]
-            failed = [backs[r.at] for r in seen if r.at in backs]
-            if len(failed) != len(seen) or not seen or any(e.request.delay_level < 0 for e in failed):
+            first = backs.get(seen[0].at) if seen else None
+            if first is None:
                 continue
-            due = failed[0].limit + 1
+            due = first.limit + 1
+            if any(r.at not in backs or backs[r.at].request.delay_level < 0 for r in seen[:due]):
+                continue
             buried = any(r.topic.startswith(DEAD_PREFIX) for r in chain)
             if len(seen) > due or (buried and len(seen) < due):
                 return f"{seen[0]} was delivered {len(seen)} times before it was dead, and {due} are due"
@@ -470,7 +477,8 @@ HISTORY_CLAIMS: tuple[HistoryClaim, ...] = tuple(
         ("INV-37", "records follow each other without gaps, blanks end files, and each record says where it is", _positions),
         ("INV-38.records", "behind a record its file is full or has room for a blank", _free),
         ("INV-39", "no record crosses the end of a file", _inside),
-        ("INV-40", "a record's size is 91 bytes and its body, topic and properties, within the size limit", _sizes),
+        ("INV-40", "a record's size is 91 bytes and its body, topic and properties", _sizes),
+        ("INV-40.limit", "no record is larger than the size limit", _limit),
         ("INV-41", "a record's checksum is its body's CRC-32 without the sign bit", _checksums),
         ("INV-42", "store times never decrease along the log", _times),
         ("INV-43", "an answered id is the store host and place of the message's record, and no two are equal", _ids),
@@ -569,10 +577,12 @@ _LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}
 _WITH_HALF = ("P45", "P49")  # earlier releases know no half messages
 _IN_FUTURE = "HAZ-24: with asynchronous answers what is thrown behind the put is answered by nobody; without, the task answers it"
 _NO_ROOM = "HAZ-25: with asynchronous answers a failure's answer is a task of its own; without, the task itself writes it"
+_LIMITED = "the record is limited; in the recorded release the body is"
 _PARSED = "the stored text is the parsed map without WAIT; earlier it is the sender's own text"
 
 CASES: list[Case] = [
     *[case for id_ in _GENERAL for case in _cases(id_, ANYTHING, "holds")],
+    *_cases("INV-40.limit", ANYTHING, {**dict.fromkeys(SEEDS, "holds"), "P494": "violated"}, reason=_LIMITED),
     *_cases("INV-01", THROWN, _LATER_FAULTY, reason=_IN_FUTURE),
     *_cases("INV-01", FULL, _LATER_FAULTY, reason=_NO_ROOM),
     *_cases("INV-03", UNKNOWN, "violated", reason="HAZ-26: a code that nobody serves is answered before anyone looks at the flag"),

@@ -27,7 +27,7 @@ def no_answer_at_all(story: Story) -> None:
 
     What a broker throws before the put is answered. In P49 everything behind the put is in a future, and nobody catches what
     is thrown there (REM-09). One such place is the size of a missing body, which is taken when a put fails and a hook is
-    registered (SEND-44). A producer waits for its whole time and then sends again.
+    registered (SEND-44). A producer waits for its whole time.
 
     To avoid it: no send hooks on brokers that serve foreign clients.
     """

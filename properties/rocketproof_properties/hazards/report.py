@@ -71,7 +71,9 @@ def _facts(step: Step, width: int) -> Iterator[Text]:
 
 
 def _wrapped(head: str, text: str, width: int) -> str:
-    """The text behind its head, its further lines under its first."""
+    """The text behind its head, its further lines under its first; without a text the head alone."""
+    if not text:
+        return head.rstrip()
     return textwrap.fill(text, width, initial_indent=head, subsequent_indent=" " * min(len(head), 45), break_long_words=False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rocketproof_impl.remoting.codes import SYSTEM_BUSY, TOPIC_NOT_EXIST
+
 from .patch import Patch, Text
 
 _PRODUCER = "rocketproof_impl.producer"
@@ -29,7 +31,7 @@ PATCHES: dict[str, Patch] = {
             "        table[topic] = PublishInfo()",
         )
     ],
-    "M-112a": [Text(f"{_SENDING}._may_retry", _CODES, f"{_CODES} | {{2}}")],
-    "M-112b": [Text(f"{_SENDING}._may_retry", _CODES, f"{_CODES} - {{17}}")],
+    "M-112a": [Text(f"{_SENDING}._may_retry", _CODES, f"{_CODES} | {{{SYSTEM_BUSY}}}")],
+    "M-112b": [Text(f"{_SENDING}._may_retry", _CODES, f"{_CODES} - {{{TOPIC_NOT_EXIST}}}")],
     "M-113": [Text(f"{_SENDING}.attempt", "transmit(queue, self.timeout - cost)", "transmit(queue, self.timeout)")],
 }

@@ -8,7 +8,7 @@ _PERSISTENCE = "rocketproof_impl.broker.persistence"
 _WRITE, _LOAD, _BACKUP = f"{_PERSISTENCE}:string_to_file", f"{_PERSISTENCE}:load", f"{_PERSISTENCE}:_load_backup"
 _DECODE = "rocketproof_impl.broker.topics:TopicConfigManager._decode"
 
-_REPLACE = 'disk.delete(path)\ndisk.rename(path + ".tmp", path)'
+_REPLACE = 'with suppress(OSError):\n    disk.delete(path)\nwith suppress(OSError):\n    disk.rename(path + ".tmp", path)'
 
 PATCHES: dict[str, Patch] = {
     "M-52": [

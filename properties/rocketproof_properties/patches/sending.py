@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rocketproof_impl.remoting.codes import SYSTEM_BUSY
 from rocketproof_impl.store.result import PutMessageStatus
 
 from .patch import Patch, Text, Value
@@ -71,13 +72,7 @@ PATCHES: dict[str, Patch] = {
     "M-16": [Text(_NAME, "LEGAL.fullmatch(topic)", r're.fullmatch(r"[%|\w-]+", topic)')],
     "M-17": [Text(_BY_NAME, "if topic in profile.forbidden", "if topic == TEMPLATE or topic in profile.forbidden")],
     "M-18": [Text(_BY_NAME, "return NO_PERMISSION", "return SYSTEM_ERROR")],
-    "M-19": [
-        Text(
-            f"{_CHECKING}:topic_sys_flag",
-            "UNIT_SUB if topic",
-            "UNIT_SUB if not topic",
-        )
-    ],
+    "M-19": [Text(f"{_CHECKING}:topic_sys_flag", "UNIT_SUB if topic", "UNIT_SUB if not topic")],
     "M-20": [
         Text(
             _CREATE,
@@ -121,7 +116,7 @@ PATCHES: dict[str, Patch] = {
     "M-64": [
         Text(_FAILURE, "status in (status_of.MESSAGE_ILLEGAL, status_of.PROPERTIES_SIZE_EXCEEDED)", "status is status_of.MESSAGE_ILLEGAL")
     ],
-    "M-65": [Text(_FAILURE, 'SYSTEM_ERROR, "[PC_', '2, "[PC_')],
+    "M-65": [Text(_FAILURE, 'SYSTEM_ERROR, "[PC_', f'{SYSTEM_BUSY}, "[PC_')],
     "M-66": [Text(_RESULT, "return None", "return response")],
     "M-67": [Text(f"{_ANSWERING}:do_response", "if not request.is_one_way:", "if True:")],
     "M-68": [

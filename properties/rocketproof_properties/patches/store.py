@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from struct import Struct
 
+from rocketproof_impl.message import COMPRESSED, PREPARED
+
 from .patch import Patch, Text, Value
 
 _STORE = "rocketproof_impl.store"
@@ -14,7 +16,10 @@ _SCHEDULE = f"{_STORE}.delay:to_schedule_topic"
 _SERVICE = f"{_STORE}.service:MessageStore"
 
 _COUNT = "self.topic_queue_table[key] = queue_offset + 1"
-_NO_ROOM = "if parts.size + BLANK_SIZE > mapped.size - position:\n    return self._end_of_file(mapped, message, queue_offset)\n"
+_NO_ROOM = (
+    "if parts.size + BLANK_SIZE > mapped.size - position:\n"
+    "    return self._end_of_file(mapped, message, queue_offset, record.message_id(message.store_host, wrote_offset))\n"
+)
 _CRC = "record.body_crc(message.body)"
 _KEEP_TOPIC = "message.properties[REAL_TOPIC] = message.topic"
 
@@ -42,7 +47,7 @@ PATCHES: dict[str, Patch] = {
             "    mapped.wrote_position = mapped.size\n"
             "    mapped = self.files.last_or_next()\n"
             "    mapped.write(0, data[left:])\n"
-            "    mapped.wrote_position = -left  # the size of the whole record is still to be added",
+            "    mapped.wrote_position = -left  # the size of the whole record is added below",
         ),
     ],
     "M-83a": [Text(_APPEND, "parts.size + BLANK_SIZE > mapped.size", "parts.size + BLANK_SIZE >= mapped.size")],
@@ -62,7 +67,7 @@ PATCHES: dict[str, Patch] = {
             _PUT,
             f"message.body_crc = {_CRC}",
             "import zlib\n"
-            "compressed = message.body is not None and message.sys_flag & 1\n"
+            f"compressed = message.body is not None and message.sys_flag & {COMPRESSED}\n"
             "message.body_crc = record.body_crc(zlib.decompress(message.body) if compressed else message.body)",
         )
     ],
@@ -84,7 +89,7 @@ PATCHES: dict[str, Patch] = {
         Text(_OPEN, "data[88:body_end]", "data[80:body_end]"),
     ],
     # Limits
-    "M-89": [Text(_EXCEEDED, "parts.size > ", "len(parts.body) > ")],
+    "M-89": [Text(_EXCEEDED, "parts.size if self._profile.limits_record else len(parts.body)", "len(parts.body)")],
     "M-90": [Text(_EXCEEDED, "len(parts.properties)", 'len(parts.properties.decode("utf-8", "replace"))')],
     # Delays
     "M-91": [Text(_SCHEDULE, "message.queue_id = level - 1", "message.queue_id = level")],
@@ -92,7 +97,7 @@ PATCHES: dict[str, Patch] = {
     "M-92b": [Text(_SCHEDULE, "message.properties[DELAY] = str(level)", "pass")],
     "M-93a": [Text(_SCHEDULE, _KEEP_TOPIC, "pass")],
     "M-93b": [Text(_SCHEDULE, _KEEP_TOPIC, f"message.topic = SCHEDULE\n{_KEEP_TOPIC}")],
-    "M-94": [Text(_SCHEDULE, "not in (NOT, COMMIT)", "not in (NOT, COMMIT, 4)")],
+    "M-94": [Text(_SCHEDULE, "not in (NOT, COMMIT)", f"not in (NOT, COMMIT, {PREPARED})")],
     # At the door
     "M-95": [Text(f"{_SERVICE}.is_os_page_cache_busy", "BUSY_AFTER < in_lock < BUSY_BEFORE", "BUSY_AFTER < in_lock")],
     "M-96": [

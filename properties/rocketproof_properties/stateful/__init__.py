@@ -1,1 +1,1 @@
-"""The specification drives the implementation: programs of actions, performed on a simulated cluster and compared step by step."""
+"""Programs on a simulated cluster: actions of the specification, compared step by step, and plain messages, whose history is judged."""

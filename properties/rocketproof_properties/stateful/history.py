@@ -159,7 +159,7 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
         phases=[Phase.generate],
         verbosity=Verbosity.quiet,
         print_blob=False,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
     run_state_machine_as_test(hypothesis.seed(seed)(made), settings=chosen)
 
@@ -221,7 +221,8 @@ def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
     """The source of a test that performs the program. A known violation has to be shown again; an unknown one fails the test."""
     steps = textwrap.indent(pformat(list(breach.steps), width=110, sort_dicts=False), "        ").lstrip()
     said = breach.text.replace("\\", "\\\\").replace('"""', "'''")
-    call = f"run_program(\n        profile={profile!r},\n        condition={condition!r},\n        property={breach.claim.id!r},\n        steps={steps},\n    )\n"
+    about = f"profile={profile!r},\n        condition={condition!r},\n        property={breach.claim.id!r}"
+    call = f"run_program(\n        {about},\n        steps={steps},\n    )\n"
     named = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
     head = "from rocketproof_properties.stateful.history import run_program\n\n\n"
     if expected == "violated":

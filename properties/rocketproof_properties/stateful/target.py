@@ -1,42 +1,34 @@
 """The simulated cluster as a target of the specification: how each action is done on it, and which state it is in.
 
 `perform` does an action by the means that the real thing offers: a request on the wire, one step of a broker's thread, a
-letter delivered or lost, a process ended. `observe` is the abstraction function: it reads the state of the specification
-off tables, files, letters and threads. It never copies what the specification expects.
-
-What the specification counts and no broker keeps (how often a topic was put, what a request has touched) is read
-off the cluster before and after each step.
+letter delivered or lost, a process ended. What it shows is kept in the scene's jobs and counters; `observe` is the
+abstraction function.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import COMMIT, PREPARED, ROLLBACK, Message
 from rocketproof_impl.message import NOT as KIND_NOT
-from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
+from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
-from rocketproof_impl.topic import READ, WRITE, DataVersion, TopicConfig, pretty, table_from_data, table_to_data
-from rocketproof_model import Action, Instance, RocketproofError, Variable
+from rocketproof_impl.topic import READ, WRITE, DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification import Specification
-from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE, Profile
 
-UNIT = 512  # bytes of one unit of size in scopes with a log
-BLANK = 8
+from .abstraction import BLANK, CAP, UNIT, Deviation, Job, Scene, observe
+
 KINDS = {"not": KIND_NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
 ANSWERS = {
     codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
@@ -45,51 +37,6 @@ ANSWERS = {
     codes.NO_PERMISSION: "NO_PERMISSION",
     codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
 }
-CAP = 2  # the specification counts creations and announcements no further
-
-
-class Deviation(RocketproofError):
-    """The cluster is in a state that the specification has no word for, or cannot do what the specification allows."""
-
-
-@dataclass
-class Job:
-    """One client's outstanding send: its threads, and what was seen of it."""
-
-    broker: int
-    topic: int
-    default: int
-    numbers: int
-    queue: int
-    kind: str
-    size: int
-    call: Task[Any]
-    handler: Task[Any] | None = None
-    answer: Letter | None = None
-    result: str = "none"
-    offset: int = 0
-    appended: int = 0
-    built: TopicConfig | None = None
-    left_failed: bool = False
-    fallback: bool = False
-    created: bool = False
-    touched: bool = False
-    checks: bool = False
-    tries: int = 0
-
-
-@dataclass
-class Counters:
-    """What is counted over the run, not kept by anybody."""
-
-    creations: dict[tuple[int, int], int] = field(default_factory=dict)
-    announcements: dict[tuple[int, int], int] = field(default_factory=dict)
-    sent: dict[int, int] = field(default_factory=dict)
-    started: set[int] = field(default_factory=set)
-    refreshed: set[int] = field(default_factory=set)
-    crashes: int = 0
-    losses: int = 0
-    updates: int = 0
 
 
 class SimulatedTarget:
@@ -100,32 +47,26 @@ class SimulatedTarget:
 
     def __init__(self, specification: Specification, instance: Instance, profile: Profile) -> None:
         self.s = specification
-        self.instance = instance
         self.given = instance.readable()
-        self.jobs: dict[int, Job] = {}
-        self.count = Counters()
         scope = specification.scope
-        self.names = [_name(c, t) for t, c in enumerate(scope.topics)]
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = _stops
-        self._logs: dict[int, _Log] = {}
+        self.scene = Scene(specification, instance, self.cluster, [_name(c, t) for t, c in enumerate(scope.topics)])
         self._registering: dict[int, Task[None]] = {}
-        self._files: dict[bytes, tuple[dict[str, TopicConfig], int]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
             self._plant(b)
             self._boot(b)
-            self.cluster.scheduler.complete(self._broker(b).start())
+            self.cluster.scheduler.complete(self.scene.broker(b).start())
         self.cluster.network.plan = self._plan
-        self.producers: dict[int, Producer] = {}
         self._choice: tuple[str, int] = ("", 0)
         if scope.routes:
             for p in range(scope.producers):
                 chosen = ProducerSettings(
                     default_topic_queue_nums=self.given["client_queues"], retry_times_when_send_failed=self.given["retries"]
                 )
-                self.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
-                self.producers[p].choose = self._choose
+                self.scene.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
+                self.scene.producers[p].choose = self._choose
         self._clients = {self._client(p): p for p in range(scope.producers)}
 
     # The start
@@ -147,14 +88,14 @@ class SimulatedTarget:
         kept = {}
         for t, c in enumerate(scope.topics):
             if c == "template" and given["template_in_file"]:
-                kept[self.names[t]] = self._template()
+                kept[self.scene.names[t]] = self._template()
             elif t == scope.subject and given["existing"]:
-                kept[self.names[t]] = TopicConfig(
-                    self.names[t], given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"]
+                kept[self.scene.names[t]] = TopicConfig(
+                    self.scene.names[t], given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"]
                 )
         if kept:
             text = pretty(table_to_data(kept, DataVersion(self.cluster.clock.now())))
-            self._node(b).disk.write(self._table_file(b), text.encode())
+            self.scene.node(b).disk.write(self.scene.table_file(b), text.encode())
 
     def _template(self) -> TopicConfig:
         given = self.given
@@ -162,50 +103,30 @@ class SimulatedTarget:
 
     def _boot(self, b: int) -> None:
         """Start the process. Its constructor's entries become those of the scope: their counts are the scope's, and others are gone."""
-        node = self._node(b)
-        filed, _ = self._file(b)
+        node = self.scene.node(b)
+        filed, _ = self.scene.file(b)
         if not self.cluster.start(node, register=False):
             raise Deviation(f"{node.name} refuses to start: its topic table cannot be read: look at its files")
         table = node.running.topics.table
-        for name in [n for n in table if n not in self.names or (n not in filed and self._of(n) == "forbidden")]:
+        for name in [n for n in table if n not in self.scene.names or (n not in filed and self._of(n) == "forbidden")]:
             del table[name]
         if TEMPLATE in table and TEMPLATE not in filed:
             table[TEMPLATE] = self._template()
         for t, c in enumerate(self.s.scope.topics):
-            if c == "cluster" and self.names[t] not in filed:
+            if c == "cluster" and self.scene.names[t] not in filed:
                 most = self.s.scope.counts.hi
-                table[self.names[t]] = TopicConfig(self.names[t], most, most, self.given["cluster_perm"])
+                table[self.scene.names[t]] = TopicConfig(self.scene.names[t], most, most, self.given["cluster_perm"])
 
     def _of(self, name: str) -> str:
-        return self.s.scope.topics[self.names.index(name)]
+        return self.s.scope.topics[self.scene.names.index(name)]
 
     # Parts
 
-    def _node(self, b: int) -> Node:
-        return self.cluster.nodes[f"broker-{chr(ord('a') + b)}"]
-
-    def _broker(self, b: int) -> Broker:
-        return self._node(b).running
-
     def _client(self, p: int) -> str:
         """The address that client p calls from."""
-        caller = self.producers[p].network if self.producers else self.cluster.caller(f"client-{p}")
+        caller = self.scene.producers[p].network if self.scene.producers else self.cluster.caller(f"client-{p}")
         assert isinstance(caller, Endpoint)
         return caller.address
-
-    def _table_file(self, b: int) -> str:
-        return f"{self._node(b).settings.store_path_root_dir}/config/topics.json"
-
-    def _letter(self, b: int) -> Letter | None:
-        """The registration of a broker that is on the wire."""
-        sent = [
-            x
-            for x in self.cluster.network.held
-            if x.command.code == codes.REGISTER_BROKER and not x.answer and _broker_name(x) == self._node(b).name
-        ]
-        if len(sent) > 1:
-            raise Deviation(f"{len(sent)} registrations of {self._node(b).name} are on the wire: the specification sends one at a time")
-        return sent[0] if sent else None
 
     def _plan(self, letter: Letter) -> Sequence[int] | str:
         """Registrations and the answers to sends wait on the wire; everything else arrives."""
@@ -224,7 +145,9 @@ class SimulatedTarget:
 
     def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The queue whose turn it is, which has to be the one that the action names."""
-        producer = next(p for p in self.producers.values() if p.topic_publish_info_table.get(self.names[self.s.scope.subject]) is info)
+        producer = next(
+            p for p in self.scene.producers.values() if p.topic_publish_info_table.get(self.scene.names[self.s.scope.subject]) is info
+        )
         turn = producer.round_robin.choose(info, last)
         if (turn.broker_name, turn.queue_id) != self._choice:
             raise Deviation(f"it is the turn of queue {turn.queue_id} of {turn.broker_name}: {self._choice} was expected")
@@ -237,13 +160,13 @@ class SimulatedTarget:
         through the log in its order."""
         values = self._values(action, args)
         if action.name in ("request", "send", "retry"):
-            return self._node(values["b"]).broker is not None
+            return self.scene.node(values["b"]).broker is not None
         if action.name != "dispatch":
             return True
-        store = self._broker(values["b"]).store
+        store = self.scene.broker(values["b"]).store
         for message in store.records(store.dispatched_to):
             if message.transaction in (KIND_NOT, COMMIT):
-                return (message.topic, message.queue_id) == (self.names[values["t"]], values["q"])
+                return (message.topic, message.queue_id) == (self.scene.names[values["t"]], values["q"])
         return False
 
     def perform(self, action: Action, args: Sequence[int]) -> None:
@@ -266,16 +189,16 @@ class SimulatedTarget:
         place = handler.at.name if handler.at else ""
         draws = place == "append" and job.queue < 0
         if draws:
-            self._node(job.broker).random.feed(draw)
+            self.scene.node(job.broker).random.feed(draw)
         if place == "failed":
             job.left_failed = True
         self.cluster.scheduler.resume(handler)
         self._watch(p, job, place, before)
 
     def _job(self, p: int) -> Job:
-        if p not in self.jobs:
+        if p not in self.scene.jobs:
             raise Deviation(f"client {p} has no request: the specification says that it has one")
-        return self.jobs[p]
+        return self.scene.jobs[p]
 
     def _handler(self, p: int, job: Job) -> Task[Any]:
         if job.handler is None or job.handler.at is None:
@@ -295,23 +218,23 @@ class SimulatedTarget:
 
     def _seen(self, job: Job) -> tuple[Any, ...]:
         """What a step may change and nobody counts: the table's objects and their content, registrations on the wire, the log's records."""
-        node = self._node(job.broker)
-        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.names} if node.broker else {}
-        return table, self._letter(job.broker) is not None, self._log(job.broker).total
+        node = self.scene.node(job.broker)
+        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.scene.names} if node.broker else {}
+        return table, self.scene.letter(job.broker) is not None, self.scene.log(job.broker).total
 
     def _watch(self, p: int, job: Job, place: str, before: tuple[Any, ...]) -> None:
         """Keep what the step showed."""
-        node = self._node(job.broker)
+        node = self.scene.node(job.broker)
         table, sent, total = before
         now = node.running.topics.table
-        for t, name in enumerate(self.names):
+        for t, name in enumerate(self.scene.names):
             if name in now and (name not in table or now[name] is not table[name][0]):
-                self._count(self.count.creations, job.broker, t)
+                self._count(self.scene.count.creations, job.broker, t)
                 job.created = True
             if (table[name][1] if name in table else None) != now.get(name):
                 job.touched = True
-        if place == "unlocked" and not sent and self._letter(job.broker) is not None:
-            self._count(self.count.announcements, job.broker, job.topic)
+        if place == "unlocked" and not sent and self.scene.letter(job.broker) is not None:
+            self._count(self.scene.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
             if handler.at.name == "built":
@@ -331,7 +254,7 @@ class SimulatedTarget:
                 job.offset = int(fields["queueOffset"]) if self.s.scope.store else 0
         elif handler is not None and handler.done.done:
             raise Deviation(f"the request of client {p} ended without an answer: the specification answers every request")
-        job.appended += self._log(job.broker).total - total
+        job.appended += self.scene.log(job.broker).total - total
 
     @staticmethod
     def _count(counts: dict[tuple[int, int], int], b: int, t: int) -> None:
@@ -350,8 +273,8 @@ class SimulatedTarget:
         chosen = size if size is not None else self.s.scope.sizes.lo
         header = {
             "producerGroup": "group",
-            "topic": self.names[t],
-            "defaultTopic": self.names[d],
+            "topic": self.scene.names[t],
+            "defaultTopic": self.scene.names[d],
             "defaultTopicQueueNums": str(numbers),
             "queueId": str(queue),
             "sysFlag": str(KINDS[kind]),
@@ -362,8 +285,8 @@ class SimulatedTarget:
             "maxReconsumeTimes": "16",
         }
         request = Command(codes.SEND_MESSAGE, header, bytes(self._body(t, chosen)))
-        call = self.cluster.calling(request, self._node(b).name, client=f"client-{p}")
-        self.count.sent[p] = self.count.sent.get(p, 0) + 1
+        call = self.cluster.calling(request, self.scene.node(b).name, client=f"client-{p}")
+        self.scene.count.sent[p] = self.scene.count.sent.get(p, 0) + 1
         self._arrive(p, Job(b, t, d, numbers, queue, kind, chosen, call))
 
     def _body(self, t: int, size: int) -> int:
@@ -371,41 +294,41 @@ class SimulatedTarget:
         if not self.s.scope.store:
             return 10
         stored = f"CLUSTER\x01{self._settings(0).broker_cluster_name}" if self.cluster.profile.stores_parsed else ""
-        return size * UNIT - 91 - len(self.names[t].encode()) - len(stored)
+        return size * UNIT - 91 - len(self.scene.names[t].encode()) - len(stored)
 
     def _arrive(self, p: int, job: Job) -> None:
         """The broker's thread that serves the request stands at its first pause."""
-        self.jobs[p] = job
-        taken = {id(other.handler) for other in self.jobs.values()}
-        new = [task for task in self._node(job.broker).executors["send"].running if id(task) not in taken]
+        self.scene.jobs[p] = job
+        taken = {id(other.handler) for other in self.scene.jobs.values()}
+        new = [task for task in self.scene.node(job.broker).executors["send"].running if id(task) not in taken]
         if len(new) != 1:
             raise Deviation(f"{len(new)} threads serve the request of client {p}: one is expected")
         job.handler = new[0]
 
     def _do_send(self, p: int, b: int, q: int) -> None:
-        self._choice = (self._node(b).name, q)
-        producer, subject = self.producers[p], self.s.scope.subject
-        task = self.cluster.scheduler.spawn(producer.send(Message(self.names[subject], body=b"hello"), 10_000_000), f"producer {p}")
+        self._choice = (self.scene.node(b).name, q)
+        producer, subject = self.scene.producers[p], self.s.scope.subject
+        task = self.cluster.scheduler.spawn(producer.send(Message(self.scene.names[subject], body=b"hello"), 10_000_000), f"producer {p}")
         self.cluster.scheduler.settle()
         if task.done.done:
             task.result()
-        self.count.sent[p] = self.count.sent.get(p, 0) + 1
+        self.scene.count.sent[p] = self.scene.count.sent.get(p, 0) + 1
         self._arrive(p, Job(b, subject, 0, self.given["client_queues"], q, "not", self.s.scope.sizes.lo, task))
 
     def _do_find_route(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.producers[p].try_to_find_topic_publish_info(self.names[self.s.scope.subject]))
+        self.cluster.scheduler.complete(self.scene.producers[p].try_to_find_topic_publish_info(self.scene.names[self.s.scope.subject]))
 
     _do_find_template = _do_find_route
 
     def _do_refresh(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.producers[p].refresh_all())
+        self.cluster.scheduler.complete(self.scene.producers[p].refresh_all())
         if self.given["burst"]:
-            self.count.refreshed.add(p)
+            self.scene.count.refreshed.add(p)
 
     def _do_start(self, p: int, at: int) -> None:
         """The random start of the counter (CLI-23)."""
-        self.producers[p].round_robin.counter.value = at
-        self.count.started.add(p)
+        self.scene.producers[p].round_robin.counter.value = at
+        self.scene.count.started.add(p)
 
     def _do_finish(self, p: int) -> None:
         """The answer arrives, or the caller waits no longer for one that is lost."""
@@ -413,11 +336,11 @@ class SimulatedTarget:
         self._end_attempt(job)
         if not job.call.done.done:
             raise Deviation(f"client {p} goes on after its answer: the specification ends the send here")
-        del self.jobs[p]
+        del self.scene.jobs[p]
 
     def _do_retry(self, p: int, b: int, q: int) -> None:
         job = self._job(p)
-        self._choice = (self._node(b).name, q)
+        self._choice = (self.scene.node(b).name, q)
         self._end_attempt(job)
         if job.call.done.done:
             raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
@@ -435,30 +358,32 @@ class SimulatedTarget:
     # Actions of brokers, name server and administrator
 
     def _do_register(self, b: int) -> None:
-        self._registering[b] = self.cluster.scheduler.spawn(self._broker(b).registration.register_all(True, False, False), "registration")
+        self._registering[b] = self.cluster.scheduler.spawn(
+            self.scene.broker(b).registration.register_all(True, False, False), "registration"
+        )
         self.cluster.scheduler.settle()
 
     def _do_accept_registration(self, b: int) -> None:
-        letter = self._letter(b)
+        letter = self.scene.letter(b)
         if letter is None:
-            raise Deviation(f"no registration of {self._node(b).name} is on the wire: the specification says that there is one")
+            raise Deviation(f"no registration of {self.scene.node(b).name} is on the wire: the specification says that there is one")
         self.cluster.network.deliver(letter)
         self.cluster.scheduler.settle()
 
     _do_ignore_registration = _do_accept_registration
 
     def _do_lose_registration(self, b: int) -> None:
-        letter = self._letter(b)
+        letter = self.scene.letter(b)
         assert letter is not None
         self.cluster.network.drop(letter)
-        self.count.losses += 1
+        self.scene.count.losses += 1
         waiting = self._registering.get(b)
         if waiting is not None and not waiting.done.done:
             self.cluster.scheduler.time_out(waiting)
 
     def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
         header = {
-            "topic": self.names[t],
+            "topic": self.scene.names[t],
             "defaultTopic": TEMPLATE,
             "readQueueNums": str(read),
             "writeQueueNums": str(write),
@@ -467,19 +392,19 @@ class SimulatedTarget:
             "topicSysFlag": "0",
             "order": "false",
         }
-        answer = self.cluster.call(Command(codes.UPDATE_AND_CREATE_TOPIC, header), self._node(b).name, client="administrator")
+        answer = self.cluster.call(Command(codes.UPDATE_AND_CREATE_TOPIC, header), self.scene.node(b).name, client="administrator")
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the update is answered {answer.code} ({answer.remark}): the specification allows it")
-        self.count.updates += self.given["update_budget"] >= 0
+        self.scene.count.updates += self.given["update_budget"] >= 0
 
     def _do_crash(self, b: int) -> None:
-        self.cluster.crash(self._node(b).name, silent=True)
-        self.count.crashes += 1
-        for key in [k for k in self.count.creations if k[0] == b]:
-            self.count.creations[key] = 0
-        for key in [k for k in self.count.announcements if k[0] == b]:
-            self.count.announcements[key] = 0
-        for job in self.jobs.values():
+        self.cluster.crash(self.scene.node(b).name, silent=True)
+        self.scene.count.crashes += 1
+        for key in [k for k in self.scene.count.creations if k[0] == b]:
+            self.scene.count.creations[key] = 0
+        for key in [k for k in self.scene.count.announcements if k[0] == b]:
+            self.scene.count.announcements[key] = 0
+        for job in self.scene.jobs.values():
             if job.broker == b and job.answer is None:
                 job.handler, job.result = None, "lost"
 
@@ -488,193 +413,23 @@ class SimulatedTarget:
 
     def _do_expire(self, b: int) -> None:
         server = self.cluster.name_server
-        channel = server.broker_live_table[self._node(b).settings.address].channel
+        channel = server.broker_live_table[self.scene.node(b).settings.address].channel
         assert channel is not None, "the broker registered over one"
         server.channel_closed(channel)
 
     def _do_dispatch(self, b: int, t: int, q: int) -> None:
-        store = self._broker(b).store
-        before = store.max_offset(self.names[t], q)
-        while store.max_offset(self.names[t], q) == before:
+        store = self.scene.broker(b).store
+        before = store.max_offset(self.scene.names[t], q)
+        while store.max_offset(self.scene.names[t], q) == before:
             if not store.dispatch(1):
                 raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
 
     def _do_flush(self, b: int) -> None:
-        self._broker(b).store.flush_now()
-
-    # The abstraction function
+        self.scene.broker(b).store.flush_now()
 
     def observe(self) -> State:
         """The state of the specification that the cluster is in."""
-        found: dict[str, dict[tuple[int, ...], Any]] = {}
-        scope = self.s.scope
-        for b in range(scope.brokers):
-            self._observe_broker(b, found)
-            if scope.store:
-                self._observe_store(b, found)
-        for p in range(scope.producers):
-            self._observe_client(p, found)
-        single = {"crashes": self.count.crashes, "losses": self.count.losses, "updates": self.count.updates}
-        state = []
-        for variable in self.instance.model.variables:
-            values = found.get(variable.name)
-            for at in variable.elements():
-                value = single[variable.name] if values is None else values[at]
-                state.append(_code(variable, at, value))
-        return tuple(state)
-
-    def _observe_broker(self, b: int, found: _Found) -> None:
-        node = self._node(b)
-        running = node.broker
-        table = running.topics.table if running else {}
-        filed, file_version = self._file(b)
-        letter = self._letter(b)
-        carried, letter_version = self._carried(letter)
-        server = self.cluster.name_server
-        live = server.broker_live_table.get(node.settings.address)
-        _put(found, "up", (b,), running is not None)
-        _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
-        _put(found, "file_version", (b,), file_version)
-        _put(found, "lock", (b,), self._holder(b))
-        _put(found, "letter_version", (b,), letter_version)
-        _put(found, "letter_sent", (b,), letter is not None)
-        _put(found, "live", (b,), live is not None)
-        _put(found, "live_version", (b,), live.data_version.counter if live else 0)
-        lowest = self.s.scope.counts.lo
-        for t, name in enumerate(self.names):
-            _config(found, "config", (b, t), table.get(name), lowest)
-            _config(found, "file", (b, t), filed.get(name), lowest)
-            _config(found, "letter", (b, t), carried.get(name), lowest)
-            entries = [q for q in server.topic_queue_table.get(name, ()) if q.broker_name == node.name]
-            _put(found, "route.entries", (b, t), min(CAP, len(entries)))
-            _put(found, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)
-            _put(found, "route.write", (b, t), entries[0].write_queue_nums if entries else lowest)
-            _put(found, "route.perm", (b, t), entries[0].perm if entries else 0)
-            _put(found, "creations", (b, t), self.count.creations.get((b, t), 0))
-            _put(found, "announcements", (b, t), self.count.announcements.get((b, t), 0))
-
-    def _file(self, b: int) -> tuple[dict[str, TopicConfig], int]:
-        """The broker's file as a restart would read it: its topics and the counter of its version."""
-        content = self._node(b).disk.read(self._table_file(b)) or b"{}"
-        if content not in self._files:
-            table, version = table_from_data(json.loads(content))
-            self._files[content] = ({n: c for n, c in table.items() if n in self.names}, version.counter if version else 0)
-        return self._files[content]
-
-    def _carried(self, letter: Letter | None) -> tuple[dict[str, TopicConfig], int]:
-        if letter is None:
-            return {}, 0
-        table, version = table_from_data(json.loads(letter.command.body or b"{}")["topicConfigSerializeWrapper"])
-        return table, version.counter if version else 0
-
-    def _holder(self, b: int) -> int | None:
-        """Which client's request holds the broker lock."""
-        broker = self._node(b).broker
-        if broker is None or not broker.topics.lock.held:
-            return None
-        for p, job in self.jobs.items():
-            if job.broker == b and self._phase(job) in CREATING:
-                return p
-        raise Deviation(f"the lock of {self._node(b).name} is held, and by no request inside topic creation: it was not released")
-
-    def _phase(self, job: Job) -> str:
-        if job.answer is not None or job.result == "lost":
-            return "answered"
-        if job.handler is not None and job.handler.at is not None:
-            return job.handler.at.name
-        raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
-
-    def _observe_store(self, b: int, found: _Found) -> None:
-        node = self._node(b)
-        given, log = self.given, self._log(b)
-        size = node.settings.mapped_file_size_commit_log
-        store = node.broker.store if node.broker else None
-        for t, name in enumerate(self.names):
-            for q in range(self.s.scope.queues):
-                _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store else 0)
-                _put(found, "records", (b, t, q), log.records.get((name, q), 0))
-                _put(found, "entries", (b, t, q), store.max_offset(name, q) if store else 0)
-        full: int = given["file_size"]
-
-        def units(position: int) -> tuple[int, int]:
-            segment, inside = divmod(position, size)
-            if inside == 0 and segment:
-                segment, inside = segment - 1, size
-            return segment, full if inside == size else _whole(inside)
-
-        segment, filled = units(log.end)
-        behind, part = units(store.flushed_where if store else 0)
-        _put(found, "segment", (b,), segment)
-        _put(found, "filled", (b,), filled)
-        _put(found, "flushed", (b,), behind * full + part)
-
-    def _log(self, b: int) -> _Log:
-        """What is in the log, read on from where it was read before."""
-        known = self._logs.setdefault(b, _Log())
-        broker = self._node(b).broker
-        if broker is not None and broker.store.max_phy_offset > known.end:
-            for message in broker.store.records(known.end):
-                known.total += 1
-                if message.transaction in (KIND_NOT, COMMIT):
-                    key = (message.topic, message.queue_id)
-                    known.records[key] = known.records.get(key, 0) + 1
-            known.end = broker.store.max_phy_offset
-        return known
-
-    def _observe_client(self, p: int, found: _Found) -> None:
-        scope = self.s.scope
-        job = self.jobs.get(p)
-        lowest = scope.counts.lo
-        built = job.built if job else None
-        row = {
-            "phase": self._phase(job) if job else "idle",
-            "broker": job.broker if job else None,
-            "topic": job.topic if job else 0,
-            "default": job.default if job else 0,
-            "numbers": job.numbers if job else scope.numbers.lo,
-            "queue": job.queue if job else scope.queue_ids.lo,
-            "kind": job.kind if job else "not",
-            "size": job.size if job else scope.sizes.lo,
-            "read": built.read_queue_nums if built else lowest,
-            "write": built.write_queue_nums if built else lowest,
-            "perm": built.perm if built else 0,
-            "fallback": job is not None and job.fallback,
-            "created": job is not None and job.created,
-            "touched": job is not None and job.touched,
-            "checks": job is not None and job.checks,
-            "appended": job.appended if job else 0,
-            "answer": job.result if job else "none",
-            "offset": job.offset if job else 0,
-            "tries": job.tries if job else 0,
-        }
-        for name, value in row.items():
-            _put(found, f"job.{name}", (p,), value)
-        info = self.producers[p].topic_publish_info_table.get(self.names[scope.subject]) if self.producers else None
-        _put(found, "known_route", (p,), info is not None and info.have_topic_router_info)
-        for b in range(scope.brokers):
-            name = self._node(b).name
-            listed = sorted(q.queue_id for q in info.message_queue_list if q.broker_name == name) if info else []
-            if listed != list(range(len(listed))):
-                raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
-            _put(found, "queues", (p, b), len(listed))
-        started = not self.given["round_robin"] or p in self.count.started
-        turns = self.instance.model.variable("position").type.size
-        _put(found, "position", (p,), self.producers[p].round_robin.counter.value % turns if self.given["round_robin"] and started else 0)
-        _put(found, "sent", (p,), self.count.sent.get(p, 0) if self.given["sends"] else 0)
-        _put(found, "started", (p,), started)
-        _put(found, "refreshed", (p,), p in self.count.refreshed)
-
-
-_Found = dict[str, dict[tuple[int, ...], Any]]
-
-
-@dataclass
-class _Log:
-    """Records seen so far: how many in all, and of NOT and COMMIT ones by queue; where the log ended."""
-
-    end: int = 0
-    total: int = 0
-    records: dict[tuple[str, int], int] = field(default_factory=dict)
+        return observe(self.scene)
 
 
 def _name(kind: str, t: int) -> str:
@@ -684,37 +439,6 @@ def _name(kind: str, t: int) -> str:
 
 def _stops(task: Task[Any], pause: Pause) -> bool:
     return task.name.endswith("/send")
-
-
-def _broker_name(letter: Letter) -> str:
-    return (letter.command.ext_fields or {}).get("brokerName", "")
-
-
-def _put(found: _Found, name: str, at: tuple[int, ...], value: Any) -> None:
-    found.setdefault(name, {})[at] = value
-
-
-def _config(found: _Found, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
-    _put(found, f"{name}.known", at, config is not None)
-    _put(found, f"{name}.read", at, config.read_queue_nums if config else lowest)
-    _put(found, f"{name}.write", at, config.write_queue_nums if config else lowest)
-    _put(found, f"{name}.perm", at, config.perm if config else 0)
-    _put(found, f"{name}.order", at, config is not None and config.order)
-
-
-def _code(variable: Variable, at: tuple[int, ...], value: Any) -> int:
-    try:
-        return variable.type.encode(value)
-    except ValueError:
-        name = f"{variable.name}[{','.join(map(str, at))}]"
-        raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None
-
-
-def _whole(size: int) -> int:
-    units, rest = divmod(size, UNIT)
-    if rest:
-        raise Deviation(f"the log ends {rest} bytes inside a unit: records take {UNIT} bytes a unit of size")
-    return units
 
 
 def _local(task: Task[Any], name: str) -> Any:

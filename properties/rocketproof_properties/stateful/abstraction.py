@@ -1,0 +1,320 @@
+"""The abstraction function: the state of the specification that a simulated cluster is in.
+
+It is read off tables, files, letters and threads, and never copied from what the specification expects. What the
+specification counts and no broker keeps (how often a topic was put, what a request has touched) is in the jobs and
+counters, which the target fills from what it sees before and after each step.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocketproof_impl.broker.broker import Broker
+from rocketproof_impl.message import COMMIT
+from rocketproof_impl.message import NOT as KIND_NOT
+from rocketproof_impl.producer.producer import Producer
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.simulator.cluster import Cluster, Node
+from rocketproof_impl.simulator.network import Letter
+from rocketproof_impl.simulator.scheduler import Task
+from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_model import Instance, RocketproofError, Variable
+from rocketproof_model.interpreter import State
+from rocketproof_model.specification import Specification
+from rocketproof_model.specification.vocabulary import CREATING
+
+UNIT = 512  # bytes of one unit of size in scopes with a log
+BLANK = 8
+CAP = 2  # the specification counts entries, creations and announcements no further
+
+
+class Deviation(RocketproofError):
+    """The cluster is in a state that the specification has no word for, or cannot do what the specification allows."""
+
+
+@dataclass
+class Job:
+    """One client's outstanding send: its threads, and what was seen of it."""
+
+    broker: int
+    topic: int
+    default: int
+    numbers: int
+    queue: int
+    kind: str
+    size: int
+    call: Task[Any]
+    handler: Task[Any] | None = None
+    answer: Letter | None = None
+    result: str = "none"
+    offset: int = 0
+    appended: int = 0
+    built: TopicConfig | None = None
+    left_failed: bool = False
+    fallback: bool = False
+    created: bool = False
+    touched: bool = False
+    checks: bool = False
+    tries: int = 0
+
+
+@dataclass
+class Counters:
+    """What is counted over the run, not kept by anybody."""
+
+    creations: dict[tuple[int, int], int] = field(default_factory=dict)
+    announcements: dict[tuple[int, int], int] = field(default_factory=dict)
+    sent: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    refreshed: set[int] = field(default_factory=set)
+    crashes: int = 0
+    losses: int = 0
+    updates: int = 0
+
+
+_Found = dict[str, dict[tuple[int, ...], Any]]
+
+
+@dataclass
+class _Log:
+    """Records seen so far: how many in all, and of NOT and COMMIT ones by queue; where the log ended."""
+
+    end: int = 0
+    total: int = 0
+    records: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+class Scene:
+    """A cluster with the specification's names for its parts: brokers and clients by number, topics by name."""
+
+    def __init__(self, specification: Specification, instance: Instance, cluster: Cluster, names: list[str]) -> None:
+        self.s = specification
+        self.instance = instance
+        self.given = instance.readable()
+        self.cluster = cluster
+        self.names = names
+        self.producers: dict[int, Producer] = {}
+        self.jobs: dict[int, Job] = {}
+        self.count = Counters()
+        self._logs: dict[int, _Log] = {}
+        self._files: dict[bytes, tuple[dict[str, TopicConfig], int]] = {}
+
+    def node(self, b: int) -> Node:
+        return self.cluster.nodes[f"broker-{chr(ord('a') + b)}"]
+
+    def broker(self, b: int) -> Broker:
+        return self.node(b).running
+
+    def table_file(self, b: int) -> str:
+        return f"{self.node(b).settings.store_path_root_dir}/config/topics.json"
+
+    def letter(self, b: int) -> Letter | None:
+        """The registration of a broker that is on the wire."""
+        sent = [
+            x
+            for x in self.cluster.network.held
+            if x.command.code == codes.REGISTER_BROKER and not x.answer and _broker_name(x) == self.node(b).name
+        ]
+        if len(sent) > 1:
+            raise Deviation(f"{len(sent)} registrations of {self.node(b).name} are on the wire: the specification sends one at a time")
+        return sent[0] if sent else None
+
+    def file(self, b: int) -> tuple[dict[str, TopicConfig], int]:
+        """The broker's file as a restart would read it: its topics and the counter of its version."""
+        content = self.node(b).disk.read(self.table_file(b)) or b"{}"
+        if content not in self._files:
+            table, version = table_from_data(json.loads(content))
+            self._files[content] = ({n: c for n, c in table.items() if n in self.names}, version.counter if version else 0)
+        return self._files[content]
+
+    def log(self, b: int) -> _Log:
+        """What is in the log, read on from where it was read before."""
+        known = self._logs.setdefault(b, _Log())
+        broker = self.node(b).broker
+        if broker is not None and broker.store.max_phy_offset > known.end:
+            for message in broker.store.records(known.end):
+                known.total += 1
+                if message.transaction in (KIND_NOT, COMMIT):
+                    key = (message.topic, message.queue_id)
+                    known.records[key] = known.records.get(key, 0) + 1
+            known.end = broker.store.max_phy_offset
+        return known
+
+
+def observe(scene: Scene) -> State:
+    """The state of the specification that the cluster is in."""
+    found: dict[str, dict[tuple[int, ...], Any]] = {}
+    scope = scene.s.scope
+    for b in range(scope.brokers):
+        _observe_broker(scene, b, found)
+        if scope.store:
+            _observe_store(scene, b, found)
+    for p in range(scope.producers):
+        _observe_client(scene, p, found)
+    single = {"crashes": scene.count.crashes, "losses": scene.count.losses, "updates": scene.count.updates}
+    state = []
+    for variable in scene.instance.model.variables:
+        values = found.get(variable.name)
+        for at in variable.elements():
+            value = single[variable.name] if values is None else values[at]
+            state.append(_code(variable, at, value))
+    return tuple(state)
+
+
+def _observe_broker(scene: Scene, b: int, found: _Found) -> None:
+    node = scene.node(b)
+    running = node.broker
+    table = running.topics.table if running else {}
+    filed, file_version = scene.file(b)
+    letter = scene.letter(b)
+    carried, letter_version = _carried(scene, letter)
+    server = scene.cluster.name_server
+    live = server.broker_live_table.get(node.settings.address)
+    _put(found, "up", (b,), running is not None)
+    _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
+    _put(found, "file_version", (b,), file_version)
+    _put(found, "lock", (b,), _holder(scene, b))
+    _put(found, "letter_version", (b,), letter_version)
+    _put(found, "letter_sent", (b,), letter is not None)
+    _put(found, "live", (b,), live is not None)
+    _put(found, "live_version", (b,), live.data_version.counter if live else 0)
+    lowest = scene.s.scope.counts.lo
+    for t, name in enumerate(scene.names):
+        _config(found, "config", (b, t), table.get(name), lowest)
+        _config(found, "file", (b, t), filed.get(name), lowest)
+        _config(found, "letter", (b, t), carried.get(name), lowest)
+        entries = [q for q in server.topic_queue_table.get(name, ()) if q.broker_name == node.name]
+        _put(found, "route.entries", (b, t), min(CAP, len(entries)))
+        _put(found, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)
+        _put(found, "route.write", (b, t), entries[0].write_queue_nums if entries else lowest)
+        _put(found, "route.perm", (b, t), entries[0].perm if entries else 0)
+        _put(found, "creations", (b, t), scene.count.creations.get((b, t), 0))
+        _put(found, "announcements", (b, t), scene.count.announcements.get((b, t), 0))
+
+
+def _carried(scene: Scene, letter: Letter | None) -> tuple[dict[str, TopicConfig], int]:
+    if letter is None:
+        return {}, 0
+    table, version = table_from_data(json.loads(letter.command.body or b"{}")["topicConfigSerializeWrapper"])
+    return table, version.counter if version else 0
+
+
+def _holder(scene: Scene, b: int) -> int | None:
+    """Which client's request holds the broker lock."""
+    broker = scene.node(b).broker
+    if broker is None or not broker.topics.lock.held:
+        return None
+    for p, job in scene.jobs.items():
+        if job.broker == b and phase(job) in CREATING:
+            return p
+    raise Deviation(f"the lock of {scene.node(b).name} is held, and by no request inside topic creation: it was not released")
+
+
+def phase(job: Job) -> str:
+    if job.answer is not None or job.result == "lost":
+        return "answered"
+    if job.handler is not None and job.handler.at is not None:
+        return job.handler.at.name
+    raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
+
+
+def _observe_store(scene: Scene, b: int, found: _Found) -> None:
+    node = scene.node(b)
+    given, log = scene.given, scene.log(b)
+    size = node.settings.mapped_file_size_commit_log
+    store = node.broker.store if node.broker else None
+    for t, name in enumerate(scene.names):
+        for q in range(scene.s.scope.queues):
+            _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store else 0)
+            _put(found, "records", (b, t, q), log.records.get((name, q), 0))
+            _put(found, "entries", (b, t, q), store.max_offset(name, q) if store else 0)
+    full: int = given["file_size"]
+
+    def units(position: int) -> tuple[int, int]:
+        segment, inside = divmod(position, size)
+        if inside == 0 and segment:
+            segment, inside = segment - 1, size
+        return segment, full if inside == size else _whole(inside)
+
+    segment, filled = units(log.end)
+    behind, part = units(store.flushed_where if store else 0)
+    _put(found, "segment", (b,), segment)
+    _put(found, "filled", (b,), filled)
+    _put(found, "flushed", (b,), behind * full + part)
+
+
+def _observe_client(scene: Scene, p: int, found: _Found) -> None:
+    scope = scene.s.scope
+    job = scene.jobs.get(p)
+    lowest = scope.counts.lo
+    built = job.built if job else None
+    row = {
+        "phase": phase(job) if job else "idle",
+        "broker": job.broker if job else None,
+        "topic": job.topic if job else 0,
+        "default": job.default if job else 0,
+        "numbers": job.numbers if job else scope.numbers.lo,
+        "queue": job.queue if job else scope.queue_ids.lo,
+        "kind": job.kind if job else "not",
+        "size": job.size if job else scope.sizes.lo,
+        "read": built.read_queue_nums if built else lowest,
+        "write": built.write_queue_nums if built else lowest,
+        "perm": built.perm if built else 0,
+        "fallback": job is not None and job.fallback,
+        "created": job is not None and job.created,
+        "touched": job is not None and job.touched,
+        "checks": job is not None and job.checks,
+        "appended": job.appended if job else 0,
+        "answer": job.result if job else "none",
+        "offset": job.offset if job else 0,
+        "tries": job.tries if job else 0,
+    }
+    for name, value in row.items():
+        _put(found, f"job.{name}", (p,), value)
+    info = scene.producers[p].topic_publish_info_table.get(scene.names[scope.subject]) if scene.producers else None
+    _put(found, "known_route", (p,), info is not None and info.have_topic_router_info)
+    for b in range(scope.brokers):
+        name = scene.node(b).name
+        listed = sorted(q.queue_id for q in info.message_queue_list if q.broker_name == name) if info else []
+        if listed != list(range(len(listed))):
+            raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
+        _put(found, "queues", (p, b), len(listed))
+    started = not scene.given["round_robin"] or p in scene.count.started
+    turns = scene.instance.model.variable("position").type.size
+    _put(found, "position", (p,), scene.producers[p].round_robin.counter.value % turns if scene.given["round_robin"] and started else 0)
+    _put(found, "sent", (p,), scene.count.sent.get(p, 0) if scene.given["sends"] else 0)
+    _put(found, "started", (p,), started)
+    _put(found, "refreshed", (p,), p in scene.count.refreshed)
+
+
+def _broker_name(letter: Letter) -> str:
+    return (letter.command.ext_fields or {}).get("brokerName", "")
+
+
+def _put(found: _Found, name: str, at: tuple[int, ...], value: Any) -> None:
+    found.setdefault(name, {})[at] = value
+
+
+def _config(found: _Found, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
+    _put(found, f"{name}.known", at, config is not None)
+    _put(found, f"{name}.read", at, config.read_queue_nums if config else lowest)
+    _put(found, f"{name}.write", at, config.write_queue_nums if config else lowest)
+    _put(found, f"{name}.perm", at, config.perm if config else 0)
+    _put(found, f"{name}.order", at, config is not None and config.order)
+
+
+def _code(variable: Variable, at: tuple[int, ...], value: Any) -> int:
+    try:
+        return variable.type.encode(value)
+    except ValueError:
+        name = f"{variable.name}[{','.join(map(str, at))}]"
+        raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None
+
+
+def _whole(size: int) -> int:
+    units, rest = divmod(size, UNIT)
+    if rest:
+        raise Deviation(f"the log ends {rest} bytes inside a unit: records take {UNIT} bytes a unit of size")
+    return units

@@ -1,0 +1,520 @@
+"""Claims about histories: each verdict on the implementation, each check on made-up histories, and the tests that are kept."""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocketproof_model.result import BOUND, TIME
+from rocketproof_properties.catalogue.history import CASES, HISTORY_CLAIMS
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import app
+from rocketproof_properties.history import Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
+from rocketproof_properties.plan import Request as Asked
+from rocketproof_properties.plan import plan
+from rocketproof_properties.rows import undecided
+from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
+from rocketproof_properties.stateful.messages import Step
+from rocketproof_properties.stateful.programs import tasks
+from rocketproof_properties.stateful.strategies import PROGRAMS
+
+FEW = 20  # programs of a case
+
+UNITS: dict[tuple[str, str], dict[str, str]] = {}
+for _case in CASES:
+    UNITS.setdefault((_case.profile, _case.condition), {})[_case.claim] = _case.expected
+for _task in tasks("P494"):
+    if _task.kind == "history":
+        UNITS.setdefault(("P494", _task.condition), {})[_task.claim] = _task.expected
+
+
+def _plain(id_: str) -> str:
+    return id_.partition(".")[0]
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("profile", "condition"),
+    [
+        pytest.param(*key, id=" ".join(key), marks=pytest.mark.behaviour(*dict.fromkeys(_plain(id_) for id_ in due)))
+        for key, due in UNITS.items()
+    ],
+)
+def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
+    due = UNITS[profile, condition]
+    found = campaign(profile, condition, due, programs=FEW, seed=1)
+    broken = {id_: (breach.text, breach.steps) for id_, breach in found.breaches.items()}
+    assert broken.keys() == {id_ for id_, verdict in due.items() if verdict == "violated"}, broken
+
+
+def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
+    assert {case.claim for case in CASES} == {claim.id for claim in HISTORY_CLAIMS}
+    assert {case.condition for case in CASES} == PROGRAMS.keys()
+
+
+def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
+    named = {(task.claim, task.condition): task.expected for task in tasks("P49") if task.kind == "history"}
+    derived = {(task.claim, task.condition): task.expected for task in tasks("P494") if task.kind == "history"}
+    assert derived == {**named, ("INV-40.limit", ""): "violated"}
+    assert {task.source.profile for task in tasks("P494")} == {"P494"}
+
+
+def test_same_seed_same_programs() -> None:
+    one, two = (campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=7) for _ in range(2))
+    assert one.breaches == two.breaches and (one.programs, one.steps) == (two.programs, two.steps)
+
+
+@pytest.mark.behaviour("INV-44", "HAZ-13")
+def test_a_breach_is_made_as_small_as_it_can_be() -> None:
+    found = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
+    [(name, args)] = found.breaches["INV-44"].steps
+    assert name == "send" and args.keys() == {"properties"} and args["properties"].keys() == {"DELAY"}
+
+
+# Programs that single rules decide, written down
+
+
+@pytest.mark.behaviour("INV-34", "INV-35", "INV-36")
+@pytest.mark.parametrize("profile", ["P40", "P49"])
+def test_queue_offsets_with_records_that_do_not_count(profile: str) -> None:
+    steps: list[Step] = [("send", {"sys_flag": flag, "leave": leave}) for leave in (None, 5, 8) for flag in (0, 4, 8, 12, 8, 0, 4)]
+    for id_ in ("INV-34.records", "INV-35.records", "INV-36.records"):
+        history = run_program(profile=profile, condition="", property=id_, steps=steps)
+        assert len(history.exchanges) == len(steps)
+
+
+@pytest.mark.behaviour("INV-37", "INV-38", "INV-39", "INV-40", "INV-43", "APP-07")
+@pytest.mark.parametrize("leave", range(14))
+def test_the_end_of_a_file(leave: int) -> None:
+    steps: list[Step] = [
+        ("send", {"size": 1200}),
+        ("send", {"size": 1200}),
+        ("send", {"leave": leave}),
+        ("send", {}),
+        ("send", {"size": 1300}),
+    ]
+    for id_ in ("INV-06.records", "INV-37", "INV-38.records", "INV-39", "INV-40", "INV-43"):
+        history = run_program(profile="P49", condition="", property=id_, steps=steps)
+        _, blank = history.logs["broker-a"].blanks[0]
+        assert blank == leave if leave >= 8 else blank > 1000
+
+
+@pytest.mark.behaviour("INV-41")
+def test_checksum_without_its_sign_bit() -> None:
+    history = run_program(profile="P49", condition="", property="INV-41", steps=[("send", {}), ("send", {"packed": True, "sys_flag": 1})])
+    assert history.logs["broker-a"].records[0].body_crc == 1756872259  # the raw one is 3904355907
+
+
+@pytest.mark.behaviour("LIV-06", "INV-48", "INV-49", "INV-51")
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
+def test_a_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -> None:
+    steps: list[Step] = [("send", {}), ("fail", {})]
+    for id_ in ("LIV-06", "INV-48", "INV-49", "INV-51", "INV-47"):
+        run_program(profile=profile, condition="messages whose consumption always fails", property=id_, steps=steps)
+    history = run_program(profile=profile, condition="messages whose consumption always fails", steps=steps)
+    log = history.logs["broker-a"]
+    seen = [r for r in log.records if r.topic in ("A", "%RETRY%g")]
+    dead = [r for r in log.records if r.topic == "%DLQ%g"]
+    assert len(seen) == 17 and len(dead) == 1 and dead[0].reconsume_times == 17
+
+
+KNOWN: list[tuple[str, str, str, str, list[Step]]] = [
+    ("HAZ-13", "P49", "INV-44", "messages with a delay", [("send", {"properties": {"DELAY": "1"}})]),
+    ("HAZ-13", "P45", "INV-44", "half messages", [("send", {"properties": {"TRAN_MSG": "true"}})]),
+    ("HAZ-14", "P49", "INV-55", "messages with a delay", [("send", {"properties": {"DELAY": "1"}})]),
+    ("HAZ-15", "P49", "INV-44", "retried messages sent at their limit", [("send", {"topic": "%RETRY%g", "times": 16})]),
+    ("HAZ-19", "P40", "INV-56", "a send hook", [("hooks", {}), ("send", {})]),
+    ("HAZ-22", "P49", "INV-06.records", "records larger than a file", [("send", {"size": 500})]),
+    (
+        "HAZ-24",
+        "P49",
+        "INV-01",
+        "no body, a send hook and a store that refuses",
+        [("hooks", {}), ("store", {"state": "full"}), ("send", {"body": None})],
+    ),
+    (
+        "HAZ-25",
+        "P49",
+        "INV-01",
+        "an executor with no room for what follows a put",
+        [("store", {"state": "full"}), ("executor", {}), ("send", {})],
+    ),
+    ("HAZ-26", "P49", "INV-03", "requests with unknown codes", [("unknown", {})]),
+    ("HAZ-30", "P40", "INV-51", "groups without retry queues", [("group", {"queues": 0}), ("send", {}), ("back", {})]),
+    ("HAZ-32", "P40", "INV-50", "messages given up when they are sent back", [("send", {}), ("back", {"level": -1})]),
+    ("HAZ-39", "P49", "INV-45", "half messages with a delay", [("send", {"properties": {"TRAN_MSG": "true", "DELAY": "2"}})]),
+    ("HAZ-42", "P45", "INV-46", "sends to the schedule topic by its name", [("send", {"topic": "SCHEDULE_TOPIC_XXXX"})]),
+]
+
+
+@pytest.mark.parametrize(
+    ("profile", "property", "condition", "steps"),
+    [
+        pytest.param(profile, id_, condition, steps, id=f"{hazard} {profile} {id_}", marks=pytest.mark.behaviour(hazard, _plain(id_)))
+        for hazard, profile, id_, condition, steps in KNOWN
+    ],
+)
+def test_known_problems(profile: str, property: str, condition: str, steps: list[Step]) -> None:
+    with pytest.raises(Broken, match=property):
+        run_program(profile=profile, condition=condition, property=property, steps=steps)
+
+
+# Made-up histories
+
+
+BROKER = "b"
+
+
+def _record(at: int = 0, **more: object) -> Record:
+    made = Record(at, 100, 0, 0, 0, 0, at, 0, 1, ("h", 1), 0, ("127.0.0.1", 10911), 0, b"x" * 8, "T", "")
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def _exchange(
+    kind: str = "send", code: int | None = 0, *, stored: tuple[int, ...] = (), answers: int = 1, opaque: int = 1, **more: object
+) -> Exchange:
+    asked = replace(Request(kind, 1, topic="T", bodies=(b"x" * 8,)), **more)  # type: ignore[arg-type]
+    fields = {"msgId": f"7F00000100002A9F{(stored or (0,))[0]:016X}", "queueId": "0", "queueOffset": "0"}
+    given = [] if code is None else [Answer(code, opaque, None, fields)] * answers
+    return Exchange(BROKER, asked, 0, given, stored=stored, queues=4)
+
+
+def _history(*exchanges: Exchange, records: tuple[Record, ...] = (), file_size: int = 1000, **more: object) -> History:
+    log = Log(file_size, max((r.end for r in records), default=0), list(records))
+    made = History(list(exchanges), {BROKER: log}, {BROKER: {}}, {BROKER: {}}, {BROKER: {}}, end=10**9)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def _delayed() -> Record:
+    return _record(topic="SCHEDULE_TOPIC_XXXX", queue_id=2, properties_text="DELAY\x013\x02REAL_TOPIC\x01T\x02REAL_QID\x010")
+
+
+def _back(level: int = 0, *, code: int = 0, stored: tuple[int, ...] = (100,)) -> Exchange:
+    return _exchange("send_back", code, stored=stored, topic="", group="g", delay_level=level, max_reconsume_times=16)
+
+
+def _again(**more: object) -> Record:
+    text = "RETRY_TOPIC\x01T\x02ORIGIN_MESSAGE_ID\x01ID"
+    return replace(_record(100, topic="%RETRY%g", reconsume_times=1, properties_text=text), **more)  # type: ignore[arg-type]
+
+
+def _chain(deliveries: int, *, dead: bool) -> History:
+    """A message that failed at each of so many deliveries."""
+    seen = [_record(100 * n, topic="%RETRY%g" if n else "T", reconsume_times=n) for n in range(deliveries)]
+    last = [_record(100 * deliveries, topic="%DLQ%g", reconsume_times=deliveries)] if dead else []
+    backs = [replace(_back(stored=(record.at + 100,)), request=replace(_back().request, offset=record.at)) for record in seen]
+    return _history(*backs, records=(*seen, *last), file_size=10**6)
+
+
+def _unburied(deliveries: int) -> History:
+    """The same, with the last delivery not yet failed."""
+    history = _chain(deliveries, dead=False)
+    history.exchanges.pop()
+    return history
+
+
+GOOD_CRC = 0x7FFFFFFF & zlib.crc32(b"x" * 8)
+FITS = _record(total_size=91 + 8 + 1)
+
+SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
+    ("INV-01", lambda: _history(_exchange(code=None, one_way=True)), lambda: _history(_exchange(code=None))),
+    ("INV-02", lambda: _history(_exchange()), lambda: _history(_exchange(answers=2))),
+    ("INV-03", lambda: _history(_exchange(code=None, one_way=True)), lambda: _history(_exchange(one_way=True))),
+    ("INV-04", lambda: _history(_exchange()), lambda: _history(_exchange(opaque=2))),
+    ("INV-05", lambda: _history(_exchange(code=1)), lambda: _history(_exchange(code=-1))),
+    ("INV-06.records", lambda: _history(_exchange(stored=(0,)), records=(FITS,)), lambda: _history(_exchange(), records=(FITS,))),
+    (
+        "INV-06.records",
+        lambda: _history(_exchange(code=1)),
+        lambda: _history(_exchange(stored=(0,)), records=(_record(body=b"other"),)),
+    ),
+    ("INV-07.records", lambda: _history(_exchange(code=1)), lambda: _history(_exchange(code=1, stored=(0,)), records=(FITS,))),
+    ("INV-30.records", lambda: _history(_exchange()), lambda: _history(replace(_exchange(), queues=0))),
+    (
+        "INV-34.records",
+        lambda: _history(records=(_record(), _record(100, sys_flag=4), _record(200, queue_offset=1, sys_flag=8))),
+        lambda: _history(records=(_record(), _record(100, queue_offset=2))),
+    ),
+    (
+        "INV-35.records",
+        lambda: _history(records=(_record(), _record(100, sys_flag=4)), next_offsets={BROKER: {"T-0": 1}}),
+        lambda: _history(records=(_record(), _record(100, sys_flag=12, queue_offset=1)), next_offsets={BROKER: {"T-0": 1}}),
+    ),
+    (
+        "INV-35.records",
+        lambda: _history(next_offsets={BROKER: {"T-0": 0}}),
+        lambda: _history(records=(_record(sys_flag=4),), next_offsets={BROKER: {"T-0": 1}}),
+    ),
+    (
+        "INV-36.records",
+        lambda: _history(entries={BROKER: {("T", 0): [Entry(0, 100)]}}, next_offsets={BROKER: {"T-0": 1}}),
+        lambda: _history(entries={BROKER: {("T", 0): [Entry(0, 100)]}}, next_offsets={BROKER: {"T-0": 2}}),
+    ),
+    ("INV-37", lambda: _history(records=(_record(100),)), lambda: _history(records=(_record(100, physical_offset=99),))),
+    ("INV-38.records", lambda: _history(records=(_record(892),)), lambda: _history(records=(_record(893),))),
+    ("INV-38.records", lambda: _history(records=(_record(900),)), lambda: _history(records=(_record(899),))),
+    ("INV-39", lambda: _history(records=(_record(900),)), lambda: _history(records=(_record(901),))),
+    ("INV-40", lambda: _history(records=(FITS,)), lambda: _history(records=(replace(FITS, total_size=92),))),
+    ("INV-40.limit", lambda: _history(records=(FITS,), max_message_size=100), lambda: _history(records=(FITS,), max_message_size=99)),
+    ("INV-41", lambda: _history(records=(_record(body_crc=GOOD_CRC),)), lambda: _history(records=(_record(body_crc=GOOD_CRC - 2**31),))),
+    (
+        "INV-42",
+        lambda: _history(records=(_record(store_timestamp=5), _record(100, store_timestamp=5))),
+        lambda: _history(records=(_record(store_timestamp=5), _record(100, store_timestamp=4))),
+    ),
+    (
+        "INV-43",
+        lambda: _history(_exchange(stored=(100,)), records=(_record(100),)),
+        lambda: _history(_exchange(stored=(100,)), records=(_record(100, store_host=("127.0.0.2", 10911)),)),
+    ),
+    (
+        "INV-43",
+        lambda: _history(_exchange(stored=(0,)), _exchange(stored=(100,)), records=(_record(), _record(100))),
+        lambda: _history(_exchange(stored=(0,)), _exchange(stored=(0,)), records=(_record(), _record(100))),
+    ),
+    (
+        "INV-44",
+        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [Entry(0, 100)]}}),
+        lambda: _history(_exchange(stored=(0,)), entries={BROKER: {("T", 0): [Entry(100, 100)]}}),
+    ),
+    (
+        "INV-45",
+        lambda: _history(_exchange(stored=(0,)), records=(_delayed(),)),
+        lambda: _history(_exchange(stored=(0,)), records=(replace(_delayed(), queue_id=3),)),
+    ),
+    ("INV-45", lambda: _history(records=(_delayed(),)), lambda: _history(records=(replace(_delayed(), properties_text="DELAY\x013"),))),
+    (
+        "INV-45",
+        lambda: _history(_exchange(stored=(0,)), records=(_record(properties_text="DELAY\x010"),)),
+        lambda: _history(_exchange(stored=(0,)), records=(_record(properties_text="DELAY\x013"),)),
+    ),
+    (
+        "INV-45",
+        lambda: _history(_exchange(stored=(0,), queue_id=-1), records=(_delayed(),)),
+        lambda: _history(_exchange(stored=(0,), queue_id=1), records=(_delayed(),)),
+    ),
+    (
+        "INV-45",
+        lambda: _history(_exchange(stored=(0,), topic="T"), records=(_delayed(),)),
+        lambda: _history(_exchange(stored=(0,), topic="U"), records=(_delayed(),)),
+    ),
+    (
+        "INV-46",
+        lambda: _history(_exchange(stored=(0,)), records=(_delayed(),)),
+        lambda: _history(_exchange(stored=(0,), topic="SCHEDULE_TOPIC_XXXX"), records=(_delayed(),)),
+    ),
+    (
+        "INV-47",
+        lambda: _history(_exchange(stored=(0,), topic="%RETRY%g", reconsume_times=16), records=(_record(topic="%DLQ%g"),)),
+        lambda: _history(_exchange(stored=(0,), topic="%RETRY%g", reconsume_times=15), records=(_record(topic="%DLQ%g"),)),
+    ),
+    (
+        "INV-47",
+        lambda: _history(_back(-1), records=(_record(), _again(topic="%DLQ%g"))),
+        lambda: _history(_back(), records=(_record(), _again(topic="%DLQ%g"))),
+    ),
+    (
+        "INV-48",
+        lambda: _history(_back(), records=(_record(), _again())),
+        lambda: _history(_back(), records=(_record(), _again(reconsume_times=0))),
+    ),
+    (
+        "INV-48",
+        lambda: _history(_back(), records=(_record(reconsume_times=15), _again(reconsume_times=16))),
+        lambda: _history(_back(), records=(_record(reconsume_times=16), _again(reconsume_times=17))),
+    ),
+    (
+        "INV-49",
+        lambda: _history(_back(), records=(_record(), _again())),
+        lambda: _history(_back(), records=(_record(), _again(properties_text="RETRY_TOPIC\x01%RETRY%g"))),
+    ),
+    (
+        "INV-50",
+        lambda: _history(_back(), records=(_record(), _again())),
+        lambda: _history(_back(), records=(_record(), _again(properties_text="RETRY_TOPIC\x01T"))),
+    ),
+    ("INV-51", lambda: _history(_back(code=1, stored=())), lambda: _history(_back(stored=()))),
+    (
+        "INV-54",
+        lambda: _history(_exchange(stored=(0,)), counts={BROKER: {"other": 1}}),
+        lambda: _history(_exchange(stored=(0,)), counts={BROKER: {"T": 2}}),
+    ),
+    (
+        "INV-55",
+        lambda: _history(_exchange(stored=(0,)), counts={BROKER: {"T": 1}}),
+        lambda: _history(_exchange(stored=(0,)), counts={BROKER: {"other": 1}}),
+    ),
+    (
+        "INV-56",
+        lambda: _history(_exchange(stored=(0,)), records=(_record(properties_text="a"),), twin={0: ("a",)}),
+        lambda: _history(_exchange(stored=(0,)), records=(_record(properties_text="a"),), twin={0: ("",)}),
+    ),
+    (
+        "INV-57",
+        lambda: _history(records=(_record(properties_text="TAGS\x01WAIT"),)),
+        lambda: _history(records=(_record(properties_text="WAIT\x01false"),)),
+    ),
+    (
+        "INV-59.tables",
+        lambda: _history(routes=[Routes({"T": ("a", "b")}, {})]),
+        lambda: _history(routes=[Routes({"T": ("a", "a")}, {})]),
+    ),
+    (
+        "INV-60",
+        lambda: _history(routes=[Routes({}, {"a": {0: "x", 1: "y"}})]),
+        lambda: _history(routes=[Routes({}, {"a": {0: "x", 1: "x"}})]),
+    ),
+    (
+        "LIV-01",
+        lambda: _history(events=[Event(0, "created", "T", "a"), Event(30_000, "routed", "T", "a")]),
+        lambda: _history(events=[Event(0, "created", "T", "a"), Event(30_001, "routed", "T", "a")]),
+    ),
+    (
+        "LIV-02",
+        lambda: _history(events=[Event(0, "used", "T", by="p"), Event(1000, "routed", "T", "a"), Event(34_000, "known", "T", "a", "p")]),
+        lambda: _history(events=[Event(0, "used", "T", by="p"), Event(1000, "routed", "T", "a"), Event(34_001, "known", "T", "a", "p")]),
+    ),
+    (
+        "LIV-02",
+        lambda: _history(events=[Event(0, "known", "T", "a", "p"), Event(1, "used", "T", by="p"), Event(2, "routed", "T", "a")]),
+        lambda: _history(
+            events=[
+                Event(0, "known", "T", "a", "p"),
+                Event(0, "forgotten", "T", "a", "p"),
+                Event(1, "used", "T", by="p"),
+                Event(2, "routed", "T", "a"),
+            ]
+        ),
+    ),
+    ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(18, dead=True)),
+    ("LIV-06", lambda: _chain(16, dead=False), lambda: _chain(17, dead=False)),
+    ("LIV-06", lambda: _chain(17, dead=True), lambda: _chain(16, dead=True)),
+    ("LIV-06", lambda: _chain(5, dead=False), lambda: _unburied(18)),
+]
+
+
+@pytest.mark.parametrize(
+    ("id_", "good", "bad"),
+    [pytest.param(*side, id=f"{side[0]}-{n}", marks=pytest.mark.behaviour(_plain(side[0]))) for n, side in enumerate(SIDES)],
+)
+def test_a_check_tells_the_two_sides_apart(id_: str, good: Callable[[], History], bad: Callable[[], History]) -> None:
+    check = CLAIMS[id_].check
+    assert check(good()) is None
+    assert check(bad())
+
+
+def test_every_check_is_tried_on_both_sides() -> None:
+    assert {side[0] for side in SIDES} == CLAIMS.keys()
+
+
+# Reading a log
+
+
+def _written(profile: str = "P49") -> tuple[bytes, Log]:
+    from rocketproof_impl.simulator.cluster import Cluster
+    from rocketproof_profiles import PROFILES
+    from rocketproof_properties.stateful.messages import Setting, Stage
+
+    stage = Stage(PROFILES[profile], Setting(settings={"mapped_file_size_commit_log": 512}))
+    for size in (10, 300, 200):
+        stage.step("send", {"size": size, "properties": {"TAGS": "t"}})
+    cluster: Cluster = stage.cluster
+    files = cluster.broker().store.commit_log.files.files
+    return b"".join(f.region.read(0, 512) for f in files), stage.history().logs["broker-a"]
+
+
+@pytest.mark.behaviour("APP-08", "INV-37", "INV-40")
+def test_a_log_is_read_from_its_bytes() -> None:
+    _, log = _written()
+    assert log.damage is None and len(log.records) == 3 and len(log.blanks) == 2
+    first = log.records[0]
+    assert (first.at, first.topic, first.body, first.queue_offset) == (0, "A", b"a" + b"x" * 9, 0)
+    assert first.store_host == ("127.0.0.1", 10911) and first.born_host == ("127.0.0.1", 50_000)
+    assert first.properties == {"TAGS": "t", "CLUSTER": "DefaultCluster"}
+
+
+@pytest.mark.parametrize(
+    ("place", "word"), [(3, "no whole record"), (4, "no whole record"), (84, "no whole record")], ids=["size", "magic", "body length"]
+)
+def test_damage_is_told_with_its_place(place: int, word: str) -> None:
+    data, log = _written()
+    spoilt = bytearray(data)
+    spoilt[log.records[1].at + place] ^= 0x11
+    found = read_log(bytes(spoilt), 512, log.end)
+    assert found.damage is not None and word in found.damage and str(log.records[1].at) in found.damage
+    assert CLAIMS["INV-37"].check(History(logs={"b": found})) and CLAIMS["INV-40"].check(History(logs={"b": found}))
+
+
+def test_a_blank_has_to_end_its_file() -> None:
+    data, log = _written()
+    at, size = log.blanks[0]
+    spoilt = data[:at] + (size - 1).to_bytes(4, "big") + data[at + 4 :]
+    found = read_log(spoilt, 512, log.end)
+    assert found.damage is not None and "blank" in found.damage
+
+
+# What is kept, and what the command line shows
+
+
+BREACH = Breach(CLAIMS["INV-44"], 'said """so"""', (("send", {"properties": {"DELAY": "3"}}),))
+
+
+def _run(text: str) -> None:
+    space: dict[str, object] = {}
+    exec(compile(text, "kept", "exec"), space)
+    [test] = [value for name, value in space.items() if name.startswith("test_")]
+    assert callable(test)
+    test()
+
+
+def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None:
+    path = save(str(tmp_path / "kept" / "one.py"), "P49", "messages with a delay", BREACH, "violated")
+    assert path is not None
+    _run(Path(path).read_text(encoding="utf-8"))
+    assert save(path, "P49", "messages with a delay", None, "violated") is None
+    assert not Path(path).exists()
+
+
+def test_an_unknown_violation_is_kept_as_a_test_that_fails() -> None:
+    with pytest.raises(Broken, match="INV-44 is violated"):
+        _run(as_test("P49", "messages with a delay", BREACH, "unknown"))
+
+
+def test_wrong_names_are_told_in_one_line() -> None:
+    with pytest.raises(InputError, match="condition"):
+        run_program(profile="P49", condition="nonsense", steps=[])
+    with pytest.raises(InputError, match="property"):
+        run_program(profile="P49", condition="", property="INV-99", steps=[])
+
+
+def test_a_known_violation_that_is_not_shown_any_more_differs() -> None:
+    [task] = plan(Asked(properties=("INV-45",), profiles=("P49",), condition="half messages with a delay")).tasks
+    assert undecided(task, BOUND).agrees is False
+    assert undecided(task, TIME).agrees is None
+    assert undecided(replace(task, expected="unknown"), BOUND).agrees is True
+
+
+@pytest.mark.behaviour("INV-45", "HAZ-39")
+def test_check_shows_a_row_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        app(["check", "--property", "INV-45", "--profile", "P49", "--condition", "half", "--workers", "1"])
+    shown = capsys.readouterr().out
+    assert end.value.code == 0, shown
+    assert "half messages with a delay" in shown and "violated" in shown and "pytest .rocketproof" in shown
+
+
+def test_cases_are_planned_only_where_they_are_wished() -> None:
+    assert not [task for task in plan(Asked()).tasks if task.kind == "history"]
+    assert {task.kind for task in plan(Asked(properties=("INV-45",))).tasks} == {"history"}
+    stateful = plan(Asked(engine="stateful", profiles=("P49",))).tasks
+    assert {task.claim for task in stateful if task.kind == "history"} == CLAIMS.keys()
+    assert {task.expected for task in stateful if task.kind == "history"} == {"unknown", "violated"}
+    with pytest.raises(InputError, match="stateful"):
+        plan(Asked(engine="explicit", properties=("INV-45",)))
+    with pytest.raises(InputError, match="scope"):
+        plan(Asked(scope="tiny", properties=("INV-45",)))

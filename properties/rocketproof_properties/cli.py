@@ -24,7 +24,8 @@ OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 
 app = App(
     name="rocketproof",
-    help="Check what RocketMQ's topic creation, routing and append do: a model by search and z3, an implementation by programs and recordings.",
+    help="Check what RocketMQ's topic creation, routing and append do: a model by search and by z3, an implementation by programs and "
+    "recordings; or check a model of your own.",
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )
@@ -64,7 +65,7 @@ def check(
     scope
         The finite sizes to check in, instead of those that the catalogue names.
     engine
-        explicit, symbolic, simulate or all, instead of those that the catalogue names.
+        explicit, symbolic, simulate, stateful or all, instead of those that the catalogue names.
     condition
         Only verdicts under this condition (its words, or some of them).
     seed

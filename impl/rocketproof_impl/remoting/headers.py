@@ -68,11 +68,8 @@ class WithNulls:
     if not TYPE_CHECKING:  # every field is there for who reads the class
 
         def __getattr__(self, name: str) -> None:
-            if name in self.TEXTS:
-                return None
-            if name in self.__dataclass_fields__:
-                raise null_pointer()
-            raise AttributeError(name)
+            if name not in self.TEXTS:
+                raise null_pointer() if name in self.__dataclass_fields__ else AttributeError(name)
 
 
 def decode_with_nulls(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from client_doubles import ADDRESS, NAME_SERVER, Field, route
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
@@ -14,7 +15,6 @@ from rocketproof_impl.producer.publish import MessageQueue, PublishInfo, publish
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData
 from rocketproof_impl.tasks import Interrupted
-from routing import ADDRESS, NAME_SERVER, Field, route
 
 behaviour = pytest.mark.behaviour
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]

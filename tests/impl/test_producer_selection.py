@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from client_doubles import ADDRESS, Field, route
 
 from rocketproof_impl.java import INT_MAX, INT_MIN
 from rocketproof_impl.message import Message
@@ -13,7 +14,6 @@ from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting.codes import SYSTEM_ERROR
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.scheduler import SimulatedClock
-from routing import ADDRESS, Field, route
 
 behaviour = pytest.mark.behaviour
 

@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 import pytest
+from client_doubles import ADDRESS, NAME_SERVER, Field, route
 
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.producer import errors
@@ -22,7 +23,6 @@ from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.tasks import Interrupted
-from routing import ADDRESS, NAME_SERVER, Field, route
 
 behaviour = pytest.mark.behaviour
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]

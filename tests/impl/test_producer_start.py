@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from client_doubles import ADDRESS, NAME_SERVER, Field, route
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
@@ -13,7 +14,6 @@ from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import check_group
 from rocketproof_impl.remoting.codes import HEART_BEAT
-from routing import ADDRESS, NAME_SERVER, Field, route
 
 behaviour = pytest.mark.behaviour
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from client_doubles import Field
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import RESERVED_TOPICS, check_message, check_topic
 from rocketproof_impl.remoting.codes import MESSAGE_ILLEGAL
-from routing import Field
 
 behaviour = pytest.mark.behaviour
 MIB4 = 4 * 1024 * 1024

@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import pytest
+from client_doubles import ADDRESS, NAME_SERVER, Field, register, route
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
@@ -42,7 +43,6 @@ from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import SCHEDULE
-from routing import ADDRESS, NAME_SERVER, Field, register, route
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])

@@ -10,9 +10,10 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
+from rocketproof_model.result import Limits
 from rocketproof_properties.sources import Source
 from rocketproof_properties.stateful import abstraction, report
-from rocketproof_properties.stateful.engine import target_of
+from rocketproof_properties.stateful.engine import cover, target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, run
 from rocketproof_properties.stateful.replay import replay
@@ -138,6 +139,19 @@ def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pyte
     assert sound.returncode == 0, sound.stdout
     assert broken.returncode == 1
     assert finding.text.splitlines()[0] in broken.stdout
+
+
+@pytest.mark.parametrize("name", ["look_again_found", "unlock_found", "lock_timeout"])
+def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: str) -> None:
+    source = Source("creation", "P49", ())
+    coverage = cover(source, source.subject(), name, Limits())
+    assert coverage is not None
+    assert coverage.taken[name] == 1
+
+
+def test_an_action_that_cannot_happen_is_not_covered() -> None:
+    source = Source("tiny", "P49", ())
+    assert cover(source, source.subject(), "lock_timeout", Limits()) is None
 
 
 def test_a_leaked_lock_is_a_finding() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rocketproof_model import Property, search
+from rocketproof_model import Action, Expr, Property, all_of, any_of, search
+from rocketproof_model.language.expr import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Watch, Witness
 
 from ..sources import Source, Subject
@@ -19,6 +20,7 @@ from .target import SimulatedTarget
 
 CHUNK = 50  # programs between two looks at the clock
 LONGER = 3_000_000  # states of the search for a witness
+FEW = 64  # instances of an action whose enabling is searched for
 
 
 @dataclass
@@ -84,6 +86,34 @@ def campaign(
     for claim in claims:
         result.outcomes.append(_outcome(claim, made.seen.runs.get(claim.id), reason, made, watch.seconds))
     return result
+
+
+def cover(source: Source, subject: Subject, name: str, limits: Limits) -> Coverage | None:
+    """Perform a shortest program whose last step is this action; None if the search finds none. Raises Finding."""
+    action = subject.instance.model.named(name)
+    if action.count > FEW:
+        return None
+    claim = subject.instance.model.claim(f"enabled: {name}", f"{name} can happen", "reachable", _enabled(action))
+    (outcome,) = search.explore(subject.instance, [claim], limits=limits).outcomes
+    if outcome.witness is None:
+        return None
+    made = Campaign(subject.instance, target_of(source, subject))
+    followed = perform(made, outcome.witness.moves)
+    followed.step(action, made.offers.enabled(followed.state)[name][0])
+    return made.offers.coverage()
+
+
+def _enabled(action: Action) -> Expr:
+    """Some instance of the action is enabled."""
+    return any_of(
+        all_of(rewrite(guard.condition, lambda e, args=args: _argument(e, action, args)) for guard in action.guards)  # type: ignore[misc]
+        for args in action.instances
+    )
+
+
+def _argument(e: Expr, action: Action, args: Sequence[int]) -> Expr | None:
+    """A parameter's value in this instance."""
+    return const(args[list(action.parameters).index(e.args[0])], e.type) if e.op == "par" else None
 
 
 def _directed(subject: Subject, made: Campaign, known: list[Property], limits: Limits) -> list[Finding]:

@@ -6,15 +6,20 @@ where it has one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rocketproof_model.result import Limits
 from rocketproof_profiles import PROFILES
 
 from .. import matrix, output, store
 from ..catalogue.claim import SEEDS
 from ..choices import known
 from ..plan import Request, Task, plan
+from ..sources import Source
+from . import engine
+from .follow import Finding
 
 BASE = "P49"
 
@@ -51,9 +56,35 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
     )
     with output.ProgressLine() as line:
         report = matrix.run(chosen, line, settings)
+        stopped = report.interrupted or (seconds is not None and report.exit_code == 3)
+        never = [] if stopped else [gap.action for gap in report.gaps if gap.missing == "action"]
+        reached, problems = _reach(never, chosen)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
-    missing = [gap for gap in report.gaps if gap.missing == "action"]
-    report.problems += [f"{gap.profile}: {gap.action} never ran, though its switches allow it; give more --programs" for gap in missing]
+    report.gaps = [gap for gap in report.gaps if gap.action not in reached]
+    report.problems += problems
     output.print_report(report, ())
     return report.exit_code
+
+
+def _reach(actions: list[str], chosen: Sequence[Task]) -> tuple[set[str], list[str]]:
+    """Perform the actions that no program happened to reach, by the shortest way that the search knows, in the first case that has
+    one; those done, and the problems with the others."""
+    sources = list(dict.fromkeys(task.source for task in chosen if not task.source.is_messages))
+    done: set[str] = set()
+    problems = []
+    for name in actions:
+        try:
+            if any(_covers(source, name) for source in sources):
+                done.add(name)
+            else:
+                problems.append(f"{name} never ran, though the profile's switches allow it; give more --programs")
+        except Finding as finding:
+            problems.append(finding.text)
+    return done, problems
+
+
+def _covers(source: Source, name: str) -> bool:
+    subject = source.subject()
+    known = any(action.name == name for action in subject.instance.model.actions)
+    return known and engine.cover(source, subject, name, Limits(states=engine.LONGER)) is not None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from ..names import SYSTEM_PREFIX, SYSTEM_TOPICS, topic_problem
 from ..ports import Channel
 from ..remoting.codes import (
     DELETE_TOPIC_IN_BROKER,
@@ -34,7 +35,6 @@ from ..topic import TopicConfig
 from .checking import refuse
 from .groups import group_from_data
 from .log import log
-from .names import SYSTEM_PREFIX, SYSTEM_TOPICS, topic_problem
 from .settings import BrokerSettings
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rocketproof_profiles import TEMPLATE, Profile
 
 from ..message import RETRY_PREFIX
+from ..names import topic_problem
 from ..ports import Channel
 from ..remoting.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from ..remoting.command import Command, response_to
@@ -21,7 +22,6 @@ from ..remoting.headers import SendMessageRequestHeader
 from ..tasks import Pause
 from ..topic import READ, WRITE, TopicConfig
 from .hooks import traced
-from .names import topic_problem
 from .settings import BrokerSettings
 from .topics import UNIT, UNIT_SUB
 

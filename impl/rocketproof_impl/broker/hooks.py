@@ -8,13 +8,13 @@ from typing import Protocol
 
 from ..java import null_pointer
 from ..message import MSG_REGION, TRACE_ON, UNIQ_KEY, parse_properties, properties_text
+from ..names import is_blank
 from ..ports import Channel
 from ..remoting.command import Command
 from ..remoting.dispatch import remote_address
 from ..remoting.headers import SendMessageBackRequestHeader, SendMessageRequestHeader
 from ..store.result import AppendResult
 from .log import log
-from .names import is_blank
 from .settings import BrokerSettings
 
 SEND_SUCCESS, SEND_FAILURE, SEND_BACK = "SEND_SUCCESS", "SEND_FAILURE", "SEND_BACK"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rocketproof_profiles import SCHEDULE
 
 from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT, Message, properties_text
+from ..names import is_blank
 from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
 from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, decode, decode_with_nulls
@@ -19,7 +20,6 @@ from ..topic import READ, WRITE, is_writeable
 from .checking import refuse, sending_is_forbidden
 from .groups import SubscriptionGroupConfig
 from .hooks import execute_consume_after
-from .names import is_blank
 from .queue_id import random_queue_id
 from .retry import find_group, max_reconsume_times, to_dead_letter_topic
 from .topics import UNIT_SUB

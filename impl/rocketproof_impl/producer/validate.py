@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..broker.names import LEGAL, is_blank
 from ..java import length
 from ..message import Message
+from ..names import LEGAL, is_blank
 from ..remoting.codes import MESSAGE_ILLEGAL
 from .errors import ClientError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..java import length
+from .java import length
 
 LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
 BLANK = "The specified topic is blank."

@@ -422,3 +422,13 @@ def test_mistakes_are_one_line_and_exit_code_2(options: list[str], what: str, ca
     said = capsys.readouterr()
     assert not said.out
     assert what in said.err and len(said.err.splitlines()) == 1
+
+
+# A recording that begins in the middle
+
+
+@pytest.mark.parametrize(("first", "different"), [(30, []), (100, [187]), (185, [185, 186, 187]), (200, [])])
+def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], tmp_path: Path) -> None:
+    """A-187 asks how many messages a queue holds, A-185 and A-186 commit a message: both look back to what is not there."""
+    found = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
+    assert [one.case.number for one in found.different] == different

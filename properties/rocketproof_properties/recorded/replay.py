@@ -16,7 +16,7 @@ from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES, Profile
 
-from . import bodies, differences
+from . import bodies, differences, middle
 from .brokers import settings_of
 from .cases import Recorded, positions, read
 from .differences import Difference
@@ -125,6 +125,7 @@ class Stage:
         node.random = self.random = Told()
         self.cluster.start(node)
         self.broker = node.running
+        self.in_the_middle = middle.begin(self.broker, cases)
         self.deliveries = Deliveries(self.cluster.scheduler, self.broker)
         self.drift = 0
 
@@ -137,6 +138,8 @@ class Stage:
     def _perform(self, case: Recorded, later: int | None) -> Iterator[Difference]:
         """Do what the broker did before the case, the case itself, and what came of the time it took."""
         began = self.cluster.clock.now()
+        if self.in_the_middle:
+            middle.recall(self.broker, case)
         yield from self._reach(case, later)
         self.random.queue = case.random_queue or 0
         found = self._call(case)

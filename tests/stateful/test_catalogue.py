@@ -12,7 +12,7 @@ from rocketproof_properties.plan import Task
 from rocketproof_properties.stateful import programs
 
 PROFILES = ("P40", "P45", "P49", "P494")
-PROGRAMS = 25
+PROGRAMS = 15
 
 
 def _tasks() -> Iterator[Task]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from rocketproof_model import RocketproofError
@@ -30,6 +31,10 @@ def offer(given: str, names: Iterable[str]) -> str:
         return "there is none to choose from"
     lower = {name.lower(): name for name in choices}
     near = [lower[n] for n in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.5)]
+    number = re.fullmatch(r"([A-Za-z]+)-?0*(\d+)", given)
+    if number is not None:  # ids are meant by their numbers: haz-3 is HAZ-03
+        meant = [name for name in choices if re.fullmatch(rf"{number[1]}-0*{number[2]}", name, re.IGNORECASE)]
+        near = [*meant, *(name for name in near if name not in meant)][:3]
     if len(choices) <= 8:
         rest = [name for name in choices if name not in near]
         return f"use {', '.join(near + rest)}"

@@ -125,8 +125,11 @@ def show(witness: str, /, *, width: int | None = None) -> int:
 
     from rocketproof_traces.show import render, story
 
-    from . import store
+    from . import output, store
 
+    if witness.endswith(".py"):
+        output.print_program(store.read_program(witness), witness)
+        return OK
     found = store.load(witness)
     more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""
     render(story(found), Console(width=width, highlight=False), more)

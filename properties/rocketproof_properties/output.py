@@ -78,6 +78,9 @@ class ProgressLine:
         self._say(f"{self._count} {unit}")
 
     def progress(self, unit: Unit, at: Progress) -> None:
+        if at.engine == "stateful":
+            self._say(f"{self._count} {unit}, {at.states:,} programs, {at.depth:,} steps")
+            return
         states = f", {at.states:,} states" if at.states else ""
         self._say(f"{self._count} {unit}, depth {at.depth}{states}")
 
@@ -192,9 +195,7 @@ def _witnesses(rows: Sequence[Row]) -> Iterable[Text]:
 
 
 def show_command(path: str) -> str:
-    """The command that shows a witness file; a program of messages is a test."""
-    if path.endswith(".py"):
-        return f"pytest {shlex.quote(path)}"
+    """The command that shows a witness file."""
     return f"rocketproof show {shlex.quote(path)}"
 
 
@@ -437,3 +438,15 @@ def _requirement(one: Requirement, every: bool, width: int) -> Text:
         for place in places:
             line.append(f"\n{side}{name:<7}{place}", "dim")
     return line
+
+
+def print_program(text: str, path: str) -> None:
+    """A program of messages as it is kept, and how it is run."""
+    console = Console(highlight=False, soft_wrap=True)
+    for line in text.splitlines():
+        console.print(Text(line), soft_wrap=True)
+    console.print(
+        f"\nIt is a test: pytest {shlex.quote(path)} performs it and passes while the broker does what is shown.",
+        style="dim",
+        soft_wrap=True,
+    )

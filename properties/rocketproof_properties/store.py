@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
         stem = "" if source.file is None else Path(source.file).stem
         parts = [stem, task.property, source.profile, _slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
         plain = "-".join(_slug(part) for part in parts if part)
-        tries = (plain, f"{plain}-{_slug(source.scope)}", *(f"{plain}-{_slug(source.scope)}-{n}" for n in range(2, 10_000)))
-        name = next(t for t in tries if t not in used)
+        longer = f"{plain}-{_slug(source.scope)}"
+        name = next(t for t in chain((plain, longer), (f"{longer}-{n}" for n in count(2))) if t not in used)
         used.add(name)
         found[task] = str(folder / (f"{name}.py" if task.kind == "history" else f"{name}.itf.json"))
     return found
@@ -81,6 +82,15 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
     except RocketproofError as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
     return source, itf.restore(file, subject.instance, subject.property(file.property, file.kind))
+
+
+def read_program(path: str) -> str:
+    """The text of a program of messages that `check` or `test` kept. Raises InputError."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "no text"
+        raise InputError(f"{path}: cannot be read ({said}); give a file that `rocketproof check` or `test` wrote") from None
 
 
 def _slug(text: str, lower: bool = False) -> str:

@@ -83,3 +83,17 @@ def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]
     assert {row["engine"] for row in rows} == {"stateful"}
     assert any(row["verdict"] == row["expected"] == "violated" for row in rows)
     assert "all as expected" in capsys.readouterr().out
+
+
+def test_a_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "kept.py").write_text("def test_inv_45():\n    '''told'''\n")
+    assert run(["show", "kept.py"]) == 0
+    assert "told" in capsys.readouterr().out
+    assert run(["show", "none.py"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", ["haz-3", "HAZ3", "haz-003"])
+def test_an_id_is_offered_by_its_number(typed: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hazard", typed]) == 2
+    assert "HAZ-03" in capsys.readouterr().err.partition("are ")[2].split(",")[0]

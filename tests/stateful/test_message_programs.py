@@ -504,7 +504,7 @@ def test_check_shows_a_row_for_each_condition(tmp_path: Path, monkeypatch: pytes
     code = run(["check", "--property", "INV-45", "--profile", "P49", "--condition", "half", "--workers", "1"])
     shown = capsys.readouterr().out
     assert code == 0, shown
-    assert "half messages with a delay" in shown and "violated" in shown and "pytest .rocketproof" in shown
+    assert "half messages with a delay" in shown and "violated" in shown and "rocketproof show .rocketproof" in shown
 
 
 def test_cases_are_planned_only_where_they_are_wished() -> None:

@@ -104,7 +104,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
     except (OSError, UnicodeDecodeError) as error:
-        raise RocketproofError(f"{path}: cannot be read as a recording: {error}; give a file of one JSON case a line") from None
+        said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise RocketproofError(f"{path}: cannot be read as a recording ({said}); give a file of one JSON case a line") from None
     cases = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -123,7 +124,7 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def no_case(path: Path, number: int, error: Exception) -> RocketproofError:
     """The error that names the line that is no case."""
-    said = f"{type(error).__name__}: {error}"
+    said = f"{error} is missing" if isinstance(error, KeyError) else error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     return RocketproofError(f"{path}:{number}: no recorded case ({said}); a case has n, cfg, case, request and response")
 
 

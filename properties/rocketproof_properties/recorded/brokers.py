@@ -37,6 +37,13 @@ def _address(cases: Sequence[Recorded]) -> dict[str, str]:
     return {} if host is None else {"brokerIP1": host[0], "listenPort": str(host[1])}
 
 
+def known_cfg(text: str, cfgs: Sequence[str]) -> None:
+    """Refuse a setting for a broker that the recording has not. Raises InputError."""
+    where = text.partition("=")[0].rpartition(":")[0]
+    if where and where not in cfgs:
+        raise InputError(f"--set {text}: the recording has no broker {where!r}; {offer(where, cfgs)}")
+
+
 def _given(cfg: str, texts: Sequence[str]) -> dict[str, str]:
     """The user's settings for this `cfg`: `name=value` for every broker, `cfg:name=value` for one."""
     found = {}

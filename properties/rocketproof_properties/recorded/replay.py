@@ -17,7 +17,7 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES, Profile
 
 from . import bodies, differences, middle
-from .brokers import settings_of
+from .brokers import known_cfg, settings_of
 from .cases import Recorded, positions, read
 from .differences import Difference
 from .exceptions import EXCEPTIONS
@@ -84,6 +84,8 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     """
     recording = read(path)
     cases = recording.cases
+    for text in settings:
+        known_cfg(text, [case.cfg for case in cases])
     outcomes: dict[int, Outcome] = {}
     for cfg in dict.fromkeys(case.cfg for case in cases):
         mine = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]

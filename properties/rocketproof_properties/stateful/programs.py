@@ -62,6 +62,7 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
     report.gaps = [gap for gap in report.gaps if gap.action not in reached]
+    report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
     output.print_report(report, ())
     return report.exit_code

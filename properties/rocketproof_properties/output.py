@@ -450,3 +450,11 @@ def print_program(text: str, path: str) -> None:
         style="dim",
         soft_wrap=True,
     )
+
+
+def print_programs(each: int, instances: int, conditions: int, seed: int, *, stopped: bool, agreed: bool) -> None:
+    """What a run of programs was: how many, where, from which seed, and whether all steps were allowed ones."""
+    said = "up to " if stopped else ""
+    where = f"{said}{each} programs with seed {seed} in each of {instances} instances and {conditions} conditions of messages"
+    steps = "every step was one that the specification allows" if agreed else "see above what the specification does not allow"
+    Console(highlight=False, soft_wrap=True).print(f"{where}: {steps}", soft_wrap=True)

@@ -450,7 +450,7 @@ def test_all_noticed(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (["M-12"], "without any mutant tests/test_shop.py::test_broken failed, so they can find none; mend them first"),
+        (["M-12"], "without any mutant tests/test_shop.py::test_broken (assert not True) failed, so they can find none; mend them first"),
         (["M-1", "M-13"], "patch of 'toyshop.shop:fits': 'not there' occurs nowhere in it"),
         (["M-99"], "unknown mutant 'M-99'"),
         (["M-1", "--tests", "nowhere"], "there are no tests at nowhere; give their folder with --tests"),

@@ -167,7 +167,7 @@ class _Campaign:
         usual = _Usual()
         for job in self._all("tests without a mutant, file", jobs, temporary):
             usual.add(job)
-        failing = [ran.test for ran in usual.ran.values() if ran.failed]
+        failing = [f"{ran.test} ({ran.why})" if ran.why else ran.test for ran in usual.ran.values() if ran.failed]
         if failing:
             more = f" and {len(failing) - 3} more" if len(failing) > 3 else ""
             raise InputError(f"without any mutant {', '.join(failing[:3])}{more} failed, so they can find none; mend them first")

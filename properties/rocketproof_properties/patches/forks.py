@@ -36,6 +36,7 @@ class Ran:
     outcome: Literal["passed", "skipped", "failed", "hung", "lost"]
     seconds: float
     called: Counter[str] = field(default_factory=Counter)
+    why: str = ""  # the first line of what a failed test said
 
     @property
     def failed(self) -> bool:
@@ -136,9 +137,13 @@ class _Reports:
 
     def __init__(self) -> None:
         self.outcomes: set[str] = set()
+        self.why = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.outcomes.add(report.outcome)
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self.why = str(getattr(crash, "message", "")).partition("\n")[0]
 
 
 def _live(job: Job, pipe: Connection, temporary: Path) -> None:
@@ -165,7 +170,7 @@ def _live(job: Job, pipe: Connection, temporary: Path) -> None:
             outcomes = reports.outcomes
             outcome: Literal["failed", "skipped", "passed"]
             outcome = "failed" if "failed" in outcomes else "skipped" if "skipped" in outcomes else "passed"
-            pipe.send(Ran(item.nodeid, outcome, time.monotonic() - begun, called))
+            pipe.send(Ran(item.nodeid, outcome, time.monotonic() - begun, called, reports.why))
             if job.stop and outcome == "failed":
                 break
         pipe.send(None)

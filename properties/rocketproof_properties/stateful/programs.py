@@ -45,7 +45,8 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
     """
     chosen = tasks(known("profile", profile, PROFILES))
     folder = store.DEFAULT_FOLDER
-    instances = sum(not unit.source.is_messages for unit in matrix.units(chosen, folder))
+    units = matrix.units(chosen, folder)
+    instances = sum(not unit.source.is_messages for unit in units)
     settings = matrix.Settings(
         seconds=seconds,
         memory=matrix.default_memory(),
@@ -65,6 +66,7 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
     output.print_report(report, ())
+    output.print_programs(settings.programs, instances, len(units) - instances, seed, stopped=stopped, agreed=not report.problems)
     return report.exit_code
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rocketproof_model import Action, Expr, Property, all_of, any_of, search
 from rocketproof_model.language.expr import const, rewrite
-from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Watch, Witness
+from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
 
 from ..sources import Source, Subject
 from .follow import Finding
@@ -135,12 +135,12 @@ def _directed(subject: Subject, made: Campaign, known: list[Property], limits: L
 
 def _outcome(claim: Property, shown: Witness | None, reason: str, made: Campaign, seconds: float) -> Outcome:
     """A shown run refutes a claim, or reaches what should be reachable; without one nothing is decided."""
-    verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
+    verdict: Verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
     depth = None if shown is None else len(shown)
     return Outcome(
         claim,
         "stateful",
-        verdict,  # type: ignore[arg-type]
+        verdict,
         "" if shown is not None else reason,
         shown,
         made.seen.programs,

@@ -33,14 +33,13 @@ class Target(Protocol):
 
 
 class Finding(AssertionError):
-    """The target did what the specification does not allow, or broke the property `id`. `moves` is the program, `steps` its labels."""
+    """The target did what the specification does not allow. `moves` is the program, `steps` its labels."""
 
-    def __init__(self, text: str, run: Run, id_: str = "") -> None:
+    def __init__(self, text: str, run: Run) -> None:
         super().__init__(text)
         self.text = text
         self.moves = tuple(run.moves)
         self.steps = run.steps
-        self.id = id_
 
 
 @dataclass
@@ -50,7 +49,6 @@ class Run:
     instance: Instance
     target: Target
     offers: Offers
-    properties: tuple[Property, ...] = ()
     moves: list[Move] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
 
@@ -61,7 +59,6 @@ class Run:
         found = self._observed("at the start")
         if found != state:
             raise Finding(f"the initial state differs:\n{self.differences(state, found)}", self)
-        self._judge()
 
     @property
     def state(self) -> State:
@@ -85,7 +82,6 @@ class Run:
             raise Finding(self._explained(action, args, found, expected), self)
         self.offers.taken[action.name] += 1
         self.states.append(found)
-        self._judge()
 
     def witness(self, property_: Property) -> Witness:
         """What happened, as a witness of the model."""
@@ -119,11 +115,6 @@ class Run:
         """The variables in which two states differ, one a line."""
         one, two = readable(self.instance, expected), readable(self.instance, found)
         return "\n".join(f"  {name}: {one[name]} is due, {two[name]} was found" for name in one if one[name] != two[name])
-
-    def _judge(self) -> None:
-        for claim in self.properties:
-            if not self.satisfied(claim):
-                raise Finding(f"{claim.id} is violated: {claim.sentence}", self, claim.id)
 
     def satisfied(self, claim: Property) -> bool:
         """Whether the last state, or the last step, satisfies the property."""

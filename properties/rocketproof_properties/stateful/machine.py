@@ -47,18 +47,23 @@ class Seen:
 class Campaign:
     """What one machine runs: an instance, where its targets come from, and what is asked of every state.
 
-    A property in `armed` that is broken ends the program with a Finding; one in `watched` is only noted.
+    A property in `watched` that is broken, or reached, is noted; what the specification does not allow ends a program.
     """
 
     instance: Instance
     target: Callable[[], Target]
-    armed: tuple[Property, ...] = ()
     watched: tuple[Property, ...] = ()
     offers: Offers = field(init=False)
     seen: Seen = field(default_factory=Seen)
 
     def __post_init__(self) -> None:
         self.offers = Offers(self.instance)
+
+    def begin(self) -> Run:
+        """A program on a new target, before its first step. Raises Finding if the initial states differ."""
+        run = Run(self.instance, self.target(), self.offers)
+        run.begin()
+        return run
 
 
 class _Machine(RuleBasedStateMachine):
@@ -74,8 +79,7 @@ class _Machine(RuleBasedStateMachine):
         super().__init__()
         campaign = self.campaign
         campaign.seen.programs += 1
-        self.followed = Run(campaign.instance, campaign.target(), campaign.offers, campaign.armed)
-        self.followed.begin()
+        self.followed = campaign.begin()
         self.muted: frozenset[int] = frozenset()
         self.look()
 
@@ -154,7 +158,7 @@ def shorter(campaign: Campaign, finding: Finding) -> Finding:
     at = len(finding.moves) - 2  # the last step is where it shows
     while at >= 0:
         again = _found(campaign, [*finding.moves[:at], *finding.moves[at + 1 :]])
-        if again is not None and again.id == finding.id:
+        if again is not None:
             finding = again
         at = min(at, len(finding.moves) - 1) - 1
     return finding
@@ -163,9 +167,8 @@ def shorter(campaign: Campaign, finding: Finding) -> Finding:
 def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
     """What a program finds; None if it finds nothing or is none that the specification allows."""
     instance = campaign.instance
-    followed = Run(instance, campaign.target(), campaign.offers, campaign.armed)
     try:
-        followed.begin()
+        followed = campaign.begin()
         for move in moves:
             action = instance.model.named(move.action)
             if refusing(instance, followed.state, action, move.args) is not None or not followed.target.can(action, move.args):
@@ -178,8 +181,7 @@ def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
 
 def perform(campaign: Campaign, moves: Iterable[Move]) -> Run:
     """One given program. Raises Finding at the first step that the specification does not allow."""
-    followed = Run(campaign.instance, campaign.target(), campaign.offers, campaign.armed)
-    followed.begin()
+    followed = campaign.begin()
     for move in moves:
         followed.step(campaign.instance.model.named(move.action), move.args)
     return followed

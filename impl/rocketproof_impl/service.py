@@ -1,0 +1,39 @@
+"""A thread that works in rounds until it is stopped, and sleeps between them (the described system's ServiceThread)."""
+
+from __future__ import annotations
+
+from .tasks import Future, Wait
+
+
+class Service:
+    """`run` is the thread; a driver spawns it. `stop` lets it end: what it does last is its own to say."""
+
+    __slots__ = ("_notified", "_wake", "name", "stopped")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stopped = False
+        self._notified = False
+        self._wake: Future[None] = Future()
+
+    async def run(self) -> None:
+        """Work until stopped."""
+        raise NotImplementedError
+
+    def wakeup(self) -> None:
+        """End the sleep, or the next one if the thread does not sleep."""
+        if not self._notified:
+            self._notified = True
+            self._wake.complete(None)
+
+    def stop(self) -> None:
+        """Ask the thread to end after what it does now."""
+        self.stopped = True
+        self.wakeup()
+
+    async def wait_for_running(self, millis: int) -> None:
+        """Sleep so long, or until somebody calls `wakeup`; at once if somebody has since the last sleep."""
+        if not self._notified:
+            await Wait(self._wake, millis)
+        self._notified = False
+        self._wake = Future()

@@ -5,7 +5,9 @@ No profile has a deadline: the first example of a test may compile a kernel.
 """
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["rocketproof_properties.pytest_plugin"]  # also where the project is not installed
@@ -18,3 +20,14 @@ settings.register_profile(
 )
 settings.register_profile("long", max_examples=5000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
+
+
+_REAL = Path(__file__).parent / "real"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Real brokers take minutes and download archives: only for those who name their folder."""
+    if collection_path != _REAL:
+        return None
+    named = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
+    return None if any(_REAL == path or _REAL in path.parents for path in named) else True

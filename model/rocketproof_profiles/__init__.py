@@ -13,6 +13,7 @@ from typing import Literal
 NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
 
 TEMPLATE = "TBW102"
+_SYSTEM_ERROR = 1
 RETRY_PREFIX = "%RETRY%"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
@@ -28,7 +29,8 @@ class Profile:
     abs(r % 99999999) % write with r any int, otherwise u % write with u in 0..99999998 (SEND-22). `after_hooks`: hooks run
     after a send (SEND-06). `asynchronous`: the put completes a future, and an exception there is never answered (SEND-07,
     REM-09). `stores_parsed`: the stored properties are the parsed map with CLUSTER and without WAIT, otherwise the header's
-    text (SEND-25). `exact_properties`: how a text is parsed, and that it ends with byte 2 (SEND-26). `null_limit`: a request
+    text (SEND-25). `exact_properties`: how a text is parsed; `ends_properties`: that it ends with byte 2
+    (SEND-26). `null_limit`: a request
     without maxReconsumeTimes is served by the group's limit, otherwise it is a null-pointer error (DLQ-03, BACK-11).
     `dlq_perm`: permission of a created dead-letter topic (DLQ-04). `dlq_clears_delay`: a message to the dead-letter topic loses
     its delay level, a send-back keeps its store host and is serialised twice (BACK-12, BACK-14, BACK-15). `half_messages`:
@@ -39,11 +41,26 @@ class Profile:
 
     Table: `all_system_topics`: the constructor's entries of P49; `trace_topic`: it may make the trace topic (TCM-03).
 
+    Files: `overwrites_in_place`: a configuration file is written over, behind a backup; otherwise it is replaced by way of a
+    temporary file (PER-02, PER-10).
+
     Store: `busy_first`: the page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL
     (STO-02; otherwise STO-01). `encode_first`: a message is encoded, and its sizes are tested, before the lock and before
     its queue has an offset (APP-06). `limits_record`: the size limit is one on the whole record, and on all records of a batch
     together, otherwise on the body alone (APP-06, BAT-04). `resets_lock_time`: also when append throws (CL-05). `replica_wait`:
-    milliseconds to wait for a replica, None for the broker's slaveTimeout (FLU-07).
+    milliseconds to wait for a replica, None for the broker's slaveTimeout (FLU-07). `looks_after_flush`: group commit looks
+    at a request again after its second flush (FLU-03).
+
+    What 5.x adds: `illegal_code`: the code for a name or queue that is none (CHK-02, CHK-10, TCM-30). `always_traced`: region and
+    trace switch are stored without hooks too, and a request without a body is an error before anything is checked (SEND-03).
+    `makes_unique_key`: a message without UNIQ_KEY gets one, and an answer says it as transactionId (SEND-46). `stores_wait`:
+    WAIT stays in the stored properties (SEND-25). `dlq_beyond`: one more retry than the limit (DLQ-02). `dlq_keeps_delay`:
+    what the retry step writes is stored: a delay level of -1 (HAZ-17). `names_transaction`: half messages have their id as a
+    property (TRX-04). `gathers_operations`: the records that end half messages are written together, seconds later.
+    `topic_attributes`: topics have attributes (TCM-01). `more_system_topics`: the constructor's entries of 5.x (TCM-03).
+    `acting_master`: routes say whether a slave may act as master (NS-06). `slave_rejects`: a slave rejects sends before it
+    reads them (REM-06). `slave_creates`: topics may be made on a slave (TCM-30). `counts_replicas`: a SYNC_MASTER waits for
+    inSyncReplicas copies, itself included (FLU-07).
 
     `reasons`: switch to the case that shows it.
     """
@@ -57,6 +74,7 @@ class Profile:
     asynchronous: bool
     stores_parsed: bool
     exact_properties: bool
+    ends_properties: bool
     null_limit: bool
     dlq_perm: int
     dlq_clears_delay: bool
@@ -71,10 +89,30 @@ class Profile:
     limits_record: bool
     resets_lock_time: bool
     replica_wait: int | None
+    looks_after_flush: bool
     size_remark: str = "msg body length limit 128k, msg properties length limit 32k."
     forbidden: frozenset[str] = frozenset()
     topic_limit: int = 127
+    overwrites_in_place: bool = False
+    illegal_code: int = _SYSTEM_ERROR
+    always_traced: bool = False
+    makes_unique_key: bool = False
+    stores_wait: bool = False
+    dlq_beyond: bool = False
+    dlq_keeps_delay: bool = False
+    names_transaction: bool = False
+    gathers_operations: bool = False
+    topic_attributes: bool = False
+    more_system_topics: bool = False
+    acting_master: bool = False
+    slave_rejects: bool = False
+    slave_creates: bool = False
+    counts_replicas: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def plain(self, code: int) -> int:
+        """The code that the described releases answer where this one answers `code`."""
+        return _SYSTEM_ERROR if code == self.illegal_code else code
 
 
 _P45 = Profile(
@@ -87,6 +125,7 @@ _P45 = Profile(
     asynchronous=False,
     stores_parsed=False,
     exact_properties=True,
+    ends_properties=True,
     null_limit=False,
     dlq_perm=2,
     dlq_clears_delay=False,
@@ -101,6 +140,7 @@ _P45 = Profile(
     limits_record=True,
     resets_lock_time=False,
     replica_wait=5000,
+    looks_after_flush=False,
 )
 
 _P49 = Profile(
@@ -113,6 +153,7 @@ _P49 = Profile(
     asynchronous=True,
     stores_parsed=True,
     exact_properties=False,
+    ends_properties=False,
     null_limit=True,
     dlq_perm=6,
     dlq_clears_delay=True,
@@ -127,6 +168,7 @@ _P49 = Profile(
     limits_record=True,
     resets_lock_time=True,
     replica_wait=None,
+    looks_after_flush=True,
     forbidden=frozenset({SCHEDULE}),
 )
 
@@ -167,6 +209,48 @@ PROFILES: dict[str, Profile] = {
         },
     ),
 }
+
+PROFILES["P533"] = replace(
+    PROFILES["P494"],
+    name="P533",
+    overwrites_in_place=True,
+    about="RocketMQ 5.3.3 as recorded",
+    ends_properties=True,
+    batch_retry=False,
+    illegal_code=29,
+    always_traced=True,
+    makes_unique_key=True,
+    stores_wait=True,
+    dlq_beyond=True,
+    dlq_keeps_delay=True,
+    names_transaction=True,
+    gathers_operations=True,
+    topic_attributes=True,
+    more_system_topics=True,
+    acting_master=True,
+    slave_rejects=True,
+    slave_creates=True,
+    counts_replicas=True,
+    reasons={
+        "overwrites_in_place": "not recorded: 5.x writes a backup and then the file itself, without a temporary one",
+        "ends_properties": "A-5 and every stored message: its size",
+        "batch_retry": "A-214: a batch to a retry topic is refused with 13",
+        "illegal_code": "A-14, A-39, A-106, A-118, A-122, A-130 and others: INVALID_PARAMETER in place of SYSTEM_ERROR",
+        "always_traced": "A-5 and every stored message; A-206: a message without a body is a null-pointer error",
+        "makes_unique_key": "A-5 and every answered message; A-213: not for batches",
+        "stores_wait": "A-204, A-205 and M-1002: WAIT is stored",
+        "dlq_beyond": "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more",
+        "dlq_keeps_delay": "A-159: DELAY is stored as -1",
+        "names_transaction": "A-178 to A-182, A-188, A-190 and A-191: half messages have the property __transactionId__",
+        "gathers_operations": "A-185, A-186 and A-189: no record between them and the message behind",
+        "topic_attributes": "A-5 and every topic; A-14 and others: the remark says attributes={}",
+        "more_system_topics": "A-136, A-137, A-147 and A-148: the broker knows these topics from its start",
+        "acting_master": "A-0 and every route: enableActingMaster is false",
+        "slave_rejects": "L-334 to L-340: every send is answered with 2",
+        "slave_creates": "L-341: a topic is made on a slave",
+        "counts_replicas": "M-1000 and others: a SYNC_MASTER without a slave answers 0",
+    },
+)
 
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
 

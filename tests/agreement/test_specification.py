@@ -1,5 +1,6 @@
 """State counts of the specification are golden numbers; every engine agrees with the interpreter on its small scopes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -8,7 +9,20 @@ import oracle
 import pytest
 
 from rocketproof_model import Instance, Int, Property, liveness, search, symbolic
-from rocketproof_model.specification import SCOPES, Scope, build, constants, specify
+from rocketproof_model.specification import (
+    SCOPES,
+    Part,
+    Scope,
+    answering,
+    constants,
+    deadlines,
+    flushing,
+    part,
+    persistence,
+    recovery,
+    specify,
+    waiting,
+)
 from rocketproof_properties import catalogue
 
 OFF = {"auto_create": False, "template_in_file": True}
@@ -29,6 +43,24 @@ GOLDEN = {
     ("skew", "P49", "round_robin=True,burst=5,sends=13"): (1961, 3601, 89),
     ("small", "P49", "auto_create=False,template_in_file=True,sends=0"): (4429, 9675, 33),
     ("creation", "P49", "existing=True,existing_read=2,existing_write=1"): (114244, 308257, 9),
+    ("persistence", "P49", ""): (217, 461, 21),
+    ("persistence", "P49", "crash_budget=2"): (5816, 12295, 32),
+    ("persistence", "P49", "crash_budget=2,earlier=False"): (28159, 63828, 38),
+    ("persistence", "P49", "crash_budget=1,power_budget=1"): (36476, 80077, 49),
+    ("persistence", "P49", "crash_budget=1,error_budget=1"): (8153, 18351, 29),
+    ("persistence", "P533", "crash_budget=2"): (9626, 20969, 41),
+    ("answers", "P49", ""): (6860, 30675, 13),
+    ("answers", "P45", ""): (512, 2433, 7),
+    ("answers", "P49", "capacity=3"): (10976, 41259, 14),
+    ("locks", "P49", ""): (18021, 34453, 18),
+    ("locks", "P49", "slow=1"): (1383, 2329, 9),
+    ("expiry", "P49", ""): (38846, 38939, 146),
+    ("news", "P49", ""): (48330, 74512, 74),
+    ("patience", "P49", ""): (713, 1405, 27),
+    ("flush", "P49", ""): (3698, 9839, 32),
+    ("flush", "P45", "throws=True"): (6977, 20097, 32),
+    ("recovery", "P49", "power_budget=2"): (2763, 10233, 16),
+    ("recovery", "P49", "sync=False,crash_budget=2"): (3010, 8124, 18),
 }
 
 
@@ -39,11 +71,12 @@ def explore(instance: Instance, **options: Any) -> search.Exploration:
 @pytest.mark.parametrize(("key", "expected"), GOLDEN.items(), ids=["-".join(k) for k in GOLDEN])
 def test_golden_counts(key: tuple[str, str, str], expected: tuple[int, int, int]) -> None:
     scope, profile, given = key
-    found = explore(build(scope).model.given(**constants(profile, **eval(f"dict({given})"))))
+    specification = part(scope)
+    found = explore(specification.model.given(**constants(profile, type(specification), **eval(f"dict({given})"))))
     assert (found.states, found.transitions, found.depth) == expected
 
 
-SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
+SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "tiny": (SCOPES["tiny"], {}),
     "tiny-off": (SCOPES["tiny"], OFF),
     "tiny-P40": (SCOPES["tiny"], {"check_names": False, "signed_random": True}),
@@ -73,6 +106,29 @@ SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
         {**OFF, "sends": 1},
     ),
     "store": (replace(SCOPES["store"], sizes=Int(1, 3), queue_ids=Int(0, 0)), {"existing": True, "sends": 1}),
+    "persistence": (
+        lambda: persistence.specify(persistence.PersistenceScope("two topics", topics=2)),
+        {"crash_budget": 1, "error_budget": 1, "power_budget": 1},
+    ),
+    "persistence in place": (
+        lambda: persistence.specify(persistence.PersistenceScope("two topics", topics=2)),
+        {"overwrites_in_place": True, "crash_budget": 2},
+    ),
+    "answers": (lambda: answering.specify(answering.AnsweringScope("two requests", requests=2)), {}),
+    "locks": (lambda: waiting.specify(waiting.WaitingScope("two requests", requests=2)), {}),
+    "expiry": (lambda: deadlines.expiry("soon", expire=6, scan=2, period=3), {}),
+    "news": (lambda: deadlines.news("soon", period=4, request=2), {}),
+    "patience": (lambda: deadlines.patience("patience"), {}),
+    "flush": (lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)), {"throws": True}),
+    "flush-P45": (
+        lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)),
+        {"throws": True, "looks_after_flush": False, "resets_lock_time": False},
+    ),
+    "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
+    "recovery, not rebuilt": (
+        lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)),
+        {"sync": False, "rebuilds": False, "crash_budget": 1, "power_budget": 1},
+    ),
 }
 
 
@@ -80,8 +136,8 @@ SMALL: dict[str, tuple[Scope, dict[str, Any]]] = {
 def small(name: str) -> tuple[Instance, tuple[Property, ...], oracle.Space]:
     """A small scope with its claims and all that the interpreter reaches in it."""
     scope, given = SMALL[name]
-    specification = specify(scope)
-    instance = specification.model.given(**constants("P49", **given))
+    specification = specify(scope) if isinstance(scope, Scope) else scope()
+    instance = specification.model.given(**constants("P49", type(specification), **given))
     return instance, catalogue.properties(specification), oracle.explore(instance)
 
 

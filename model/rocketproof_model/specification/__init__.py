@@ -1,26 +1,53 @@
-"""The specification: topic creation, route registration, producer route refresh, and append.
+"""The specification: topic creation, route registration, producer route refresh, and append; and beside it the faults.
 
-`build(name)` gives it in one of the `SCOPES`; `constants(profile, ...)` gives the values of a profile's switches for
-`model.given(...)`. The rules are in broker, nameserver, producer and store, in the words of vocabulary.
+`build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
+`constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
+nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
+flushing and recovery.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from rocketproof_profiles import PROFILES
 
 from ..errors import RocketproofError
+from . import answering, deadlines, flushing, persistence, recovery, waiting
+from .answering import Answering, AnsweringScope
 from .broker import checks, creation, failures, queue_check, registration
+from .deadlines import Expiry, News, Patience
+from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver
+from .persistence import Persistence, PersistenceScope
 from .producer import answers, clients, routes, sending
+from .recovery import Recovery, RecoveryScope
 from .scope import SCOPES, Scope
 from .store import limits, log, memory
 from .vocabulary import Specification, declare
+from .waiting import Waiting, WaitingScope
 
-__all__ = ["SCOPES", "Scope", "Specification", "build", "constants", "specify"]
+__all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Scope", "Specification", "build", "constants", "part", "specify"]
+
+Part = Specification | Persistence | Answering | Waiting | Expiry | News | Patience | Flushing | Recovery
+"""A model with its vocabulary."""
+
+FAULTS: dict[str, Callable[[], Part]] = {
+    "persistence": lambda: persistence.specify(PersistenceScope("persistence")),
+    "answers": lambda: answering.specify(AnsweringScope("answers")),
+    "locks": lambda: waiting.specify(WaitingScope("locks")),
+    "expiry": lambda: deadlines.expiry("expiry"),
+    "news": lambda: deadlines.news("news"),
+    "patience": lambda: deadlines.patience("patience"),
+    "flush": lambda: flushing.specify(FlushingScope("flush")),
+    "recovery": lambda: recovery.specify(RecoveryScope("recovery")),
+}
+"""The scopes of the faults, each with what makes its model."""
+
+NAMES = (*SCOPES, *FAULTS)
 
 
 def specify(scope: Scope) -> Specification:
@@ -49,18 +76,31 @@ def specify(scope: Scope) -> Specification:
 
 @cache
 def build(name: str) -> Specification:
-    """The specification in a named scope; raises RocketproofError for an unknown name."""
+    """The specification of sending in a named scope; raises RocketproofError for an unknown name."""
     if name not in SCOPES:
         raise RocketproofError(_unknown("scope", name, SCOPES))
     return specify(SCOPES[name])
 
 
-def constants(profile: str, **switches: Any) -> dict[str, Any]:
-    """The constants of a profile, with further switches on top; raises RocketproofError for an unknown profile."""
+@cache
+def part(name: str) -> Part:
+    """The model of a named scope, of sending or of a fault; raises RocketproofError for an unknown name."""
+    if name in FAULTS:
+        return FAULTS[name]()
+    if name not in SCOPES:
+        raise RocketproofError(_unknown("scope", name, NAMES))
+    return build(name)
+
+
+def constants(profile: str, of: type[Part] = Specification, /, **switches: Any) -> dict[str, Any]:
+    """The constants of a profile that this part of the specification reads, with further switches on top.
+
+    Raises RocketproofError for an unknown profile.
+    """
     if profile not in PROFILES:
         raise RocketproofError(_unknown("profile", profile, PROFILES))
     chosen = PROFILES[profile]
-    return {"check_names": chosen.check_names, "signed_random": chosen.signed_random, **switches}
+    return {**{name: getattr(chosen, name) for name in of.switches}, **switches}
 
 
 def _unknown(kind: str, name: str, known: Any) -> str:

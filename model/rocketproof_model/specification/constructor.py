@@ -5,8 +5,9 @@ from __future__ import annotations
 from rocketproof_profiles import SCHEDULE, TEMPLATE
 
 
-def system_topics(cluster: str, broker: str, *, auto_create: bool) -> dict[str, tuple[int, int]]:
-    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03)."""
+def system_topics(cluster: str, broker: str, *, auto_create: bool, more: bool = False) -> dict[str, tuple[int, int]]:
+    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `more`: and those
+    that 5.x adds."""
     topics = {
         "SELF_TEST_TOPIC": (1, 6),
         "BenchmarkTest": (1024, 6),
@@ -16,4 +17,12 @@ def system_topics(cluster: str, broker: str, *, auto_create: bool) -> dict[str, 
         SCHEDULE: (18, 6),
         f"{cluster}_REPLY_TOPIC": (1, 6),
     }
+    if more:
+        topics |= {
+            "RMQ_SYS_TRANS_HALF_TOPIC": (1, 6),
+            "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 6),
+            "rmq_sys_wheel_timer": (1, 6),
+            f"rmq_sys_REVIVE_LOG_{cluster}": (8, 6),
+            f"rmq_sys_SYNC_BROKER_MEMBER_{broker}": (1, 1),
+        }
     return {**topics, TEMPLATE: (8, 7)} if auto_create else topics

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ..language.expr import Expr, Row, all_of, any_of, ite
 from ..language.model import Model, Table, Variable
@@ -45,8 +45,9 @@ Kind = Enum("not", "prepared", "commit", "rollback")
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """The specification in one scope: its model and its vocabulary."""
+    """The specification in one scope: its model and its vocabulary; `switches` are the profile's that it reads."""
 
+    switches: ClassVar[tuple[str, ...]] = ("check_names", "signed_random")
     scope: Scope
     model: Model
     Broker: Index

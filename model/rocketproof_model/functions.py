@@ -1,0 +1,317 @@
+"""Actions as Python functions: an instance's guards and effects for single steps, many times faster than the interpreter.
+
+The text of a function is written from the terms, with the instance's constants folded in, and compiled by Python. A value may be of
+any size, so this is the form for whoever follows given steps through ranges that no packed state could hold. The meaning is the
+interpreter's, EvaluationError included; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
+
+from .errors import EvaluationError
+from .interpreter import Scope, State, slot_of
+from .language.expr import BINARY, Expr, children, fold32, java_rem, show, walk
+from .language.model import Action, Guard, Instance, Variable
+
+_DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """An action of an instance. Both take a state and the codes of the action's parameters.
+
+    `refusing` gives the number of the first guard that refuses, -1 if none does; `changes` gives slot and new code of everything
+    that the effect assigns, as one flat list. Both raise EvaluationError where a term has no value, or a value leaves its type.
+    """
+
+    instance: Instance
+    action: Action
+    refusing: Callable[..., int]
+    changes: Callable[..., list[int]]
+
+    def enabled(self, state: State, args: Sequence[int]) -> bool:
+        return self.refusing(state, *args) < 0
+
+    def effect(self, state: State, args: Sequence[int]) -> State:
+        """The state after an enabled action."""
+        after = list(state)
+        pairs = self.changes(state, *args)
+        for k in range(0, len(pairs), 2):
+            after[pairs[k]] = pairs[k + 1]
+        return tuple(after)
+
+    def guard(self, state: State, args: Sequence[int]) -> Guard | None:
+        """The first guard that refuses, as a person reads it."""
+        number = self.refusing(state, *args)
+        return None if number < 0 else self.action.guards[number]
+
+    @cached_property
+    def _looks(self) -> tuple[set[int], list[Expr]]:
+        """Slots that are looked at in every state, and references that have to be asked in each."""
+        terms = [g.condition for g in self.action.guards if not g.bound]
+        terms += [t for u in self.action.updates for t in (u.value, *children(u.target))]
+        refs = list(dict.fromkeys(e for e in walk(*terms) if e.op == "ref"))
+        moving = [e for e in refs if any(i.op != "const" for i in e.args[1:])]
+        return {e.args[0].slot(tuple(i.args[0] for i in e.args[1:])) for e in refs if all(i.op == "const" for i in e.args[1:])}, moving
+
+    def reads(self, state: State, args: Sequence[int]) -> set[int]:
+        """The slots that guards and effect may look at in a state, bounds left out: all that they do look at, and perhaps more."""
+        fixed, moving = self._looks
+        scope = Scope(state, dict(zip(self.action.parameters, args, strict=True)), self.instance.constants)
+        found = set(fixed)
+        for ref in moving:
+            with suppress(EvaluationError):  # an index that has no value or no place means no slot
+                found.add(slot_of(ref, scope))
+        return found
+
+
+class Functions(Mapping[str, Function]):
+    """The functions of an instance by the action's name, each compiled when it is asked for."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._actions = {action.name: action for action in instance.model.actions}
+        self._made: dict[str, Function] = {}
+
+    def __getitem__(self, name: str) -> Function:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = function(self.instance, self._actions[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._actions)
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+
+def function(instance: Instance, action: Action) -> Function:
+    """One action compiled."""
+    writer = _Writer(instance.constants, action)
+    text = f"{writer.guards()}\n{writer.effect()}"
+    names: dict[str, Any] = {"rem": _rem, "get": _get, "index": _index, "outside": _outside, "texts": writer.texts}
+    exec(compile(text, f"<action {action.name}>", "exec"), names)
+    return Function(instance, action, names["refusing"], names["changes"])
+
+
+# What the written text calls where a value may be missing
+
+
+def _rem(x: int, y: int) -> int:
+    if y == 0:
+        raise EvaluationError("remainder by zero")
+    return java_rem(x, y)
+
+
+def _get(x: int, text: str) -> int:
+    if x == 0:
+        raise EvaluationError(f"{text} is None where its element is asked")
+    return x - 1
+
+
+def _index(k: int, size: int, text: str) -> int:
+    if 0 <= k < size:
+        return k
+    raise EvaluationError(f"{text}: index {k} is outside 0..{size - 1}")
+
+
+def _outside(code: int, text: str) -> NoReturn:
+    raise EvaluationError(f"{text} becomes {code}, outside its type")
+
+
+class _Written(NamedTuple):
+    """A term as text; `value` is its code where the constants decide it."""
+
+    text: str
+    value: int | None = None
+
+
+class _Writer:
+    """Writes the two functions of one action.
+
+    Terms that always have a value and occur more than once, or lie deep, become local names ahead of the line that needs them. The
+    others stay where they are, because Python's `and`, `or` and `if` must decide whether they are computed.
+    """
+
+    def __init__(self, constants: Mapping[str, int], action: Action) -> None:
+        self.constants = constants
+        self.action = action
+        self.parameters = {name: f"a{k}" for k, name in enumerate(action.parameters)}
+        self.texts: list[str] = []
+        self._told: dict[str, int] = {}
+
+    def guards(self) -> str:
+        lines = self._start("refusing", [g.condition for g in self.action.guards])
+        for number, guard in enumerate(self.action.guards):
+            test = self._written(guard.condition, lines)
+            if test.value is None:
+                lines.append(f"    if not ({test.text}): return {number}")
+            elif not test.value:
+                lines.append(f"    return {number}")
+                return "\n".join(lines)
+        return "\n".join([*lines, "    return -1"])
+
+    def effect(self) -> str:
+        updates = self.action.updates
+        lines = self._start("changes", [t for u in updates for t in (u.value, *children(u.target))])
+        pairs = []
+        for number, update in enumerate(updates):
+            variable: Variable = update.target.args[0]
+            written = self._written(update.value, lines)
+            text = f"1 if {written.text} else 0" if variable.type.sort == "bool" and written.value is None else written.text
+            lines.append(f"    v{number} = {text}")
+            type_ = update.value.type
+            if type_.lo < variable.type.lo or type_.hi > variable.type.hi:
+                why = self._text(f"{variable.name}, by {self.action.name},")
+                lines.append(f"    if not {variable.type.lo} <= v{number} <= {variable.type.hi}: outside(v{number}, {why})")
+            slot = self._slot(update.target, lines)
+            if slot.value is None:
+                lines.append(f"    i{number} = {slot.text}")
+            pairs.append(f"{slot.text if slot.value is not None else f'i{number}'}, v{number}")
+        return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
+
+    def _start(self, name: str, terms: list[Expr]) -> list[str]:
+        uses: dict[Expr, int] = {}
+        for e in walk(*terms):
+            for child in children(e):
+                uses[child] = uses.get(child, 0) + 1
+        self.shared = {e for e, count in uses.items() if count > 1 and children(e)}
+        self.done: dict[Expr, _Written] = {}
+        self.total: dict[Expr, bool] = {}
+        return [f"def {name}({', '.join(['s', *self.parameters.values()])}):"]
+
+    def _written(self, term: Expr, lines: list[str]) -> _Written:
+        """The term, after the lines that it needs."""
+        depth: dict[Expr, int] = {}
+        for e in walk(term):
+            depth[e] = 1 + max((depth[c] for c in children(e)), default=0)
+            if e is term or not children(e) or e in self.done or not self._has_value(e):
+                continue
+            if e in self.shared or depth[e] >= _DEEP:
+                text = self._term(e, lines)
+                if text.value is None and e.op != "const":
+                    name = f"t{len(self.done)}"
+                    lines.append(f"    {name} = {text.text}")
+                    text = _Written(name)
+                self.done[e] = text
+                depth[e] = 1
+        return self._term(term, lines)
+
+    def _has_value(self, e: Expr) -> bool:
+        """Whether the term has a value in every state."""
+        known = self.total.get(e)
+        if known is None:
+            known = e.op not in ("rem", "get") and all(self._has_value(c) for c in children(e))
+            if e.op == "ref":
+                axes = e.args[0].over
+                known = known and all(_within(i, axis) for i, axis in zip(e.args[1:], axes, strict=True))
+            self.total[e] = known
+        return known
+
+    def _term(self, e: Expr, lines: list[str]) -> _Written:
+        done = self.done.get(e)
+        if done is not None:
+            return done
+        op, a = e.op, e.args
+        if op == "const":
+            return _code(int(a[0]))
+        if op == "given":
+            return _code(self.constants[a[0]])
+        if op == "par":
+            return _Written(self.parameters[a[0]])
+        if op == "ref":
+            return _Written(f"s[{self._slot(e, lines).text}]")
+        if op in ("and", "or", "ite"):
+            return self._choice(op, a, lines)
+        parts = [self._term(c, lines) for c in a]
+        values = [p.value for p in parts if p.value is not None]
+        if len(values) == len(parts):
+            folded = _fold(op, values)
+            if folded is not None:
+                return _code(folded)
+        return _Written(self._operation(e, [p.text for p in parts]))
+
+    def _choice(self, op: str, a: Sequence[Expr], lines: list[str]) -> _Written:
+        """What decides which of its terms are computed; only the first one may be decided by constants."""
+        first = self._term(a[0], lines)
+        if op == "ite":
+            if first.value is not None:
+                return self._term(a[1] if first.value else a[2], lines)
+            return _Written(f"({self._term(a[1], lines).text} if {first.text} else {self._term(a[2], lines).text})")
+        if first.value is not None:
+            return first if bool(first.value) == (op == "or") else self._term(a[1], lines)
+        return _Written(f"({first.text} {op} {self._term(a[1], lines).text})")
+
+    def _operation(self, e: Expr, parts: list[str]) -> str:
+        op = e.op
+        x = parts[0]
+        if op in _INFIX:
+            return f"({x} {_INFIX[op]} {parts[1]})"
+        if op == "not":
+            return f"(not {x})"
+        if op == "has":
+            return f"({x} >> {parts[1]} & 1)"
+        if op == "bitandnot":
+            return f"({x} & ~{parts[1]})"
+        if op == "rem":
+            return f"rem({x}, {parts[1]})"
+        if op == "single":
+            return f"(1 << {x})"
+        if op == "some":
+            return f"({x} + 1)"
+        if op == "wrap32":
+            return f"(({x} + {2**31}) % {2**32} - {2**31})"
+        if op == "get":
+            return f"get({x}, {self._text(show(e.args[0]))})"
+        raise EvaluationError(f"{show(e)} has no meaning in an action")
+
+    def _slot(self, ref: Expr, lines: list[str]) -> _Written:
+        variable: Variable = ref.args[0]
+        first, texts, step = variable.first, [], variable.size
+        for k, axis in zip(ref.args[1:], variable.over, strict=True):
+            step //= axis.size
+            written = self._term(k, lines)
+            if written.value is not None and 0 <= written.value < axis.size:
+                first += step * written.value
+                continue
+            text = written.text if _within(k, axis) else f"index({written.text}, {axis.size}, {self._text(show(ref))})"
+            texts.append(text if step == 1 else f"{step} * {text}")
+        if not texts:
+            return _code(first)
+        return _Written(" + ".join([*texts, str(first)] if first else texts))
+
+    def _text(self, text: str) -> str:
+        """Where a sentence for an error stands."""
+        if text not in self._told:
+            self._told[text] = len(self.texts)
+            self.texts.append(text)
+        return f"texts[{self._told[text]}]"
+
+
+def _code(value: int) -> _Written:
+    return _Written(str(value) if value >= 0 else f"({value})", value)
+
+
+def _within(index: Expr, axis: Any) -> bool:
+    inside: bool = index.type.lo >= 0 and index.type.hi <= axis.hi
+    return inside
+
+
+def _fold(op: str, values: list[int]) -> int | None:
+    """The value of an operation on constants, None where there is none or it is not worth it."""
+    if op in BINARY:
+        return None if op == "rem" and values[1] == 0 else int(BINARY[op](*values))
+    if op == "not":
+        return 1 - values[0]
+    if op == "some":
+        return values[0] + 1
+    if op == "wrap32":
+        return fold32(values[0])
+    return None

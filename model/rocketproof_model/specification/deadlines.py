@@ -1,0 +1,333 @@
+"""How long it takes at most until something is known: three small models of clocks that tick in seconds.
+
+`expiry`: a broker's machine dies, and the name server's scan takes it out of the routes (NS-07). `news`: a created topic reaches
+the name server and then a producer, each by a period of 30 s (NS-10, CLI-21). `patience`: one synchronous send, with all that it
+may wait for (CLI-13 to CLI-17, CLI-28). Time passes only while nothing is due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language.expr import Expr, const, ite, maximum, minimum
+from ..language.model import Body, Model
+from ..language.types import Bool, Enum, Int
+
+EXPIRE, SCAN, PERIOD = 120, 10, 30
+REQUEST, LOCK, ATTEMPTS = 3, 3, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Expiry:
+    """`age`: since the name server heard of the broker; `dead`: since the broker died; `scan`: until the next scan."""
+
+    model: Model
+    alive: Expr
+    age: Expr
+    dead: Expr
+    scan: Expr
+    begun: Expr
+    listed: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+
+def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = PERIOD) -> Expiry:
+    """The scan for dead brokers: its limit, its period, and the period of registrations."""
+    m = Model(f"specification/{name}")
+    most = expire + 2 * scan
+    x = Expiry(
+        model=m,
+        alive=m.var("alive", Bool, init=True),
+        age=m.var("age", Int(0, most), init=0),
+        dead=m.var("dead", Int(0, most), init=0),
+        scan=m.var("scan", Int(0, scan), init=scan // 2),
+        begun=m.var("begun", Bool, init=False),
+        listed=m.var("listed", Bool, init=True),
+    )
+
+    @m.action(rules="NS-07", offset=Int(1, scan))
+    def begin(a: Body, offset: Expr) -> None:
+        """The scan comes so many seconds after a registration."""
+        a.guard("not begun", ~x.begun, "the clocks stand still")
+        a.set(x.begun, True)
+        a.set(x.scan, offset)
+
+    @m.action(rules="NS-02 NS-09 NS-10", fair="weak")
+    def register(a: Body) -> None:
+        """The broker registers, or asks about its version, and the name server notes the time."""
+        a.guard("alive", x.alive, "the broker's machine lives")
+        a.guard("due", x.age == period, "30 s have passed since it last did")
+        a.set(x.age, 0)
+
+    @m.action(rules="NS-07")
+    def die(a: Body) -> None:
+        """The machine stops without a word: its connection is not closed."""
+        a.guard("alive", x.alive, "the broker's machine lives")
+        a.set(x.alive, False)
+
+    @m.action(rules="NS-08")
+    def close(a: Body) -> None:
+        """The process ends and its connection is closed: the name server takes the broker out at once."""
+        a.guard("alive", x.alive, "the broker's machine lives")
+        a.set(x.alive, False)
+        a.set(x.listed, False)
+
+    @m.action(rules="NS-07 NS-08", fair="weak")
+    def look(a: Body) -> None:
+        """The scan: who was last heard of more than 120 s ago leaves the routes."""
+        a.guard("due", x.scan == 0, "10 s have passed since the last scan")
+        a.set(x.listed, x.listed & (x.age <= expire))
+        a.set(x.scan, scan)
+
+    @m.action(rules="NS-07", fair="weak")
+    def second(a: Body) -> None:
+        """A second passes."""
+        a.guard("begun", x.begun, "the clocks run")
+        a.guard("no scan due", x.scan > 0, "the next scan is later")
+        a.guard("no registration due", ~x.alive | (x.age < period), "the next registration is later")
+        a.guard("of interest", x.listed, "the broker is in the routes")
+        a.set(x.scan, x.scan - 1)
+        a.set(x.age, minimum(x.age + 1, most))
+        a.set(x.dead, ite(x.alive, 0, minimum(x.dead + 1, most)))
+
+    return x
+
+
+Asking = Enum("nothing", "asked", "served")
+
+
+@dataclass(frozen=True, eq=False)
+class News:
+    """`since`: since the topic was created, and from then on that the name server knows it, since that. `register`, `refresh`:
+    until the timer's next. A refresh is `asking`, for `asked` seconds, and the answer on its way has the topic if `good`."""
+
+    model: Model
+    begun: Expr
+    created: Expr
+    listed: Expr
+    seen: Expr
+    since: Expr
+    register: Expr
+    refresh: Expr
+    asking: Expr
+    asked: Expr
+    good: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+
+def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
+    """From a created topic to the name server, and on to a producer that uses it: the timers' period, and what a request takes."""
+    m = Model(f"specification/{name}")
+    most = period + request + 1
+    n = News(
+        model=m,
+        begun=m.var("begun", Bool, init=False),
+        created=m.var("created", Bool, init=False),
+        listed=m.var("listed", Bool, init=False),
+        seen=m.var("seen", Bool, init=False),
+        since=m.var("since", Int(0, most), init=0),
+        register=m.var("register", Int(0, period), init=period),
+        refresh=m.var("refresh", Int(0, period), init=period),
+        asking=m.var("asking", Asking, init="nothing"),
+        asked=m.var("asked", Int(0, request), init=0),
+        good=m.var("good", Bool, init=False),
+    )
+
+    def listing(a: Body) -> None:
+        a.set(n.since, 0, when=n.created & ~n.listed)
+        a.set(n.listed, n.created)
+
+    @m.action(offset=Int(0, period - 1))
+    def begin(a: Body, offset: Expr) -> None:
+        """The producer's timer runs so many seconds before the broker's."""
+        a.guard("not begun", ~n.begun, "the clocks stand still")
+        a.set(n.begun, True)
+        a.set(n.refresh, period - offset)
+
+    @m.action(rules="TCM-16")
+    def create(a: Body) -> None:
+        """A first message creates the topic."""
+        a.guard("begun", n.begun, "the clocks run")
+        a.guard("new", ~n.created, "the topic is not created yet")
+        a.set(n.created, True)
+        a.set(n.since, 0)
+
+    @m.action(rules="TCM-17")
+    def announce(a: Body) -> None:
+        """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
+        a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
+        listing(a)
+
+    @m.action(rules="NS-09 NS-10", fair="weak")
+    def register(a: Body) -> None:
+        """The timer's registration arrives: the name server knows all the broker's topics."""
+        a.guard("due", n.register == 0, "30 s have passed since the last")
+        listing(a)
+        a.set(n.register, period)
+
+    @m.action(rules="CLI-07 CLI-21", fair="weak")
+    def ask(a: Body) -> None:
+        """The producer's refresh asks for the route."""
+        a.guard("due", n.refresh == 0, "30 s have passed since the last")
+        a.set(n.refresh, period)
+        a.set(n.asking, "asked")
+        a.set(n.asked, 0)
+
+    @m.action(rules="NS-06", fair="weak")
+    def serve(a: Body) -> None:
+        """The name server answers with the route that it has now."""
+        a.guard("asked", n.asking == "asked", "a request for the route is on its way")
+        a.set(n.good, n.listed)
+        a.set(n.asking, "served")
+
+    @m.action(rules="CLI-17 CLI-19", fair="weak")
+    def learn(a: Body) -> None:
+        """The answer arrives."""
+        a.guard("answered", n.asking == "served", "an answer is on its way")
+        a.set(n.seen, n.seen | n.good)
+        a.set(n.good, False)
+        a.set(n.asking, "nothing")
+        a.set(n.asked, 0)
+
+    @m.action(rules="NS-10 CLI-21", fair="weak")
+    def second(a: Body) -> None:
+        """A second passes; an answer takes 3 s at most."""
+        a.guard("begun", n.begun, "the clocks run")
+        a.guard("of interest", ~n.seen, "the producer does not know the topic")
+        a.guard("no registration due", n.register > 0, "the next registration is later")
+        a.guard("no refresh due", n.refresh > 0, "the next refresh is later")
+        a.guard("no answer due", (n.asking == "nothing") | (n.asked < request), "no answer is due")
+        a.set(n.register, maximum(n.register - 1, 0))
+        a.set(n.refresh, maximum(n.refresh - 1, 0))
+        a.set(n.asked, minimum(n.asked + 1, request), when=n.asking != "nothing")
+        a.set(n.since, minimum(n.since + 1, most), when=n.created)
+
+    return n
+
+
+Doing = Enum("nothing", "lock", "ask", "choice", "attempt", "over")
+
+
+@dataclass(frozen=True, eq=False)
+class Patience:
+    """`cost`: since the send began; `now`: how long it has waited for the lock or for the name server; `look`: the second look
+    asks for the template; `inside`: the look belongs to an attempt, whose broker's address is not known."""
+
+    model: Model
+    constant: dict[str, Expr]
+    doing: Expr
+    cost: Expr
+    now: Expr
+    look: Expr
+    inside: Expr
+    attempts: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+
+def patience(name: str) -> Patience:
+    """One synchronous send, whatever lock, name server and brokers do."""
+    m = Model(f"specification/{name}")
+    longest = 3
+    most = longest + 2 * (LOCK + REQUEST) + 1
+    p = Patience(
+        model=m,
+        constant={"timeout": m.constant("timeout", Int(0, longest), longest)},
+        doing=m.var("doing", Doing, init="nothing"),
+        cost=m.var("cost", Int(0, most), init=0),
+        now=m.var("now", Int(0, LOCK), init=0),
+        look=m.var("look", Int(1, 2), init=1),
+        inside=m.var("inside", Bool, init=False),
+        attempts=m.var("attempts", Int(0, ATTEMPTS), init=0),
+    )
+    late = p.constant["timeout"] < p.cost
+
+    def doing(a: Body, name: str, sentence: str) -> None:
+        a.guard("at it", p.doing == name, sentence)
+
+    def look_begins(a: Body) -> None:
+        a.set(p.doing, "lock")
+        a.set(p.now, 0)
+        a.set(p.look, 1)
+
+    def look_fails(a: Body) -> None:
+        """The second look follows the first; after both there is no route, or the attempt has failed."""
+        again = p.look == 1
+        after = ite(p.inside, const(Doing.encode("choice"), Doing), "over")
+        a.set(p.doing, ite(again, const(Doing.encode("lock"), Doing), after))
+        a.set(p.look, 2)
+        a.set(p.now, 0)
+
+    @m.action(rules="CLI-13", known=Bool)
+    def begin(a: Body, known: Expr) -> None:
+        """The send begins: the route is known, or is to be looked up."""
+        doing(a, "nothing", "the send has not begun")
+        a.set(p.doing, ite(known, const(Doing.encode("choice"), Doing), "lock"))
+
+    @m.action(rules="CLI-15")
+    def get_lock(a: Body) -> None:
+        """The refresh gets the client's lock."""
+        doing(a, "lock", "the send waits for the client's lock")
+        a.set(p.doing, "ask")
+        a.set(p.now, 0)
+
+    @m.action(rules="CLI-15", fair="weak")
+    def lock_times_out(a: Body) -> None:
+        """The refresh has waited 3 s for the lock, and leaves the routes as they are."""
+        doing(a, "lock", "the send waits for the client's lock")
+        a.guard("time is up", p.now == LOCK, "3 s have passed")
+        look_fails(a)
+
+    @m.action(rules="CLI-16 CLI-17")
+    def route_found(a: Body) -> None:
+        """The name server answers with a route."""
+        doing(a, "ask", "the send waits for the name server")
+        a.set(p.doing, ite(p.inside & ~late, const(Doing.encode("attempt"), Doing), "choice"))
+        a.set(p.now, 0)
+
+    @m.action(rules="CLI-14 CLI-17", fair="weak")
+    def no_route(a: Body) -> None:
+        """The name server has no route, or does not answer within 3 s."""
+        doing(a, "ask", "the send waits for the name server")
+        look_fails(a)
+
+    @m.action(rules="CLI-27 CLI-28", fair="weak", known=Bool)
+    def attempt(a: Body, known: Expr) -> None:
+        """Another attempt begins, at a broker whose address is known or has to be looked up."""
+        doing(a, "choice", "the send is between attempts")
+        a.guard("in time", ~late, "the time is not over")
+        a.guard("attempts left", p.attempts < ATTEMPTS, "fewer than 3 attempts were made")
+        a.set(p.attempts, p.attempts + 1)
+        a.set(p.inside, True)
+        a.set(p.look, 1)
+        a.set(p.doing, ite(known, const(Doing.encode("attempt"), Doing), "lock"))
+
+    @m.action(rules="CLI-28 CLI-30", fair="weak")
+    def stop(a: Body) -> None:
+        """No attempt is made any more: the time is over, or three were made."""
+        doing(a, "choice", "the send is between attempts")
+        a.guard("enough", late | (p.attempts == ATTEMPTS), "the time is over, or 3 attempts were made")
+        a.set(p.doing, "over")
+
+    @m.action(rules="CLI-29 CLI-30")
+    def answered(a: Body) -> None:
+        """The broker's answer ends the send."""
+        doing(a, "attempt", "an attempt waits for its answer")
+        a.set(p.doing, "over")
+
+    @m.action(rules="CLI-28 CLI-30", fair="weak")
+    def fails(a: Body) -> None:
+        """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
+        doing(a, "attempt", "an attempt waits for its answer")
+        a.set(p.doing, "choice")
+
+    @m.action(rules="CLI-28", fair="weak")
+    def second(a: Body) -> None:
+        """A second passes: in the wait for the lock, for the name server, or for the broker."""
+        waits = ((p.doing == "lock") & (p.now < LOCK)) | ((p.doing == "ask") & (p.now < REQUEST))
+        attempt_goes_on = (p.doing == "attempt") & (p.cost < p.constant["timeout"])
+        a.guard("waits", waits | attempt_goes_on, "it waits, and what it waits for is not due")
+        a.set(p.cost, minimum(p.cost + 1, most))
+        a.set(p.now, p.now + 1, when=p.doing != "attempt")
+
+    return p

@@ -1,0 +1,223 @@
+"""Synchronous flush: puts under one lock, and the group commit that brings them to the device and answers them (FLU-02, FLU-03).
+
+The log is a row of files; a record takes a unit, and a flush reaches no further than the end of the file in which the flushed
+position is. `age` is the put lock's time: a put that leaves the lock by an exception may leave it set, and the page cache then
+seems busy (CL-05, STO-03). That such a lock time counts no longer after 10 000 s is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language.expr import Expr, Row, count, exists, forall, ite, minimum
+from ..language.model import Body, Model, Table
+from ..language.types import Bool, Enum, Index, Int, Record
+
+Step = Enum("idle", "locks", "requested", "read", "answered")
+Answer = Enum("none", "PUT_OK", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")
+"""The caller reads "denied", by the group commit, and "too late", after 5 s, as the same FLUSH_DISK_TIMEOUT."""
+
+Age = Enum("none", "fresh", "busy")
+
+
+@dataclass(frozen=True)
+class FlushingScope:
+    """`puts`: threads; a file has `file_size` records, and there are `files`."""
+
+    name: str
+    puts: int = 2
+    file_size: int = 2
+    files: int = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Flushing:
+    """The model and its vocabulary. A put waits for the flushed position `next`; `passes` counts the service's flushes for the
+    request that it looks at. A put is "requested" in the list that is written, "read" in the one that the service reads."""
+
+    scope: FlushingScope
+    model: Model
+    Put: Index
+    constant: dict[str, Expr]
+    put: Table
+    written: Expr
+    flushed: Expr
+    passes: Expr
+    age: Expr
+    switches: ClassVar[tuple[str, ...]] = ("resets_lock_time", "looks_after_flush")
+
+
+def specify(scope: FlushingScope) -> Flushing:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    index = m.index("Put", scope.puts)
+    log = Int(0, scope.file_size * scope.files)
+    constant = {
+        "resets_lock_time": m.constant("resets_lock_time", Bool, True),
+        "looks_after_flush": m.constant("looks_after_flush", Bool, True),
+        "throws": m.constant("throws", Bool, False),
+        "serves": m.constant("serves", Bool, True),
+    }
+    put = Record(step=Step, next=log, answer=Answer)
+    f = Flushing(
+        scope=scope,
+        model=m,
+        Put=index,
+        constant=constant,
+        put=m.var("put", put, over=index, init=put(step="idle", next=0, answer="none")),
+        written=m.var("written", log, init=0),
+        flushed=m.var("flushed", log, init=0),
+        passes=m.var("passes", Int(0, 2), init=0),
+        age=m.var("age", Age, init="none"),
+    )
+    _puts(f)
+    _service(f)
+    return f
+
+
+def in_lock(f: Flushing) -> Expr:
+    """Some put has the put lock."""
+    return exists(f.Put, lambda p: f.put[p].step == "locks")
+
+
+def _answer(f: Flushing, a: Body, row: Row, code: str) -> None:
+    a.set(row.step, "answered")
+    a.set(row.answer, code)
+
+
+def _puts(f: Flushing) -> None:
+    m = f.model
+
+    def at(a: Body, p: Expr, step: str, sentence: str) -> Row:
+        row = f.put[p]
+        a.guard(step, row.step == step, sentence)
+        return row
+
+    @m.action(rules="CL-04 CL-05", p=f.Put)
+    def lock(a: Body, p: Expr) -> None:
+        """A put takes the lock, and sets its time."""
+        row = at(a, p, "idle", "the thread has no put")
+        a.guard("not busy", f.age != "busy", "the page cache is not busy")
+        a.guard("lock free", ~in_lock(f), "no put has the lock")
+        a.bound("room left", f.written < f.scope.file_size * f.scope.files, "the scope's log has room")
+        a.set(row.step, "locks")
+        a.set(f.age, "fresh")
+
+    @m.action(rules="STO-03", p=f.Put)
+    def refuse(a: Body, p: Expr) -> None:
+        """The page cache is busy: the put is refused."""
+        row = at(a, p, "idle", "the thread has no put")
+        a.guard("busy", f.age == "busy", "the page cache is busy")
+        _answer(f, a, row, "OS_PAGECACHE_BUSY")
+
+    @m.action(rules="APP-10 FLU-02", fair="weak", p=f.Put)
+    def append(a: Body, p: Expr) -> None:
+        """The record is appended, the lock is released, and the group commit is asked for it."""
+        row = at(a, p, "locks", "the put has the lock")
+        a.set(f.written, f.written + 1)
+        a.set(row.next, f.written + 1)
+        a.set(row.step, "requested")
+        a.set(f.age, "none")
+
+    @m.action(rules="CL-05", p=f.Put)
+    def throw(a: Body, p: Expr) -> None:
+        """The append throws: the lock is released, and its time reset only where that stands in a finally."""
+        row = at(a, p, "locks", "the put has the lock")
+        a.guard("may throw", f.constant["throws"], "the condition lets an append throw")
+        _answer(f, a, row, "UNKNOWN_ERROR")
+        a.set(f.age, "none", when=f.constant["resets_lock_time"])
+
+    @m.action(rules="STO-03", fair="weak")
+    def grow_old(a: Body) -> None:
+        """The lock's time is a second old: the page cache counts as busy."""
+        a.guard("set", f.age == "fresh", "the lock's time is set")
+        a.set(f.age, "busy")
+
+    @m.action(rules="FLU-02", fair="weak", p=f.Put)
+    def time_out(a: Body, p: Expr) -> None:
+        """The put has waited 5 s and is answered FLUSH_DISK_TIMEOUT; what becomes of its request is of no interest any more."""
+        row = f.put[p]
+        a.guard("waits", (row.step == "requested") | (row.step == "read"), "the put waits for the group commit")
+        _answer(f, a, row, "too late")
+        a.set(f.passes, 0, when=_looked_at(f, p))
+
+    @m.action(rules="SEND-41", p=f.Put)
+    def finish(a: Body, p: Expr) -> None:
+        """The caller has its answer, and may put again."""
+        row = at(a, p, "answered", "the put is answered")
+        a.set(row.step, "idle")
+        a.set(row.next, 0)
+        a.set(row.answer, "none")
+
+
+def _reads(f: Flushing) -> Expr:
+    return exists(f.Put, lambda p: f.put[p].step == "read")
+
+
+def _looked_at(f: Flushing, p: Expr) -> Expr:
+    """Whether this request is the one that the service looks at: of those it reads, the first."""
+    row = f.put[p]
+    first = forall(f.Put, lambda q: (q == p) | (f.put[q].step != "read") | (f.put[q].next > row.next))
+    looked: Expr = (row.step == "read") & first
+    return looked
+
+
+def _flush(f: Flushing, a: Body) -> None:
+    """FLU-05: the file in which the flushed position is, as far as it is written."""
+    end = f.written
+    for file in reversed(range(1, f.scope.files)):
+        border = file * f.scope.file_size
+        end = ite(f.flushed < border, minimum(f.written, border), end)
+    a.set(f.flushed, end)
+
+
+def _service(f: Flushing) -> None:
+    """GroupCommitService (FLU-03)."""
+    m = f.model
+
+    def serves(a: Body) -> None:
+        a.guard("service runs", f.constant["serves"], "the group commit's thread is not stuck")
+
+    @m.action(rules="FLU-03", fair="weak")
+    def exchange(a: Body) -> None:
+        """The lists are exchanged."""
+        serves(a)
+        a.guard("all answered", ~_reads(f), "the service has answered all that it had read")
+        a.guard("something requested", count(f.Put, lambda p: f.put[p].step == "requested") > 0, "a put has asked")
+        for p in f.Put:
+            a.set(f.put[p].step, "read", when=f.put[p].step == "requested")
+        a.set(f.passes, 0)
+
+    def looks(a: Body, p: Expr) -> Row:
+        serves(a)
+        a.guard("its turn", _looked_at(f, p), "it is the first of the requests that the service has read")
+        return f.put[p]
+
+    @m.action(rules="FLU-03", fair="weak", p=f.Put)
+    def confirm(a: Body, p: Expr) -> None:
+        """The log is on the device up to there: the put is answered."""
+        row = looks(a, p)
+        a.guard("a look is due", (f.passes < 2) | f.constant["looks_after_flush"], "the release looks again after the second flush")
+        a.guard("on the device", f.flushed >= row.next, "the flushed position has reached the record's end")
+        _answer(f, a, row, "PUT_OK")
+        a.set(f.passes, 0)
+
+    @m.action(rules="FLU-03 FLU-05", fair="weak", p=f.Put)
+    def flush(a: Body, p: Expr) -> None:
+        """Not there yet: one file is flushed, at most twice for one request."""
+        row = looks(a, p)
+        a.guard("not on the device", f.flushed < row.next, "the flushed position has not reached the record's end")
+        a.guard("passes left", f.passes < 2, "fewer than two flushes were made for it")
+        _flush(f, a)
+        a.set(f.passes, f.passes + 1)
+
+    @m.action(rules="FLU-03", fair="weak", p=f.Put)
+    def deny(a: Body, p: Expr) -> None:
+        """After two flushes the put is answered FLUSH_DISK_TIMEOUT, where nobody looks again even if its record is there (HAZ-21)."""
+        row = looks(a, p)
+        a.guard("two flushes", f.passes == 2, "two flushes were made for it")
+        there = f.constant["looks_after_flush"] & (f.flushed >= row.next)
+        a.guard("not seen on the device", ~there, "nobody looks again, or it is still not on the device")
+        _answer(f, a, row, "denied")
+        a.set(f.passes, 0)

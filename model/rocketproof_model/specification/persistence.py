@@ -1,0 +1,342 @@
+"""The topic table's file: what the steps of string2File leave when the process ends, the disk is full or the power fails.
+
+One broker, its table in memory, and three files. What a file holds is a set of topics, if it holds anything: the table is
+written as a whole. Persist goes step by step as on the disk, a write in three (truncated, half, whole); a phase is named
+after the step that was done last. Of the running system only what persist and load can tell apart is here (PER-01 to PER-08).
+Releases that overwrite the main file in place have no temporary file, and neither delete nor rename (PER-10).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language.expr import Expr, Row, any_of, const, ite, single
+from ..language.model import Body, Model
+from ..language.types import Bool, Enum, Index, Int, Record, SetOf, Type
+
+Text = Enum("missing", "empty", "broken", "whole")
+Life = Enum("runs", "down", "refused")
+Fate = Enum("kept", "emptied", "broken")
+Phase = Enum(
+    "idle",
+    "begun",
+    "tmp truncated",
+    "tmp half",
+    "tmp written",
+    "bak truncated",
+    "bak half",
+    "bak written",
+    "main deleted",
+    "main truncated",
+    "main half",
+)
+WRITING = ("begun", "tmp truncated", "tmp half", "bak truncated", "bak half", "main truncated", "main half")
+
+
+@dataclass(frozen=True)
+class PersistenceScope:
+    """`topics`: how many there are; an earlier run's file has the first. `faults`: up to how many of each kind."""
+
+    name: str
+    topics: int = 3
+    faults: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Persistence:
+    """The model of the file and its vocabulary.
+
+    `old` and `backup` are main file and backup when the last persist began, `new` is the table that it writes. `promised` are
+    the topics whose persist returned, `registered` those that the name server has; `written`: some table was once whole on
+    the disk. `dirty_main`, `dirty_bak`: the file's bytes may still be in memory only, and a power loss takes them.
+    """
+
+    scope: PersistenceScope
+    model: Model
+    Topic: Index
+    topics: Type
+    constant: dict[str, Expr]
+    life: Expr
+    phase: Expr
+    memory: Expr
+    main: Row
+    bak: Row
+    tmp: Row
+    old: Row
+    backup: Row
+    new: Expr
+    promised: Expr
+    registered: Expr
+    written: Expr
+    dirty_main: Expr
+    dirty_bak: Expr
+    crashes: Expr
+    errors: Expr
+    powers: Expr
+    switches: ClassVar[tuple[str, ...]] = ("overwrites_in_place",)
+
+    @property
+    def in_place(self) -> Expr:
+        return self.constant["overwrites_in_place"]
+
+
+def loads(main: Row, bak: Row) -> Expr:
+    """PER-03: whether load() is true: the backup is not asked, or is not broken."""
+    good: Expr = (main.text == "whole") | (bak.text != "broken")
+    return good
+
+
+def loaded(main: Row, bak: Row) -> Expr:
+    """PER-03, PER-04: the topics that load() finds: the main file's, else the backup's, else none. Only a whole file has topics."""
+    found: Expr = ite(main.text == "whole", main.topics, bak.topics)
+    return found
+
+
+def specify(scope: PersistenceScope) -> Persistence:
+    """The model in a scope."""
+    p = _declare(scope)
+    _persist(p)
+    _disk_errors(p)
+    _ends(p)
+    _start(p)
+    return p
+
+
+def _declare(scope: PersistenceScope) -> Persistence:
+    m = Model(f"specification/{scope.name}")
+    topic = m.index("Topic", scope.topics)
+    topics, budget = SetOf(topic), Int(0, scope.faults)
+    content = Record(text=Text, topics=topics)
+    constant = {"earlier": m.constant("earlier", Bool, True), "timer": m.constant("timer", Bool, True)}
+    constant["overwrites_in_place"] = m.constant("overwrites_in_place", Bool, False)
+    for name in ("crash_budget", "error_budget", "power_budget"):
+        constant[name] = m.constant(name, budget, 0)
+    earlier = constant["earlier"]
+    absent, found = content(text="missing", topics=frozenset()), content(text="whole", topics=frozenset({0}))
+    first = ite(earlier, found.topics, absent.topics)
+    return Persistence(
+        scope=scope,
+        model=m,
+        Topic=topic,
+        topics=topics,
+        constant=constant,
+        life=m.var("life", Life, init="runs"),
+        phase=m.var("phase", Phase, init="idle"),
+        memory=m.var("memory", topics, init=first),
+        main=m.var("main", content, init=ite(earlier, found, absent)),
+        bak=m.var("bak", content, init=absent),
+        tmp=m.var("tmp", content, init=absent),
+        old=m.var("old", content, init=absent),
+        backup=m.var("backup", content, init=absent),
+        new=m.var("new", topics, init=frozenset()),
+        promised=m.var("promised", topics, init=first),
+        registered=m.var("registered", topics, init=first),
+        written=m.var("written", Bool, init=earlier),
+        dirty_main=m.var("dirty_main", Bool, init=False),
+        dirty_bak=m.var("dirty_bak", Bool, init=False),
+        crashes=m.var("crashes", budget, init=0),
+        errors=m.var("errors", budget, init=0),
+        powers=m.var("powers", budget, init=0),
+    )
+
+
+def _running(p: Persistence, a: Body) -> None:
+    a.guard("broker runs", p.life == "runs", "the broker runs")
+
+
+def _holding(p: Persistence, text: str) -> Row:
+    """A file without topics."""
+    return Row({"text": const(Text.encode(text), Text), "topics": const(0, p.topics)})
+
+
+def _forget(p: Persistence, a: Body) -> None:
+    """No persist is under way any more: what it began with is of no further interest."""
+    a.set(p.phase, "idle")
+    a.set(p.old, _holding(p, "missing"))
+    a.set(p.backup, _holding(p, "missing"))
+    a.set(p.new, frozenset())
+
+
+def _return(p: Persistence, a: Body) -> None:
+    """Persist returns normally, and its caller takes the whole table for written."""
+    _forget(p, a)
+    a.set(p.promised, p.promised | p.memory)
+
+
+def _persist(p: Persistence) -> None:
+    """string2File in its order (PER-02), and what surrounds it."""
+    m = p.model
+
+    @m.action(rules="TCM-16 TCM-30 PER-01", t=p.Topic)
+    def create(a: Body, t: Expr) -> None:
+        """A topic enters the table, and persist begins."""
+        _running(p, a)
+        a.guard("no persist under way", p.phase == "idle", "no persist is under way")
+        a.guard("unknown", (p.memory & single(t)) == frozenset(), "the broker does not have the topic")
+        a.set(p.memory, p.memory | single(t))
+        a.set(p.new, p.memory | single(t))
+        a.set(p.old, p.main)
+        a.set(p.backup, p.bak)
+        a.set(p.phase, "begun")
+
+    def write(name: str, after: str, phase: str, row: Row, content: Row, sentence: str) -> None:
+        def step(a: Body) -> None:
+            _running(p, a)
+            if row is p.tmp:
+                a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+            if row is p.main:
+                a.guard("in place", p.in_place, "the release overwrites the file in place")
+                a.set(p.dirty_main, True)
+            if row is p.bak:
+                a.set(p.dirty_bak, True)
+            a.guard("its turn", p.phase == after if after else turns[name], "it is this step's turn")
+            if name == "truncate_bak":
+                a.guard("previous content", p.main.text != "missing", "there is a main file whose content was read")
+            if content is new:
+                a.set(p.written, True)
+            a.set(row, content)
+            if name == "fill_main":
+                _return(p, a)
+            else:
+                a.set(p.phase, phase)
+
+        step.__doc__ = sentence
+        m.action(name=name, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
+
+    turns = {
+        "truncate_bak": p.phase == ite(p.in_place, const(Phase.encode("begun"), Phase), "tmp written"),
+        "truncate_main": (p.phase == "bak written") | ((p.phase == "begun") & (p.main.text == "missing")),
+    }
+    empty, broken = _holding(p, "empty"), _holding(p, "broken")
+    half = ite(p.main.text == "empty", empty, broken)
+    new = Row({"text": const(Text.encode("whole"), Text), "topics": p.new})
+    write("truncate_tmp", "begun", "tmp truncated", p.tmp, empty, "The temporary file is opened, and is empty.")
+    write("half_tmp", "tmp truncated", "tmp half", p.tmp, broken, "A part of the new text is in the temporary file.")
+    write("fill_tmp", "tmp half", "tmp written", p.tmp, new, "The temporary file has the new text.")
+    write("truncate_bak", "", "bak truncated", p.bak, empty, "The backup is opened, and is empty.")
+    write("half_bak", "bak truncated", "bak half", p.bak, half, "A part of the main file's content is in the backup.")
+    write("fill_bak", "bak half", "bak written", p.bak, p.main, "The backup has the main file's content, good or bad.")
+    write("truncate_main", "", "main truncated", p.main, empty, "The main file is opened, and is empty.")
+    write("half_main", "main truncated", "main half", p.main, broken, "A part of the new text is in the main file.")
+    write("fill_main", "main half", "idle", p.main, new, "The main file has the new text, and persist returns.")
+
+    @m.action(rules="PER-02 PER-05 PER-07", fair="weak")
+    def delete_main(a: Body) -> None:
+        """The main file is deleted; if there was none, the backup was left as it is."""
+        _running(p, a)
+        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("its turn", _delete_due(p), "the backup is written, or there was nothing to write")
+        a.set(p.main, _holding(p, "missing"))
+        a.set(p.dirty_main, False)
+        a.set(p.phase, "main deleted")
+
+    @m.action(rules="PER-02 PER-05", fair="weak")
+    def rename_tmp(a: Body) -> None:
+        """The temporary file becomes the main file, and persist returns."""
+        _running(p, a)
+        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
+        a.set(p.main, p.tmp)
+        a.set(p.tmp, _holding(p, "missing"))
+        a.set(p.dirty_main, True)
+        _return(p, a)
+
+    @m.action(rules="TCM-17 NS-04 NS-10")
+    def register(a: Body) -> None:
+        """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
+        _running(p, a)
+        a.guard("after persist", (p.phase == "idle") | p.constant["timer"], "no persist is under way, or it is the timer's registration")
+        a.guard("something new", (p.registered | p.memory) != p.registered, "the name server lacks a topic of the table")
+        a.set(p.registered, p.registered | p.memory)
+
+
+def _delete_due(p: Persistence) -> Expr:
+    due: Expr = (p.phase == "bak written") | ((p.phase == "tmp written") & (p.main.text == "missing"))
+    return due
+
+
+def _disk_errors(p: Persistence) -> None:
+    """Input and output errors, which nobody hears of."""
+    m = p.model
+
+    def error(a: Body) -> None:
+        _running(p, a)
+        a.bound("errors left", p.errors < p.constant["error_budget"], "the scope allows another error")
+        a.set(p.errors, p.errors + 1)
+
+    @m.action(rules="PER-01 TCM-18", weight=0.3)
+    def disk_full(a: Body) -> None:
+        """A write fails: persist logs it, leaves the files as they are, and returns as if nothing had been."""
+        error(a)
+        backs_up = (p.phase == "tmp written") & (p.main.text != "missing")
+        writes = any_of(p.phase == phase for phase in WRITING) | backs_up | ((p.phase == "bak written") & p.in_place)
+        a.guard("writes next", writes, "the next step of persist is one of a write")
+        _return(p, a)
+
+    @m.action(rules="PER-02", weight=0.3)
+    def delete_fails(a: Body) -> None:
+        """The delete fails, its result is ignored, and persist goes on."""
+        error(a)
+        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("its turn", _delete_due(p), "the backup is written, or there was nothing to write")
+        a.set(p.phase, "main deleted")
+
+    @m.action(rules="PER-02", weight=0.3)
+    def rename_fails(a: Body) -> None:
+        """The rename fails, its result is ignored, and persist returns."""
+        error(a)
+        a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
+        a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
+        _return(p, a)
+
+
+def _ends(p: Persistence) -> None:
+    """A process that ends between two steps, and a machine that loses its power."""
+    m = p.model
+
+    def ends(a: Body) -> None:
+        _running(p, a)
+        a.set(p.life, "down")
+        a.set(p.memory, frozenset())
+
+    @m.action(rules="PER-05", weight=0.3)
+    def crash(a: Body) -> None:
+        """The process ends: its memory is gone, the files stay as they are."""
+        ends(a)
+        a.bound("crashes left", p.crashes < p.constant["crash_budget"], "the scope allows another crash")
+        a.set(p.crashes, p.crashes + 1)
+
+    @m.action(rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
+    def power_loss(a: Body, main: Expr, bak: Expr) -> None:
+        """The power fails: what was never forced to the device may be there, be empty, or be garbage."""
+        ends(a)
+        a.bound("losses left", p.powers < p.constant["power_budget"], "the scope allows another loss of power")
+        a.guard("main at risk", (main == "kept") | p.dirty_main, "a main file that the device has is kept")
+        a.guard("backup at risk", (bak == "kept") | p.dirty_bak, "a backup that the device has is kept")
+        a.set(p.powers, p.powers + 1)
+        for fate, row in ((main, p.main), (bak, p.bak)):
+            a.set(row, ite(fate == "kept", row, ite(fate == "emptied", _holding(p, "empty"), _holding(p, "broken"))))
+        a.set(p.dirty_main, False)
+        a.set(p.dirty_bak, False)
+
+    @m.action(rules="PER-02", weight=0.5)
+    def write_back(a: Body) -> None:
+        """The operating system writes to the device what nobody forced."""
+        a.guard("something to write", p.dirty_main | p.dirty_bak, "a file's bytes are in memory only")
+        _running(p, a)
+        a.set(p.dirty_main, False)
+        a.set(p.dirty_bak, False)
+
+
+def _start(p: Persistence) -> None:
+    """The next process."""
+
+    @p.model.action(rules="PER-03 PER-04 PER-06 PER-07 PER-08", fair="weak")
+    def start(a: Body) -> None:
+        """The broker starts with the main file or else its backup; with a broken backup it does not."""
+        a.guard("broker down", p.life == "down", "the broker does not run")
+        good = loads(p.main, p.bak)
+        a.set(p.life, ite(good, const(Life.encode("runs"), Life), "refused"))
+        a.set(p.memory, loaded(p.main, p.bak), when=good)
+        _forget(p, a)

@@ -1,0 +1,172 @@
+"""The log and a consume queue over ends of the process and losses of power, and what the next start makes of them (REC-02 to REC-04).
+
+One queue whose records are all counted, so that a record's place in the log is the queue offset that it should have. A
+flush forces the log or the queue to the device; a crash leaves what was written, a loss of power what was forced and
+perhaps more, with a record torn at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language.expr import Expr, ite, minimum
+from ..language.model import Body, Model
+from ..language.types import Bool, Int
+
+
+@dataclass(frozen=True)
+class RecoveryScope:
+    """`records`: how many the log holds at most. `faults`: ends of the process or losses of power, each."""
+
+    name: str
+    records: int = 4
+    faults: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """The model and its vocabulary, all of it counts of records: `written` and `flushed` in the log, `entries` and `forced` in the
+    consume queue, `acknowledged` to callers, from the first on. `offset` is the queue offset of the next record; `odd`: some record
+    has a queue offset that is not its place. `torn`: a part of a further record is at the log's end."""
+
+    scope: RecoveryScope
+    model: Model
+    constant: dict[str, Expr]
+    up: Expr
+    written: Expr
+    flushed: Expr
+    torn: Expr
+    entries: Expr
+    forced: Expr
+    acknowledged: Expr
+    offset: Expr
+    odd: Expr
+    crashes: Expr
+    powers: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+
+def specify(scope: RecoveryScope) -> Recovery:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    records, budget = Int(0, scope.records), Int(0, scope.faults)
+    constant = {
+        "sync": m.constant("sync", Bool, True),
+        "rebuilds": m.constant("rebuilds", Bool, True),
+        "crash_budget": m.constant("crash_budget", budget, 0),
+        "power_budget": m.constant("power_budget", budget, 0),
+    }
+    r = Recovery(
+        scope=scope,
+        model=m,
+        constant=constant,
+        up=m.var("up", Bool, init=True),
+        written=m.var("written", records, init=0),
+        flushed=m.var("flushed", records, init=0),
+        torn=m.var("torn", Bool, init=False),
+        entries=m.var("entries", records, init=0),
+        forced=m.var("forced", records, init=0),
+        acknowledged=m.var("acknowledged", records, init=0),
+        offset=m.var("offset", records, init=0),
+        odd=m.var("odd", Bool, init=False),
+        crashes=m.var("crashes", budget, init=0),
+        powers=m.var("powers", budget, init=0),
+    )
+    _running(r)
+    _faults(r)
+    _start(r)
+    return r
+
+
+def _runs(r: Recovery, a: Body) -> None:
+    a.guard("broker runs", r.up, "the broker runs")
+
+
+def _running(r: Recovery) -> None:
+    m = r.model
+
+    @m.action(rules="APP-03 APP-10")
+    def append(a: Body) -> None:
+        """A record is appended with the next queue offset."""
+        _runs(r, a)
+        a.bound("records left", r.written < r.scope.records, "the scope's log has room")
+        a.bound("offsets left", r.offset < r.scope.records, "the scope counts that far")
+        a.set(r.odd, r.odd | (r.offset != r.written))
+        a.set(r.written, r.written + 1)
+        a.set(r.offset, r.offset + 1)
+
+    @m.action(rules="FLU-02 FLU-04", fair="weak")
+    def acknowledge(a: Body) -> None:
+        """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
+        _runs(r, a)
+        a.guard("not answered", r.acknowledged < r.written, "a record's put waits for its answer")
+        a.guard("flushed", ~r.constant["sync"] | (r.acknowledged < r.flushed), "the flush is asynchronous, or the record is on the device")
+        a.set(r.acknowledged, r.acknowledged + 1)
+
+    @m.action(rules="FLU-03 FLU-05", fair="weak")
+    def flush(a: Body) -> None:
+        """The log is forced to the device."""
+        _runs(r, a)
+        a.guard("unflushed", r.flushed < r.written, "something is written and not flushed")
+        a.set(r.flushed, r.written)
+
+    @m.action(rules="REC-04", fair="weak")
+    def dispatch(a: Body) -> None:
+        """The dispatcher writes the next entry of the consume queue."""
+        _runs(r, a)
+        a.guard("behind", r.entries < r.written, "a record has no consume queue entry yet")
+        a.set(r.entries, r.entries + 1)
+
+    @m.action(rules="FLU-05", fair="weak")
+    def flush_queue(a: Body) -> None:
+        """The consume queue is forced to the device."""
+        _runs(r, a)
+        a.guard("unflushed", r.forced < r.entries, "an entry is written and not flushed")
+        a.set(r.forced, r.entries)
+
+
+def _faults(r: Recovery) -> None:
+    m = r.model
+
+    def ends(a: Body) -> None:
+        """Whoever waited for an answer has none, and the memory is gone."""
+        _runs(r, a)
+        a.set(r.up, False)
+        a.set(r.offset, 0)
+
+    @m.action(rules="REC-02", weight=0.3)
+    def crash(a: Body) -> None:
+        """The process ends: what was written is in the files."""
+        ends(a)
+        a.bound("crashes left", r.crashes < r.constant["crash_budget"], "the scope allows another crash")
+        a.set(r.crashes, r.crashes + 1)
+
+    @m.action(rules="REC-02", weight=0.3, records=Int(0, r.scope.records), entries=Int(0, r.scope.records), torn=Bool)
+    def power_loss(a: Body, records: Expr, entries: Expr, torn: Expr) -> None:
+        """The power fails: what was forced is there, of the rest some from the front, and perhaps a part of a record."""
+        ends(a)
+        a.bound("losses left", r.powers < r.constant["power_budget"], "the scope allows another loss of power")
+        a.guard("records", (r.flushed <= records) & (records <= r.written), "the log has what was forced, and no more than was written")
+        a.guard("entries", (r.forced <= entries) & (entries <= r.entries), "the queue has what was forced, and no more than was written")
+        a.guard("torn", ~torn | (records < r.written), "a record that is not whole is torn")
+        a.set(r.powers, r.powers + 1)
+        a.set(r.written, records)
+        a.set(r.entries, entries)
+        a.set(r.torn, torn)
+
+
+def _start(r: Recovery) -> None:
+    @r.model.action(rules="REC-02 REC-03 REC-04", fair="weak")
+    def start(a: Body) -> None:
+        """What is not whole is cut off the log, entries beyond it off the queue, and the next offset is the queue's length: before
+        that the dispatcher has written the entries that were missing, or it has not."""
+        a.guard("broker down", ~r.up, "the broker does not run")
+        kept = minimum(r.entries, r.written)
+        entries = ite(r.constant["rebuilds"], r.written, kept)
+        a.set(r.up, True)
+        a.set(r.torn, False)
+        a.set(r.flushed, r.written)
+        a.set(r.forced, minimum(r.forced, kept))
+        a.set(r.entries, entries)
+        a.set(r.offset, entries)

@@ -1,0 +1,141 @@
+"""Waiting for the broker lock, in whole seconds: what a slow disk does to creations of other topics (HAZ-08, HAZ-09).
+
+Each request creates a topic of its own, so that it would succeed if it were alone. The lock is held for the time of one
+persist, and then goes to one of those who wait. Whoever has waited 3 s has to give up before more time passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..language.expr import Expr, Row, all_of, const, exists, forall, ite, minimum
+from ..language.model import Body, Model, Table
+from ..language.types import Bool, Enum, Index, Int, Record
+
+LOCK_TIMEOUT = 3
+"""Seconds that a request waits for the broker lock (TCM-10, TCM-21)."""
+
+Step = Enum("new", "waits", "holds", "created", "missing")
+
+
+@dataclass(frozen=True)
+class WaitingScope:
+    """`requests`: how many come; `slowest`: the longest persist in seconds."""
+
+    name: str
+    requests: int = 3
+    slowest: int = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """The model and its vocabulary.
+
+    `now` is how long a request waits for the lock this time, `waited` how long it has in all; `held` is how long the holder
+    has had the lock. `second`: a retry topic is tried a second time.
+    """
+
+    scope: WaitingScope
+    model: Model
+    Request: Index
+    constant: dict[str, Expr]
+    job: Table
+    held: Expr
+    switches: ClassVar[tuple[str, ...]] = ()
+
+
+def specify(scope: WaitingScope) -> Waiting:
+    """The model in a scope."""
+    m = Model(f"specification/{scope.name}")
+    request = m.index("Request", scope.requests)
+    constant = {
+        "slow": m.constant("slow", Int(0, scope.slowest), scope.slowest),
+        "retries": m.constant("retries", Bool, True),
+    }
+    job = Record(step=Step, retry=Bool, second=Bool, now=Int(0, LOCK_TIMEOUT), waited=Int(0, 2 * LOCK_TIMEOUT + 1))
+    w = Waiting(
+        scope=scope,
+        model=m,
+        Request=request,
+        constant=constant,
+        job=m.var("job", job, over=request, init=job(step="new", retry=False, second=False, now=0, waited=0)),
+        held=m.var("held", Int(0, scope.slowest), init=0),
+    )
+    _locking(w)
+    _time(w)
+    return w
+
+
+def _free(w: Waiting) -> Expr:
+    return forall(w.Request, lambda r: w.job[r].step != "holds")
+
+
+def _nobody_waits(w: Waiting) -> Expr:
+    return forall(w.Request, lambda r: w.job[r].step != "waits")
+
+
+def _step(name: str) -> Expr:
+    return const(Step.encode(name), Step)
+
+
+def _locking(w: Waiting) -> None:
+    m = w.model
+
+    @m.action(rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
+    def arrive(a: Body, r: Expr, retry: Expr) -> None:
+        """A first message to a topic of its own asks for the lock, and gets it if it is free."""
+        row = w.job[r]
+        a.guard("new", row.step == "new", "the request has not come yet")
+        a.guard("retry allowed", ~retry | w.constant["retries"], "the condition has retry topics")
+        a.set(row.step, ite(_free(w), _step("holds"), "waits"))
+        a.set(row.retry, retry)
+
+    @m.action(rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
+    def release(a: Body, r: Expr, heir: Expr) -> None:
+        """The topic is created and written; the lock goes to one who waits, or is free."""
+        a.guard("holds", w.job[r].step == "holds", "the request holds the lock")
+        waits = w.job[heir].step == "waits"
+        a.guard("heir", waits | ((heir == r) & _nobody_waits(w)), "the next holder waits, or nobody does")
+        a.set(w.held, 0)
+        for x in w.Request:
+            row = w.job[x]
+            a.set(row.step, ite(x == r, _step("created"), ite(x == heir, _step("holds"), row.step)))
+            a.set(row.now, 0, when=x == heir)
+
+    @m.action(rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
+    def give_up(a: Body, r: Expr) -> None:
+        """The wait is over in vain: TOPIC_NOT_EXIST, or for a retry topic a second wait."""
+        row = w.job[r]
+        a.guard("waits", row.step == "waits", "the request waits for the lock")
+        a.guard("time is up", row.now >= LOCK_TIMEOUT, "the request has waited 3 s")
+        again = row.retry & ~row.second
+        a.set(row.step, ite(again, _step("waits"), "missing"))
+        a.set(row.second, again | row.second)
+        a.set(row.now, 0)
+
+
+def _time(w: Waiting) -> None:
+    @w.model.action(rules="TCM-10", fair="weak")
+    def second(a: Body) -> None:
+        """A second passes."""
+        a.guard("somebody waits or holds", exists(w.Request, lambda r: _under_way(w.job[r])), "a request is under way")
+        patient = forall(w.Request, lambda r: (w.job[r].step != "waits") | (w.job[r].now < LOCK_TIMEOUT))
+        a.guard("nobody has to give up", patient, "no request has waited its whole time")
+        a.guard("persist goes on", w.held < w.constant["slow"], "the holder's persist may take longer")
+        most = 2 * LOCK_TIMEOUT + 1
+        a.set(w.held, minimum(w.held + 1, w.scope.slowest))
+        for r in w.Request:
+            row = w.job[r]
+            a.set(row.now, minimum(row.now + 1, LOCK_TIMEOUT), when=row.step == "waits")
+            a.set(row.waited, minimum(row.waited + 1, most), when=row.step == "waits")
+
+
+def _under_way(row: Row) -> Expr:
+    going: Expr = (row.step == "waits") | (row.step == "holds")
+    return going
+
+
+def all_over(w: Waiting) -> Expr:
+    """No request is under way."""
+    return all_of(~_under_way(w.job[r]) for r in w.Request)

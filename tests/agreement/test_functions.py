@@ -1,0 +1,117 @@
+"""Compiled functions of actions mean what the interpreter says, step by step, also where there is no value."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from generated_models import Case, models
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from rocketproof_model import Action, EvaluationError, Instance
+from rocketproof_model.functions import Functions
+from rocketproof_model.interpreter import State, effect, initial, refusing
+from rocketproof_model.specification import build, constants
+
+GROUPS, MODELS, STATES = 8, 15, 25
+
+
+def interpreted(instance: Instance, state: State, action: Action, args: Sequence[int]) -> object:
+    try:
+        guard = refusing(instance, state, action, args)
+    except EvaluationError:
+        return "no value in a guard"
+    try:
+        return guard.name if guard else effect(instance, state, action, args)
+    except EvaluationError:
+        return "no value in the effect"
+
+
+def compiled(functions: Functions, state: State, action: Action, args: Sequence[int]) -> object:
+    function = functions[action.name]
+    try:
+        guard = function.guard(state, args)
+    except EvaluationError:
+        return "no value in a guard"
+    try:
+        return guard.name if guard else function.effect(state, args)
+    except EvaluationError:
+        return "no value in the effect"
+
+
+def same_everywhere(instance: Instance, most: int) -> int:
+    """Compare all actions in states as they are reached, and in random ones of the variables' types; the number of comparisons."""
+    functions = Functions(instance)
+    chance = random.Random(0)
+    types = [v.type for v in instance.model.variables for _ in v.elements()]
+    start = [initial(instance)]
+    todo = start + [tuple(chance.randint(t.lo, t.hi) for t in types) for _ in range(most // 3)]
+    seen, compared = set(todo), 0
+    while todo:
+        state = todo.pop(0)
+        for action in instance.model.actions:
+            cases = list(action.instances) if action.count <= 12 else [
+                tuple(chance.randint(t.lo, t.hi) for t in action.parameters.values()) for _ in range(12)
+            ]  # fmt: skip
+            for args in cases:
+                expected = interpreted(instance, state, action, args)
+                found = compiled(functions, state, action, args)
+                assert found == expected, (action.label(args), state)
+                compared += 1
+                if isinstance(expected, tuple):
+                    assert all(type(code) is int for code in found), "a truth value instead of a code"  # type: ignore[attr-defined]
+                    if expected not in seen and len(seen) < most:
+                        seen.add(expected)
+                        todo.append(expected)
+    return compared
+
+
+@pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_generated_models(group: int, *, faulty: bool) -> None:
+    @seed(group)
+    @settings(
+        max_examples=MODELS,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=False,
+    )
+    @given(models(faulty=faulty))
+    def agree(case: Case) -> None:
+        same_everywhere(case.instance, STATES)
+
+    agree()
+
+
+@pytest.mark.parametrize("scope", ["tiny", "small", "creation", "names", "restart", "store"])
+@pytest.mark.parametrize("profile", ["P40", "P49"])
+def test_the_specification(scope: str, profile: str) -> None:
+    assert same_everywhere(build(scope).model.given(**constants(profile)), 60) > 1000
+
+
+@pytest.mark.parametrize("scope", ["tiny", "small", "restart"])
+def test_what_an_action_reads_is_all_that_it_reads(scope: str) -> None:
+    """Changing any other slot changes neither the guard that refuses nor what the effect assigns."""
+    instance = build(scope).model.given(**constants("P49"))
+    functions = Functions(instance)
+    chance = random.Random(1)
+    types = [v.type for v in instance.model.variables for _ in v.elements()]
+    looked = 0
+    state = initial(instance)
+    for _ in range(4000):
+        action = chance.choice(instance.model.actions)
+        args = tuple(chance.randint(t.lo, t.hi) for t in action.parameters.values())
+        if refusing(instance, state, action, args) is not None:
+            continue
+        function = functions[action.name]
+        reads = function.reads(state, args)
+        other = tuple(v if slot in reads else chance.randint(types[slot].lo, types[slot].hi) for slot, v in enumerate(state))
+        refused = function.guard(other, args)
+        assert refused is None or refused.bound
+        assert function.changes(other, *args) == function.changes(state, *args)
+        state = function.effect(state, args)
+        looked += 1
+    assert looked > 10

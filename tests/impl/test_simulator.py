@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from rocketproof_impl.ports import Rejected
+from rocketproof_impl.executor import ThreadPool
+from rocketproof_impl.ports import Rejected, RequestTask
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed, TimedOut
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
-from rocketproof_impl.simulator.executor import SimulatedExecutor
 from rocketproof_impl.simulator.network import HOLD, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future, Interrupted, Lock, Pause, Wait
@@ -237,16 +237,16 @@ def test_a_one_way_request_awaits_nothing() -> None:
 def test_a_full_executor_rejects() -> None:
     scheduler = Scheduler()
     scheduler.stops = lambda task, pause: True
-    pool = SimulatedExecutor(scheduler, "pool", threads=1, capacity=1)
+    pool = ThreadPool(scheduler, "pool", threads=1, capacity=1)
 
     async def work() -> None:
         await HERE
 
-    pool.submit(work)
-    pool.submit(work)
+    pool.submit(RequestTask(work))
+    pool.submit(RequestTask(work))
     with pytest.raises(Rejected):
-        pool.submit(work)
+        pool.submit(RequestTask(work))
     scheduler.settle()
     scheduler.resume(pool.running[0])
-    pool.submit(work)
+    pool.submit(RequestTask(work))
     assert len(pool.running) == 1

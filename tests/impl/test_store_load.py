@@ -213,9 +213,33 @@ def test_the_log_ends_before_a_damaged_record(at: int) -> None:
     assert stand.store.topic_queue_table == {"TopicTest-0": 1}
     assert stand.store.max_offset("TopicTest", 0) == 1
     assert stand.store.dispatched_to == 105
-    for _ in range(9):  # the log grows past the records that are gone; their entries must not come back
+
+
+@behaviour("REC-02", "REC-03", "INV-34")
+def test_entries_that_were_cut_off_come_back_when_the_log_has_grown_past_them() -> None:
+    """Nobody wipes them. A real 4.9.4 with such a store goes from 1 to 5 in the same way."""
+    stand = Stand()
+    for _ in range(5):
+        stand.put(message())
+    stand.store.dispatch()
+    stand.disk.files[LOG][105 + 90] ^= 0xFF
+    stand = stand.reopen()
+    assert stand.store.max_offset("TopicTest", 0) == 1
+    for _ in range(9):
         stand.put(message("U"))
-    assert stand.reopen().store.max_offset("TopicTest", 0) == 1
+    stand = stand.reopen()
+    assert stand.store.max_offset("TopicTest", 0) == stand.store.topic_queue_table["TopicTest-0"] == 5
+    assert stand.store.get_message("TopicTest", 0, 4) is None
+
+
+@behaviour("REC-02", "REC-03")
+def test_a_queue_with_an_empty_file_has_an_entry_after_a_start() -> None:
+    """A real 4.9.4 answers 1 for the end of such a queue: its first entry is not asked for its size."""
+    stand = Stand()
+    stand.put(message())
+    stand.store.dispatch()
+    stand.disk.map("store/consumequeue/P/0/00000000000000000000", stand.settings.mapped_file_size_consume_queue)
+    assert stand.reopen().store.max_offset("P", 0) == 1
 
 
 @behaviour("REC-02", "REC-03")

@@ -5,6 +5,7 @@ Time and periodic tasks stand still unless a test lets them run. The same seed a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,17 +13,20 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..broker.broker import Broker
 from ..broker.settings import BrokerSettings
+from ..executor import POOLS, ThreadPool
+from ..link import Link
 from ..nameserver import NameServer
 from ..producer.producer import Producer
 from ..remoting.command import Command
+from ..service import Service
 from .chance import SimulatedRandomness
 from .disk import SimulatedDisk
-from .executor import SimulatedExecutor
+from .journal import PowerLoss
 from .network import Endpoint, SimulatedNetwork
 from .scheduler import Scheduler, Task
+from .streams import SimulatedStreams
 
 NAME_SERVER = "127.0.0.1:9876"
-EXECUTORS = ("send", "admin", "transaction", "heartbeat", "default")
 CALLER_PORT = 50_000
 
 
@@ -33,8 +37,9 @@ class Node:
     settings: BrokerSettings
     disk: SimulatedDisk
     random: SimulatedRandomness
-    executors: dict[str, SimulatedExecutor] = field(default_factory=dict)
+    executors: dict[str, ThreadPool[Task[None]]] = field(default_factory=dict)
     broker: Broker | None = None
+    threads: list[Task[None]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -49,15 +54,20 @@ class Node:
 
 
 class Cluster:
-    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …; settings hold for all of them."""
+    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …; settings hold for all of them.
 
-    def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, **settings: Any) -> None:
+    With `services` the threads of their stores run: flush, dispatch and replication take time then, and masters have slaves.
+    """
+
+    def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, services: bool = False, **settings: Any) -> None:
         self.profile = PROFILES[profile] if isinstance(profile, str) else profile
         self.scheduler = Scheduler()
         self.clock = self.scheduler.clock
         self.network = SimulatedNetwork(self.scheduler)
+        self.streams = SimulatedStreams(self.scheduler)
+        self.services = services
         self.seed = seed
-        self.name_server = NameServer(self.clock)
+        self.name_server = NameServer(self.clock, acting_master=self.profile.acting_master)
         self.network.listen(NAME_SERVER, self.name_server)
         self.nodes: dict[str, Node] = {}
         self._callers = 0
@@ -70,6 +80,7 @@ class Cluster:
     def add(self, settings: BrokerSettings, *, start: bool = True) -> Node:
         """Another machine, with its broker started unless told otherwise."""
         node = Node(settings, SimulatedDisk(), SimulatedRandomness(self.seed + len(self.nodes)))
+        node.disk.sleep = self.scheduler.advance
         self.nodes[f"{settings.broker_name}:{settings.broker_id}" if settings.broker_id else settings.broker_name] = node
         if start:
             self.start(node)
@@ -84,16 +95,34 @@ class Cluster:
 
     def start(self, node: Node, *, register: bool = True) -> bool:
         """Start a broker's process on its disk; False if its table cannot be loaded (PER-03)."""
-        node.executors = {name: SimulatedExecutor(self.scheduler, f"{node.name}/{name}") for name in EXECUTORS}
+        node.executors = {name: ThreadPool(self.scheduler, f"{node.name}/{name}") for name in POOLS}
         endpoint = self.network.endpoint(_outgoing(node.settings))
         broker = Broker(node.settings, self.profile, self.clock, node.disk, endpoint, node.random, dict(node.executors))
         if not broker.load():
             return False
         node.broker = broker
         self.network.listen(node.settings.address, broker)
+        if self.services:
+            self._run_services(node, broker)
         if register:
             self.scheduler.complete(broker.start(), f"{node.name}/start")
+        else:
+            broker.store.start()
         return True
+
+    def _run_services(self, node: Node, broker: Broker) -> None:
+        """Run the threads of a broker's store, and let slaves connect to a master's."""
+
+        def spawn(services: Iterable[Service]) -> None:
+            node.threads = [task for task in node.threads if not task.done.done]
+            node.threads += [self.scheduler.spawn(service.run(), f"{node.name}/{service.name}") for service in services]
+
+        async def dial(address: str) -> Link:
+            return self.streams.dial(node.settings.ha_address, address)
+
+        spawn(broker.store.services(dial))
+        if node.settings.broker_role != "SLAVE":
+            self.streams.listen(node.settings.ha_address, lambda link: spawn(broker.store.ha.accept(link)))
 
     def crash(self, name: str = "broker-a", *, silent: bool = False) -> None:
         """End a broker's process: its memory, threads and connections are gone, its disk stays.
@@ -103,11 +132,19 @@ class Cluster:
         node = self.nodes[name]
         node.broker = None
         self.scheduler.kill(task for executor in node.executors.values() for task in list(executor.running))
+        self.scheduler.kill(node.threads)
+        self.streams.close(node.settings.ha_address)
         closed = self.network.close(node.settings.address, silent=silent)
         closed += self.network.close(_outgoing(node.settings), silent=silent)
         for channel in closed:
             if channel.server == NAME_SERVER and not silent:
                 self.name_server.channel_closed(channel)
+
+    def power_loss(self, name: str = "broker-a", loss: PowerLoss | None = None) -> None:
+        """End a broker's machine: of what its disk was not forced to keep, some is gone. Nobody notices that connections are."""
+        if self.nodes[name].broker is not None:
+            self.crash(name, silent=True)
+        self.nodes[name].disk.power_loss(loss or PowerLoss(self.seed))
 
     def restart(self, name: str = "broker-a", **settings: Any) -> bool:
         """Start the process again, with other settings if given."""

@@ -1,9 +1,17 @@
-"""A disk in memory. It outlives the process that uses it; a process can be made to end between any two of its steps, or
-inside a write, and any operation can be made to fail."""
+"""A disk in memory. It outlives the process that uses it.
+
+A process can be made to end between any two of its steps, or inside a write; the power can fail, and take what was not
+forced; any operation can be made to fail, to take its time, or to find no room.
+"""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
+from random import Random
+
+from .content import PAGE, MappedContent, PlainContent
+from .journal import Content, Journal, PowerLoss, Step, replay
 
 
 class ProcessEnded(BaseException):
@@ -11,11 +19,11 @@ class ProcessEnded(BaseException):
 
 
 class SimulatedRegion:
-    """A mapped file that takes memory only up to the last byte written."""
+    """A mapped file. `forced` is how far it was written when it was forced."""
 
     __slots__ = ("_disk", "content", "forced", "path", "size")
 
-    def __init__(self, disk: SimulatedDisk, path: str, size: int, content: bytearray) -> None:
+    def __init__(self, disk: SimulatedDisk, path: str, size: int, content: MappedContent) -> None:
         self._disk = disk
         self.path = path
         self.size = size
@@ -26,47 +34,47 @@ class SimulatedRegion:
         if self._disk.armed:
             half = len(data) // 2
             self._disk.step("map", self.path)
-            self._put(position, data[:half])
+            self.content.write(position, data[:half])
             self._disk.step("map", self.path)
-        self._put(position, data)
-
-    def _put(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        content = self.content
-        if position == len(content):
-            content += data
-            return
-        if position > len(content):
-            content += bytes(position - len(content))
-        content[position : position + len(data)] = data
+        self.content.write(position, data)
 
     def read(self, position: int, size: int) -> bytes:
-        found = bytes(self.content[position : position + size])
-        return found if len(found) == size else found + bytes(min(size, self.size - position) - len(found))
+        return self.content.read(position, max(0, min(size, self.size - position)))
 
     def force(self) -> None:
+        if self._disk.armed:
+            self._disk.step("force", self.path)
+        self.content.force()
         self.forced = len(self.content)
+        self._disk.forced(self.path, self.content)
 
 
 class SimulatedDisk:
     """Files by path.
 
     `operations` lists what was done, as (operation, path). `end_after(n)` ends the process after n more steps; a write has
-    three of them: truncated, half written, written. `failing` may raise OSError for an operation on a path.
+    three of them: truncated, half written, written. `failing` may raise OSError for an operation on a path. `slow` says how
+    many milliseconds one takes, and `sleep` lets them pass. `room` is how many bytes are free, in whole pages, None for enough;
+    a mapped file takes them where it is written.
     """
 
     def __init__(self) -> None:
-        self.files: dict[str, bytearray] = {}
+        self.files: dict[str, Content] = {}
         self.sizes: dict[str, int] = {}
         self.regions: dict[str, SimulatedRegion] = {}
         self.operations: list[tuple[str, str]] = []
         self.failing: Callable[[str, str], None] | None = None
+        self.slow: Callable[[str, str], int] | None = None
+        self.sleep: Callable[[int], None] | None = None
+        self.room: int | None = None
         self.steps = 0
         self._end: int | None = None
+        self._journal = Journal()
 
     @property
     def armed(self) -> bool:
-        """Whether single steps matter: an end or failures are planned."""
-        return self._end is not None or self.failing is not None
+        """Whether single steps matter: an end, failures or delays are planned."""
+        return self._end is not None or self.failing is not None or self.slow is not None
 
     def end_after(self, steps: int | None) -> None:
         """End the process before the step that follows `steps` more steps; None takes it back."""
@@ -77,48 +85,171 @@ class SimulatedDisk:
         if self._end is not None and self.steps >= self._end:
             self._end = None
             raise ProcessEnded(f"before {operation} {path}")
-        if self.failing is not None:
-            self.failing(operation, path)
+        self._suffer(operation, path)
         self.steps += 1
 
-    def read(self, path: str) -> bytes | None:
+    def _suffer(self, operation: str, path: str) -> None:
         if self.failing is not None:
-            self.failing("read", path)
+            self.failing(operation, path)
+        if self.slow is not None and self.sleep is not None and (millis := self.slow(operation, path)) > 0:
+            self.sleep(millis)
+
+    # Operations
+
+    def read(self, path: str) -> bytes | None:
+        self._suffer("read", path)
         content = self.files.get(path)
         return None if content is None else bytes(content)
 
     def write(self, path: str, data: bytes) -> None:
         self.operations.append(("write", path))
         self.step("truncate", path)
-        self.files[path] = bytearray()
+        content = self._truncated(path)
         self.step("write", path)
-        self.files[path] += data[: len(data) // 2]
+        self._fill(content, data[: len(data) // 2])
         self.step("write", path)
-        self.files[path] = bytearray(data)
+        self._fill(content, data)
+
+    def _known(self, path: str) -> Content | None:
+        """What is at a path. What a test has put there, past every operation, was always on the device."""
+        content = self.files.get(path)
+        if content is not None and not isinstance(content, PlainContent | MappedContent):
+            self.files[path] = self._journal.names[path] = content = PlainContent(content)
+            content.force()
+        return content
+
+    def _truncated(self, path: str) -> PlainContent:
+        before = self._known(path)
+        if isinstance(before, PlainContent):
+            self._free(before)
+            before.clear()
+            before.written = True
+            self._journal.add(Step("truncate", path, before))
+            return before
+        content = PlainContent()
+        content.written = True
+        self._journal.add(Step("create", path, content))
+        self._journal.add(Step("truncate", path, content))
+        if before is not None:
+            content.device = bytes(before)
+            self._free(before)
+        self.sizes.pop(path, None)
+        self.files[path] = content
+        return content
+
+    def _fill(self, content: PlainContent, data: bytes) -> None:
+        """Raises OSError where there is no room, with as much written as there is room for."""
+        if self.room is not None:
+            more = _pages(len(data)) - _pages(len(content))
+            if more * PAGE > self.room:
+                room = (_pages(len(content)) + self.room // PAGE) * PAGE
+                self.room %= PAGE
+                content[:] = data[:room]
+                raise no_room()
+            self.room -= more * PAGE
+        content[:] = data
 
     def delete(self, path: str) -> bool:
         self.operations.append(("delete", path))
         self.step("delete", path)
+        content = self._known(path)
+        if content is None:
+            return False
+        del self.files[path]
         self.sizes.pop(path, None)
-        return self.files.pop(path, None) is not None
+        self._free(content)
+        self._journal.add(Step("delete", path, content))
+        return True
 
     def rename(self, old: str, new: str) -> bool:
         self.operations.append(("rename", old))
         self.step("rename", old)
-        content = self.files.pop(old, None)
+        content = self._known(old)
         if content is None:
             return False
-        self.files[new] = content
+        self.files[new] = self.files.pop(old)
+        self._journal.add(Step("rename", old, content, new))
         return True
 
     def names(self, folder: str) -> list[str]:
         prefix = folder.rstrip("/") + "/"
         return sorted({path[len(prefix) :].split("/", 1)[0] for path in self.files if path.startswith(prefix)})
 
+    def size(self, path: str) -> int | None:
+        content = self.files.get(path)
+        return None if content is None else max(len(content), self.sizes.get(path, 0))
+
     def map(self, path: str, size: int) -> SimulatedRegion:
+        """A new file has two steps: it is there, and it has its length."""
         self.operations.append(("map", path))
         self.step("map", path)
-        content = self.files.setdefault(path, bytearray())
-        self.sizes[path] = size
+        content = self.files.get(path)
+        if not isinstance(content, MappedContent):
+            made = MappedContent(content or b"", self._allocate)
+            if content is None:
+                self._journal.add(Step("create", path, made))
+            else:
+                self._journal.names[path], self._journal.sizes[path] = made, len(content)
+            content = self.files[path] = made
+        if (self.size(path) or 0) < size:
+            self.step("extend", path)
+            self.sizes[path] = size
+            self._journal.add(Step("extend", path, content, size=size))
         self.regions[path] = SimulatedRegion(self, path, size, content)
         return self.regions[path]
+
+    def _allocate(self) -> None:
+        if self.room is not None:
+            if self.room < PAGE:
+                raise no_room()
+            self.room -= PAGE
+
+    def _free(self, content: Content) -> None:
+        if self.room is not None:
+            self.room += PAGE * (len(content.pages) if isinstance(content, MappedContent) else _pages(len(content)))
+
+    # The device
+
+    def forced(self, path: str, content: MappedContent) -> None:
+        """A file is on the device."""
+        self._journal.add(Step("force", path, content))
+
+    def sync(self) -> None:
+        """Everything reaches the device, as it does after half a minute by itself."""
+        self._journal = Journal()
+        for path in list(self.files):
+            content = self._known(path)
+            if isinstance(content, PlainContent | MappedContent):
+                content.force()
+        self._journal.names, self._journal.sizes = dict(self.files), dict(self.sizes)
+
+    def power_loss(self, loss: PowerLoss) -> None:
+        """The machine stops: what is left is what had reached the device. No process may be running."""
+        for path in list(self.files):
+            self._known(path)
+        random = Random(loss.seed)
+        journal = self._journal
+        names, sizes = dict(journal.names), dict(journal.sizes)
+        survivors = journal.survivors(loss, random)
+        replay(names, sizes, survivors)
+        cut = {id(step.content) for step in survivors if step.kind == "truncate"}
+        lost = {id(step.content) for step in journal.steps if step.kind == "truncate"} - cut
+        self.files, self.sizes = {}, sizes
+        for path, content in sorted(names.items()):
+            if isinstance(content, PlainContent):
+                left: Content = PlainContent(content.left(random, loss.grain, truncated=id(content) not in lost))
+            elif isinstance(content, MappedContent) and path in sizes:
+                left = content.left(random, loss.grain)
+            else:
+                left = MappedContent(allocate=self._allocate)
+            self.files[path] = left
+        self.regions.clear()
+        self.sync()
+
+
+def no_room() -> OSError:
+    return OSError(errno.ENOSPC, "No space left on device")
+
+
+def _pages(size: int) -> int:
+    return -(-size // PAGE)

@@ -7,7 +7,7 @@ doubles it), or HOLD to keep it until `deliver` or `drop`. `history` is what wen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..remoting.command import ONE_WAY, Command
@@ -85,16 +85,7 @@ class Endpoint:
     def _stamped(self, request: Command) -> Command:
         """A copy with an opaque of its own, as each attempt puts it on the wire."""
         self._opaque += 1
-        return Command(
-            request.code,
-            request.ext_fields,
-            request.body,
-            self._opaque,
-            request.flag,
-            request.version,
-            request.language,
-            request.remark,
-        )
+        return replace(request, opaque=self._opaque)
 
 
 class SimulatedNetwork:

@@ -15,16 +15,16 @@ _HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
 _SHORT = Struct(">h")
 
 
-def items(batch: Message, limit: int | None, *, with_batch_properties: bool) -> list[tuple[Message, Parts]]:
+def items(batch: Message, limit: int | None, *, with_batch_properties: bool, trailing: bool = False) -> list[tuple[Message, Parts]]:
     """The messages of a batch, with their parts.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
-    properties, which hold the header's and CLUSTER, are put behind the item's. A DELAY inside an item has no effect. Raises
+    properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an item has no effect. Raises
     JavaError for a body that ends too early, where the batch's own properties are too long, and where all records together are
     larger than `limit` bytes, if there is one.
     """
     data = batch.body or b""
-    added = properties_text(batch.properties, trailing=False).encode("utf-8", "replace") if with_batch_properties else b""
+    added = properties_text(batch.properties, trailing=trailing).encode("utf-8", "replace") if with_batch_properties else b""
     if len(added) > PROPERTIES_LIMIT:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
     found: list[tuple[Message, Parts]] = []

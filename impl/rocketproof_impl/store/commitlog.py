@@ -50,7 +50,10 @@ class Statistics:
 
 
 class CommitLog:
-    """The log of one store. `begin_time_in_lock` is 0 while nobody appends (STO-03); `topic_queue_table` is keyed "topic-queueId"."""
+    """The log of one store. `begin_time_in_lock` is 0 while nobody appends (STO-03); `topic_queue_table` is keyed "topic-queueId".
+
+    `appended` is called after each append.
+    """
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class CommitLog:
         self.lock = Lock()
         self.begin_time_in_lock = 0
         self.topic_queue_table: dict[str, int] = {}
+        self.appended: Callable[[], None] = _nobody
 
     # Puts
 
@@ -80,7 +84,7 @@ class CommitLog:
         """
         message.store_timestamp = self._clock.now()
         message.body_crc = record.body_crc(message.body)
-        to_schedule_topic(message, trailing=self._profile.exact_properties)
+        to_schedule_topic(message, trailing=self._profile.ends_properties)
         parts = None
         if self._profile.encode_first:
             parts = record.parts_of(message)
@@ -97,7 +101,7 @@ class CommitLog:
         if delay_level(batch) > 0:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         limit = self._settings.max_message_size if self._profile.limits_record else None
-        found = items(batch, limit, with_batch_properties=self._profile.stores_parsed)
+        found = items(batch, limit, with_batch_properties=self._profile.stores_parsed, trailing=self._profile.ends_properties)
         return await self._put(batch, lambda mapped: self._append_batch(mapped, batch, found), durability)
 
     async def _put(self, message: Message, append: Append, durability: Durability) -> PutResult:
@@ -113,6 +117,7 @@ class CommitLog:
             self.lock.release()
         if put.status is PutMessageStatus.PUT_OK and put.append is not None:
             self._statistics.count(message.topic, put.append.msg_num, put.append.wrote_bytes)
+            self.appended()
             await durability.complete(put, put.append, message)
         return put
 
@@ -217,6 +222,20 @@ class CommitLog:
             AppendResult(AppendMessageStatus.PUT_OK, wrote_offset, size, ",".join(ids), batch.store_timestamp, first, len(found)),
         )
 
+    async def append_data(self, start_offset: int, data: bytes) -> bool:
+        """Append what a master sent of its log, which starts there on an empty slave; False if it does not fit into the file."""
+        await self.lock.acquire()
+        try:
+            mapped = self.files.last_or_next(start_offset)
+            if mapped is None or mapped.wrote_position + len(data) > mapped.size:
+                return False
+            mapped.write(mapped.wrote_position, data)
+            mapped.wrote_position += len(data)
+        finally:
+            self.lock.release()
+        self.appended()
+        return True
+
     def _exceeded(self, parts: Parts) -> AppendMessageStatus | None:
         """Which limit a message is over: that on the properties' bytes, or that on the size of the record or the body (APP-05, APP-06)."""
         if len(parts.properties) > PROPERTIES_LIMIT:
@@ -273,6 +292,14 @@ class CommitLog:
 
     # Reading
 
+    def data_from(self, offset: int, limit: int) -> bytes | None:
+        """At most so many bytes from an offset on, up to the end of its file; None if there are none yet."""
+        mapped = self.files.find(offset)
+        if mapped is None:
+            return None
+        position = offset - mapped.file_from_offset
+        return mapped.region.read(position, min(limit, mapped.read_position - position)) if position < mapped.read_position else None
+
     def select(self, offset: int) -> bytes | None:
         """The bytes at an offset, as many as the first four of them say; None outside the log."""
         data = self.files.select(offset, 4)
@@ -281,7 +308,11 @@ class CommitLog:
     def look(self, offset: int) -> Message | None:
         """The message at an offset: four bytes of size, then the record (REC-01)."""
         data = self.select(offset)
-        return None if data is None else record.decode(data, exact=self._profile.exact_properties)
+        return None if data is None else self.decode(data)
+
+    def decode(self, data: bytes) -> Message | None:
+        """The message of a record's bytes."""
+        return record.decode(data, exact=self._profile.exact_properties)
 
     def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:
         """The records from one offset to another, each with the offset behind it; None for what is no message."""
@@ -296,35 +327,11 @@ class CommitLog:
         size, magic = record.size_and_magic(head)
         if magic == record.BLANK_MAGIC:
             return offset + size, None
+        if size <= 0 or offset + size > self.files.max_offset:
+            return None  # no record, or a slave has only a part of it yet
         # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
-        return (offset + size, self.look(offset)) if size > 0 else None
+        return offset + size, self.look(offset)
 
-    def load(self) -> None:
-        """Open the files, and end the log behind its last whole record (REC-02). Raises OSError."""
-        self.files.load()
-        for mapped in self.files.files:
-            mapped.wrote_position = mapped.size
-        self.files.truncate(self._end())
 
-    def _end(self) -> int:
-        """Where the scan from the first record stops: a blank leads to the next file, anything but a whole record ends it."""
-        end = 0
-        for mapped in self.files.files:
-            position = self._scan(mapped)
-            end = mapped.file_from_offset + position
-            if position < mapped.size:
-                break
-        return end
-
-    def _scan(self, mapped: MappedFile) -> int:
-        """Where the good part of a file ends; its size if a blank fills it."""
-        position = 0
-        while position + BLANK_SIZE <= mapped.size:
-            size, magic = record.size_and_magic(mapped.region.read(position, BLANK_SIZE))
-            if magic == record.BLANK_MAGIC:
-                return mapped.size
-            data = mapped.select(position, size) if size > 0 else None
-            if data is None or not record.is_whole(data):
-                break
-            position += size
-        return position
+def _nobody() -> None:
+    """Nobody is told of appends."""

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from rocketproof_profiles import SCHEDULE
 
-from ..java import parse_int, string_hash
+from ..broker.log import log
+from ..java import INT_MAX, parse_int, string_hash
 from ..message import DELAY, TAGS, Message
 from ..ports import Disk
 from .files import MappedFile, MappedFileQueue
 
 ENTRY_SIZE = 20
 _ENTRY = Struct(">qiq")
+LAST_FILES = 3
 _READ_AT_ONCE = 1000
 
 
@@ -39,13 +41,14 @@ def tags_code(message: Message, deliver_time: Callable[[int, int], int]) -> int:
 
 
 class ConsumeQueue:
-    """One queue of one topic. `max_physical_offset` is the end of the last record it knows."""
+    """One queue of one topic. `max_physical_offset` is the end of the last record it knows; `min_offset` is its first index."""
 
-    __slots__ = ("files", "max_physical_offset")
+    __slots__ = ("files", "max_physical_offset", "min_offset")
 
     def __init__(self, files: MappedFileQueue) -> None:
         self.files = files
-        self.max_physical_offset = 0
+        self.max_physical_offset = -1
+        self.min_offset = 0
 
     @property
     def max_offset(self) -> int:
@@ -53,54 +56,101 @@ class ConsumeQueue:
         return self.files.max_offset // ENTRY_SIZE
 
     def put(self, index: int, entry: Entry) -> None:
-        """Write an entry at its index; one that is built already is skipped (REC-04). Raises OSError if there is no file for it."""
-        if entry.physical_offset + entry.size <= self.max_physical_offset or index < self.max_offset:
+        """Append the entry of a record; what is built already is skipped (REC-04). Raises OSError if there is no file for it,
+        and JavaError if the file has no room.
+
+        In a queue without files it stands at its index, behind entries that fill the file up to there. In any other it comes
+        behind the last entry, whatever its index is, and a gap is only logged.
+        """
+        if entry.physical_offset + entry.size <= self.max_physical_offset:
             return
-        offset = index * ENTRY_SIZE
-        mapped = self._file_for(offset)
-        mapped.write(offset - mapped.file_from_offset, _ENTRY.pack(*entry))
-        mapped.wrote_position = offset + ENTRY_SIZE - mapped.file_from_offset
+        first = not self.files.files
+        mapped = self.files.last_or_next(index * ENTRY_SIZE)
+        if mapped is None:
+            raise OSError("the next file of a consume queue cannot be made")
+        if first and index != 0:
+            self._fill(mapped, index)
+        if index != 0:
+            if index < self.max_offset:
+                return
+            if index != self.max_offset:
+                log.warning("[BUG]logic queue order maybe wrong, expectLogicOffset: %d currentLogicOffset: %d", index, self.max_offset)
+        mapped.append(_ENTRY.pack(*entry))
         self.max_physical_offset = entry.physical_offset + entry.size
 
-    def _file_for(self, offset: int) -> MappedFile:
-        while True:
-            mapped = self.files.last_or_next(offset)
-            if mapped is None:
-                raise OSError("the next file of a consume queue cannot be made")
-            if offset < mapped.file_from_offset + mapped.size:
-                return mapped
-            mapped.wrote_position = mapped.size
+    def _fill(self, mapped: MappedFile, index: int) -> None:
+        """Begin at an index inside the first file: what stands before it belongs to no record."""
+        self.min_offset = index
+        self.files.flushed_where = self.files.committed_where = index * ENTRY_SIZE
+        mapped.append(_ENTRY.pack(0, INT_MAX, 0) * (index * ENTRY_SIZE % mapped.size // ENTRY_SIZE))
 
     def entry(self, index: int) -> Entry | None:
         """The entry at an index, None if there is none."""
-        data = self.files.select(index * ENTRY_SIZE, ENTRY_SIZE) if index >= 0 else None
+        data = self.files.select(index * ENTRY_SIZE, ENTRY_SIZE) if index >= self.min_offset else None
         return None if data is None else Entry._make(_ENTRY.unpack(data))
 
-    def load(self, max_phy_offset: int) -> None:
-        """Open the files and keep the entries of records that are in the log; those behind them are wiped (REC-02).
+    def recover(self) -> None:
+        """End the queue behind its last entry, as its last three files show it (REC-02)."""
+        files = self.files.files
+        if not files:
+            return
+        end = 0
+        for mapped in files[max(0, len(files) - LAST_FILES) :]:
+            position = 0
+            for at, entry in _entries(mapped):
+                if entry.physical_offset < 0 or entry.size <= 0:
+                    break
+                position = at + ENTRY_SIZE
+                self.max_physical_offset = entry.physical_offset + entry.size
+            end = mapped.file_from_offset + position
+            if position < mapped.size:
+                break
+        self.files.truncate(end)
 
-        Raises OSError.
+    def truncate(self, physical_offset: int) -> None:
+        """Drop the entries of records from this offset of the log on (REC-02). They stay in the files, behind the queue's end.
+
+        The first entry of a file is not asked for its size: an empty file counts as one with an entry.
         """
-        self.files.load()
-        kept = 0
-        for entry, mapped, position in self._stored():
-            if entry.physical_offset + entry.size <= max_phy_offset:
-                kept = mapped.file_from_offset + position + ENTRY_SIZE
+        self.max_physical_offset = physical_offset
+        while (mapped := self.files.last()) is not None:
+            mapped.end(0)
+            for position, entry in _entries(mapped):
+                if position == 0 and entry.physical_offset >= physical_offset:
+                    self.files.delete_last()
+                    break
+                if position > 0 and (not 0 <= entry.physical_offset < physical_offset or entry.size <= 0):
+                    return
+                mapped.end(position + ENTRY_SIZE)
                 self.max_physical_offset = entry.physical_offset + entry.size
             else:
-                mapped.write(position, bytes(ENTRY_SIZE))
-        self.files.truncate(kept)
+                return
 
-    def _stored(self) -> Iterator[tuple[Entry, MappedFile, int]]:
-        """What the files hold, up to the first empty place: entry, file, position in the file."""
-        for mapped in self.files.files:
-            for start in range(0, mapped.size, _READ_AT_ONCE * ENTRY_SIZE):
-                data = mapped.region.read(start, min(_READ_AT_ONCE * ENTRY_SIZE, mapped.size - start))
-                for number, fields in enumerate(_ENTRY.iter_unpack(data)):
-                    entry = Entry._make(fields)
-                    if entry.physical_offset < 0 or entry.size <= 0:
-                        return
-                    yield entry, mapped, start + number * ENTRY_SIZE
+    def correct_min_offset(self, min_phy_offset: int) -> None:
+        """Begin at the first entry, of those in the first file, whose record the log still has."""
+        if not self.files.files:
+            return
+        first = self.files.files[0]
+        for position, entry in _entries(first):
+            if position >= first.wrote_position:
+                return
+            if entry.physical_offset >= min_phy_offset:
+                self.min_offset = (first.file_from_offset + position) // ENTRY_SIZE
+                return
+
+    def destroy(self) -> None:
+        """Delete the files, and start again at 0."""
+        self.files.destroy()
+        self.max_physical_offset = -1
+        self.min_offset = 0
+
+
+def _entries(mapped: MappedFile) -> Iterator[tuple[int, Entry]]:
+    """What stands in a file, entry or not, with its position."""
+    for start in range(0, mapped.size, _READ_AT_ONCE * ENTRY_SIZE):
+        data = mapped.region.read(start, min(_READ_AT_ONCE * ENTRY_SIZE, mapped.size - start))
+        for number, fields in enumerate(_ENTRY.iter_unpack(data)):
+            yield start + number * ENTRY_SIZE, Entry._make(fields)
 
 
 class ConsumeQueues:
@@ -111,7 +161,7 @@ class ConsumeQueues:
     def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
         self._disk = disk
         self._folder = folder
-        self._file_size = file_size // ENTRY_SIZE * ENTRY_SIZE
+        self._file_size = -(-file_size // ENTRY_SIZE) * ENTRY_SIZE
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
@@ -124,21 +174,37 @@ class ConsumeQueues:
             self.queues[topic, queue_id] = queue
         return queue
 
-    def load(self, max_phy_offset: int) -> None:
+    def load(self) -> None:
         """Open every queue that is on the disk. Raises OSError."""
         for topic in self._disk.names(self._folder):
             for queue_id in self._disk.names(f"{self._folder}/{topic}"):
                 if queue_id.isdigit():
-                    self.find_or_create(topic, int(queue_id)).load(max_phy_offset)
+                    self.find_or_create(topic, int(queue_id)).files.load()
+
+    def recover(self) -> int:
+        """End each queue behind its last entry; the end of the last record that any of them knows, -1 for none (REC-02)."""
+        for queue in self.queues.values():
+            queue.recover()
+        return self.max_physical_offset
+
+    def truncate(self, physical_offset: int) -> None:
+        """Drop the entries of records from this offset of the log on."""
+        for queue in self.queues.values():
+            queue.truncate(physical_offset)
 
     def destroy(self, topic: str, queue_id: int) -> None:
         """Forget a queue, and delete its files."""
-        self.queues.pop((topic, queue_id)).files.truncate(0)
+        self.queues.pop((topic, queue_id)).destroy()
+
+    def destroy_all(self) -> None:
+        """Delete the files of every queue; each starts again at 0."""
+        for queue in self.queues.values():
+            queue.destroy()
 
     @property
     def max_physical_offset(self) -> int:
-        """The end of the last record that any queue knows."""
-        return max((queue.max_physical_offset for queue in self.queues.values()), default=0)
+        """The end of the last record that any queue knows, -1 for none."""
+        return max((queue.max_physical_offset for queue in self.queues.values()), default=-1)
 
     def flush_all(self) -> None:
         for queue in self.queues.values():

@@ -101,7 +101,8 @@ class ScheduleMessageService:
     ) -> None:
         self.offsets: dict[int, int] = {}
         self._path = path
-        self._trailing = profile.exact_properties
+        self._in_place = profile.overwrites_in_place
+        self._trailing = profile.ends_properties
         self._clock = clock
         self._disk = disk
         self._queue = queue
@@ -148,11 +149,17 @@ class ScheduleMessageService:
     def persist(self) -> None:
         """Write the offsets, as delayOffset.json has them: numbers as keys."""
         lines = ",".join(f"{level}:{offset}" for level, offset in sorted(self.offsets.items()))
-        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}', self._path)
+        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}', self._path, in_place=self._in_place)
 
     def load(self) -> bool:
-        """Read the offsets; False if the file and its backup are broken."""
-        return persistence.load(self._disk, self._path, self._decode)
+        """Read the offsets, each moved into its queue as that is now; False if the file and its backup are broken."""
+        if not persistence.load(self._disk, self._path, self._decode):
+            return False
+        for level, offset in self.offsets.items():
+            queue = self._queue(SCHEDULE, level - 1)
+            if queue is not None:
+                self.offsets[level] = min(max(offset, queue.min_offset), queue.max_offset)
+        return True
 
     def _decode(self, text: str) -> None:
         table = re.search(r'"offsetTable"\s*:\s*\{([^{}]*)\}', text)

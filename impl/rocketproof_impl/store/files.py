@@ -1,54 +1,131 @@
-"""Files of one size in a row, each named by the offset of its first byte: the commit log's, and each consume queue's."""
+"""Files of one size in a row, each named by the offset of its first byte: the commit log's, and each consume queue's.
+
+What is written lies in a mapped region, and a flush brings it to the device. With a transient pool it lies in a buffer first,
+where nobody can read it, and a commit brings it to the region (FLU-06).
+"""
 
 from __future__ import annotations
 
+from ..broker.log import log
 from ..java import JavaError
 from ..ports import Disk, Region
+from .transient import TransientStorePool
+
+PAGE = 4096
 
 
 class MappedFile:
-    """One file. `wrote_position` and `flushed_position` count from its start, in bytes."""
+    """One file. Its positions count from its start, in bytes. `write_buffer` is there until the whole file is committed."""
 
-    __slots__ = ("file_from_offset", "flushed_position", "path", "region", "size", "store_timestamp", "wrote_position")
+    __slots__ = (
+        "_pool",
+        "committed_position",
+        "file_from_offset",
+        "flushed_position",
+        "path",
+        "region",
+        "size",
+        "store_timestamp",
+        "write_buffer",
+        "wrote_position",
+    )
 
-    def __init__(self, path: str, file_from_offset: int, region: Region) -> None:
+    def __init__(self, path: str, file_from_offset: int, region: Region, pool: TransientStorePool | None = None) -> None:
         self.path = path
         self.file_from_offset = file_from_offset
         self.region = region
         self.size = region.size
         self.wrote_position = 0
+        self.committed_position = 0
         self.flushed_position = 0
         self.store_timestamp = 0
+        self._pool = pool
+        self.write_buffer = None if pool is None else pool.borrow()
 
     @property
     def is_full(self) -> bool:
         return self.wrote_position == self.size
 
+    @property
+    def read_position(self) -> int:
+        """The end of what can be read: what is in the buffer alone cannot."""
+        return self.wrote_position if self.write_buffer is None else self.committed_position
+
     def write(self, position: int, data: bytes) -> None:
         """Put bytes at a position without moving the write position. Raises JavaError as a mapped buffer does."""
+        if self.write_buffer is not None:
+            self.write_buffer[position : position + len(data)] = data
+            return
         try:
             self.region.write(position, data)
         except OSError as problem:
             raise JavaError("java.lang.InternalError", f"a fault occurred in an unsafe memory access: {problem}") from problem
 
+    def append(self, data: bytes) -> None:
+        """Put bytes behind what was written. Raises JavaError."""
+        self.write(self.wrote_position, data)
+        self.wrote_position += len(data)
+
+    def end(self, position: int) -> None:
+        """Say how far the file is written, and that all of it is on the device."""
+        self.wrote_position = self.committed_position = self.flushed_position = position
+
     def select(self, position: int, size: int) -> bytes | None:
         """Bytes that were written, None if some of them were not."""
-        if position < 0 or size < 0 or position + size > self.wrote_position:
+        if position < 0 or size < 0 or position + size > self.read_position:
             return None
         return self.region.read(position, size)
 
-    def flush(self) -> int:
-        """Bring what was written to the device; the flushed position."""
-        if self.flushed_position < self.wrote_position:
-            self.region.force()
-            self.flushed_position = self.wrote_position
+    def flush(self, least_pages: int = 0) -> int:
+        """Bring what can be read to the device, if that is new and fills so many pages or the file is full; the flushed position.
+
+        A device that fails is logged, and the position moves on all the same: the described store believes its data safe.
+        """
+        end = self.read_position
+        if self._enough(self.flushed_position, end, least_pages):
+            if end > self.flushed_position:
+                try:
+                    self.region.force()
+                except OSError as problem:
+                    log.error("Error occurred when force data to disk: %s", problem)
+            self.flushed_position = end
         return self.flushed_position
+
+    def commit(self, least_pages: int = 0) -> int:
+        """Bring the buffer to the region, if so many pages are new or the file is full; the end of what can be read (FLU-06).
+
+        The buffer of a file that is committed to its end goes back to the pool. What cannot be written stays in the buffer.
+        """
+        buffer = self.write_buffer
+        if buffer is None:
+            return self.wrote_position
+        start, end = self.committed_position, self.wrote_position
+        if start < end and self._enough(start, end, least_pages):
+            try:
+                self.region.write(start, memoryview(buffer)[start:end])
+                self.committed_position = end
+            except OSError as problem:
+                log.error("Error occurred when commit data to FileChannel: %s", problem)
+        if self.committed_position == self.size and self._pool is not None:
+            self._pool.give_back(buffer)
+            self.write_buffer = None
+        return self.committed_position
+
+    def _enough(self, start: int, end: int, least_pages: int) -> bool:
+        """Whether it is time: page boundaries are counted, not pages that are full."""
+        if self.is_full:
+            return True
+        return end // PAGE - start // PAGE >= least_pages if least_pages > 0 else end > start
 
 
 class MappedFileQueue:
-    """The files of a folder. Offsets count from the first byte of the file named 0."""
+    """The files of a folder. Offsets count from the first byte of the file named 0.
 
-    __slots__ = ("_disk", "_folder", "file_size", "files", "flushed_where")
+    `store_timestamp` is that of the file that was flushed last, taken before: what it tells of is on the device. New files
+    take their buffers from `pool`, if there is one.
+    """
+
+    __slots__ = ("_disk", "_folder", "committed_where", "file_size", "files", "flushed_where", "pool", "store_timestamp")
 
     def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
         self._disk = disk
@@ -56,11 +133,21 @@ class MappedFileQueue:
         self.file_size = file_size
         self.files: list[MappedFile] = []
         self.flushed_where = 0
+        self.committed_where = 0
+        self.store_timestamp = 0
+        self.pool: TransientStorePool | None = None
 
     def load(self) -> None:
-        """Open every file of the folder, in order. Raises OSError."""
-        names = (name for name in self._disk.names(self._folder) if name.isdigit())
-        self.files = [self._map(int(name)) for name in names]
+        """Open every file of the folder, in order, as if it were full. Raises OSError, also for a file of another length."""
+        self.files = []
+        for name in self._disk.names(self._folder):
+            path = f"{self._folder}/{name}"
+            if name.isdigit() and (length := self._disk.size(path)) != self.file_size:
+                raise OSError(f"{path} has {length} bytes, and by the settings {self.file_size}: start with the settings it was made with")
+            if name.isdigit():
+                self.files.append(self._map(int(name)))
+        for mapped in self.files:
+            mapped.end(mapped.size)
 
     def last(self) -> MappedFile | None:
         """The last file, full or not; None if there is none."""
@@ -73,7 +160,7 @@ class MappedFileQueue:
             return last
         offset = start_offset - start_offset % self.file_size if last is None else last.file_from_offset + self.file_size
         try:
-            made = self._map(offset)
+            made = self._map(offset, self.pool)
         except OSError:
             return None
         self.files.append(made)
@@ -93,17 +180,38 @@ class MappedFileQueue:
 
     @property
     def max_offset(self) -> int:
-        """The end of what was written."""
+        """The end of what can be read."""
         last = self.last()
-        return 0 if last is None else last.file_from_offset + last.wrote_position
+        return 0 if last is None else last.file_from_offset + last.read_position
 
-    def flush(self) -> bool:
-        """Flush the one file in which `flushed_where` lies; whether that brought nothing new (FLU-03)."""
+    @property
+    def min_offset(self) -> int:
+        """The start of the first file; a slave's log need not begin at 0."""
+        return self.files[0].file_from_offset if self.files else 0
+
+    def flush(self, least_pages: int = 0) -> bool:
+        """Flush the one file in which `flushed_where` lies; whether that brought nothing new (FLU-03, FLU-05)."""
         where = self.flushed_where
-        mapped = self.find(where)
+        mapped = self._at(where)
         if mapped is not None:
-            self.flushed_where = mapped.file_from_offset + mapped.flush()
+            timestamp = mapped.store_timestamp
+            self.flushed_where = mapped.file_from_offset + mapped.flush(least_pages)
+            if least_pages == 0:
+                self.store_timestamp = timestamp
         return self.flushed_where == where
+
+    def commit(self, least_pages: int = 0) -> bool:
+        """Commit the one file in which `committed_where` lies; whether that brought nothing new (FLU-06)."""
+        where = self.committed_where
+        mapped = self._at(where)
+        if mapped is not None:
+            self.committed_where = mapped.file_from_offset + mapped.commit(least_pages)
+        return self.committed_where == where
+
+    def _at(self, where: int) -> MappedFile | None:
+        """The file that holds an offset; the first one for the 0 of a log that begins elsewhere."""
+        found = self.find(where)
+        return self.files[0] if found is None and where == 0 and self.files else found
 
     def flush_all(self) -> None:
         """Flush file after file up to the end."""
@@ -111,15 +219,30 @@ class MappedFileQueue:
             pass
 
     def truncate(self, offset: int) -> None:
-        """Set the end: files before it are full, files behind it are deleted, and what was read from the disk is flushed (REC-02)."""
-        kept = [mapped for mapped in self.files if mapped.file_from_offset < offset]
-        for mapped in self.files[len(kept) :]:
-            self._disk.delete(mapped.path)
-        for mapped in kept:
-            mapped.wrote_position = mapped.flushed_position = min(mapped.size, offset - mapped.file_from_offset)
-        self.files = kept
-        self.flushed_where = self.max_offset
+        """Set the end: files before it are full, files behind it are deleted, and what was read from the disk is flushed (REC-02).
 
-    def _map(self, offset: int) -> MappedFile:
+        A file that begins there stays, empty.
+        """
+        kept = [mapped for mapped in self.files if mapped.file_from_offset <= offset]
+        self._delete(self.files[len(kept) :])
+        for mapped in kept:
+            mapped.end(min(mapped.size, offset - mapped.file_from_offset))
+        self.files = kept
+        self.flushed_where = self.committed_where = self.max_offset
+
+    def delete_last(self) -> None:
+        self._delete([self.files.pop()])
+
+    def destroy(self) -> None:
+        """Delete every file; offsets start again at 0."""
+        self._delete(self.files)
+        self.files = []
+        self.flushed_where = self.committed_where = 0
+
+    def _delete(self, files: list[MappedFile]) -> None:
+        for mapped in files:
+            self._disk.delete(mapped.path)
+
+    def _map(self, offset: int, pool: TransientStorePool | None = None) -> MappedFile:
         path = f"{self._folder}/{offset:020d}"
-        return MappedFile(path, offset, self._disk.map(path, self.file_size))
+        return MappedFile(path, offset, self._disk.map(path, self.file_size), pool)

@@ -1,6 +1,6 @@
 """What a put waits for after its append: its bytes on the device, then on a replica (FLU-02, FLU-07, FLU-08).
 
-Who flushes and who copies are ports. The ones here are the simplest: a flush on demand, and no replica at all.
+Who flushes and who copies are ports. The simplest flush is here, one on demand; the threads are in flushing.py and ha.py.
 """
 
 from __future__ import annotations
@@ -58,21 +58,6 @@ class FlushOnDemand:
 
     def wakeup(self) -> None:
         self.due = True
-
-
-class NoReplicas:
-    """A master without a slave."""
-
-    __slots__ = ("connections", "push2_slave_max_offset")
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self.push2_slave_max_offset = 0
-
-    def request(self, next_offset: int) -> Future[bool]:
-        """Nobody will ever have it. Asked only where a connection was counted."""
-        del next_offset
-        return Future()
 
 
 @dataclass(slots=True)
@@ -134,11 +119,17 @@ class Durability:
         return None
 
     def ask_replica(self, appended: AppendResult, message: Message) -> Wanted | None:
-        """Only a SYNC_MASTER lets a waiting message wait for a slave; without a good slave the answer is there at once (FLU-07)."""
+        """Only a SYNC_MASTER lets a waiting message wait for a slave; without a good slave the answer is there at once (FLU-07).
+
+        A profile that counts replicas counts the master too: one is enough unless told otherwise, and more are waited for whoever is
+        connected.
+        """
         if self.settings.broker_role != "SYNC_MASTER" or not message.waits:
             return None
+        if self.profile.counts_replicas and self.settings.in_sync_replicas <= 1:
+            return None
         where = next_offset(appended)
-        if not self.slave_ok(where):
+        if not self.profile.counts_replicas and not self.slave_ok(where):
             refused: Future[bool] = Future()
             refused.complete(False)
             return Wanted(refused, 0, PutMessageStatus.SLAVE_NOT_AVAILABLE)

@@ -9,21 +9,35 @@ from rocketproof_profiles import SCHEDULE, Profile
 
 from ..broker.log import log
 from ..broker.settings import BrokerSettings
-from ..java import length, null_pointer
+from ..java import JavaError, length, null_pointer
+from ..link import Dial
 from ..message import COMMIT, NOT, OP_HALF_TOPIC, Message
 from ..ports import Clock, Disk
+from ..service import Service
+from .checkpoint import StoreCheckpoint
 from .commitlog import CommitLog, Statistics
 from .consumequeue import ConsumeQueues, Entry, tags_code
 from .delay import ScheduleMessageService, deliver_time
-from .flush import Durability, Flush, FlushOnDemand, NoReplicas, Replicas
+from .flush import Durability, Flush, FlushOnDemand, Replicas
+from .ha import HAService
+from .haclient import HAClient
+from .index import IndexService
+from .reading import GetMessageResult, get_message
 from .record import PROPERTIES_LIMIT
+from .recovery import recover
 from .result import PutMessageStatus, PutResult
+from .threads import StoreThreads
+from .transient import TransientStorePool
 
 TOPIC_LIMIT = 127
 BUSY_AFTER, BUSY_BEFORE = 1000, 10_000_000
 SLOW = 500
 
 NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
+
+
+Arriving = Callable[[str, int, int, int], None]
+"""Topic, queue id, the number of entries that the queue has now, and the last one's hash of tags."""
 
 
 @dataclass(slots=True)
@@ -54,8 +68,16 @@ class MessageStore:
         self.commit_log = CommitLog(settings, profile, clock, disk, self.statistics)
         root = settings.store_path_root_dir
         self.queues = ConsumeQueues(disk, f"{root}/consumequeue", settings.mapped_file_size_consume_queue)
+        self.checkpoint = StoreCheckpoint(disk, f"{root}/checkpoint")
+        self.index = IndexService(settings, clock, disk, self.checkpoint)
+        self._disk = disk
+        self._abort = f"{root}/abort"
         self.dispatched_to = 0
-        self.durability = Durability(settings, profile, clock, FlushOnDemand(self._flush_log), NoReplicas())
+        self.arriving: Arriving | None = None
+        self.ha = HAService(settings, profile, clock, self.commit_log)
+        self.durability = Durability(settings, profile, clock, FlushOnDemand(self._flush_log), self.ha)
+        self.ha_client = HAClient(settings, clock, self.commit_log)
+        self._threads: StoreThreads | None = None
         self.schedule = ScheduleMessageService(
             f"{root}/config/delayOffset.json", profile, clock, disk, self.queues.find, self.look_message_by_offset, self.put_message
         )
@@ -145,6 +167,11 @@ class MessageStore:
         in_lock = self._clock.now() - self.commit_log.begin_time_in_lock
         return BUSY_AFTER < in_lock < BUSY_BEFORE
 
+    def is_transient_store_pool_deficient(self) -> bool:
+        """Whether appends go to buffers of their own, and none of them is free (REM-06)."""
+        pool = self.commit_log.files.pool
+        return pool is not None and pool.available == 0
+
     async def _timed(self, put: Awaitable[PutResult]) -> PutResult:
         """Do the put, with its statistics (STO-05)."""
         began = self._clock.now()
@@ -173,6 +200,18 @@ class MessageStore:
         entry = None if queue is None else queue.entry(queue_offset)
         return None if entry is None else self.commit_log.look(entry.physical_offset)
 
+    def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:
+        """At most so many records of a queue from an offset on, those whose hash of tags matches; None if the store is shut down."""
+        if self.shutdown:
+            return None
+        queue = self.queues.find(topic, queue_id)
+        return get_message(queue, self.commit_log, offset, most, matches, corrects=self._settings.broker_role != "SLAVE")
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """The first entry that a consume queue still has."""
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.min_offset
+
     def max_offset(self, topic: str, queue_id: int) -> int:
         """The number of entries of a consume queue."""
         queue = self.queues.find(topic, queue_id)
@@ -184,22 +223,88 @@ class MessageStore:
 
     # Threads of the store
 
-    def dispatch(self, limit: int | None = None) -> int:
-        """Build the consume queues from the log, in its order, for at most `limit` records; how many were read (REC-04).
+    def services(self, dial: Dial | None = None) -> tuple[Service, ...]:
+        """The threads that a driver has to spawn once the store is loaded, by the settings (FLU-01, FLU-06).
 
-        Prepared and rolled back messages get no entry.
+        Without this call nothing runs by itself, and a flush is done when it is asked for. A slave follows its master if the
+        driver can `dial`; connections of slaves are handed to `ha.accept`.
+        """
+        self.ha_client.dial = dial
+        if self._threads is None:
+            if self._settings.transient_store_pool:
+                self.commit_log.files.pool = TransientStorePool(self._settings.transient_store_pool_size, self.commit_log.files.file_size)
+            self._threads = StoreThreads(self, self._settings, self._profile, self._clock)
+            self.flush = self._threads
+        return self._threads.services
+
+    async def stop(self) -> None:
+        """End the threads one after the other and bring everything to the device. Puts are refused from now on."""
+        if self.shutdown:
+            return
+        self.shutdown = True
+        if self._threads is not None:
+            await self._threads.shutdown()
+        if self._settings.broker_role != "SLAVE":
+            self.schedule.persist()
+        self.flush_now()
+        self._flush_checkpoint()
+        if self.flags.writable and self.behind() <= 0:
+            self._disk.delete(self._abort)
+        else:
+            log.warning("the store may be wrong, so shutdown abnormally, and keep abort file.")
+
+    def behind(self) -> int:
+        """How many bytes of the log are not dispatched."""
+        return self.max_phy_offset - self.dispatched_to
+
+    def log_flushed(self, store_timestamp: int) -> None:
+        """Every message up to that time is on the device; 0 if nobody knows."""
+        if store_timestamp > 0:
+            self.checkpoint.physic_msg_timestamp = store_timestamp
+
+    def queues_flushed(self) -> None:
+        """All consume queues are on the device, as far as they were built."""
+        self._flush_checkpoint()
+
+    def _flush_checkpoint(self) -> None:
+        try:
+            self.checkpoint.flush()
+        except OSError as problem:
+            log.error("the checkpoint cannot be written: %s", problem)
+
+    def dispatch(self, limit: int | None = None) -> int:
+        """Build consume queues and index from the log, in its order, for at most `limit` records; how many were read (REC-04).
+
+        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time.
         """
         done = 0
+        self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
         for behind, message in self.commit_log.records(self.dispatched_to, self.max_phy_offset):
             if message is not None:
                 if done == limit:
                     break
-                if message.transaction in (NOT, COMMIT):
-                    entry = Entry(message.physical_offset, message.store_size, tags_code(message, deliver_time))
-                    self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
+                hashed = self._dispatch(message)
+                if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":
+                    self.arriving(message.topic, message.queue_id, message.queue_offset + 1, hashed)
                 done += 1
             self.dispatched_to = behind
         return done
+
+    def _dispatch(self, message: Message) -> int | None:
+        """Give a record its entries; the hash of its tags. Prepared and rolled back messages get none in a queue (REC-04)."""
+        hashed = None
+        if message.transaction in (NOT, COMMIT):
+            hashed = tags_code(message, deliver_time)
+            entry = Entry(message.physical_offset, message.store_size, hashed)
+            self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
+            self.checkpoint.logics_msg_timestamp = message.store_timestamp
+        if self._settings.message_index_enable and not self.flags.bits & WRITE_INDEX_FILE_ERROR:
+            try:
+                self.index.build(message)
+            except OSError as problem:
+                log.error("build index error, stop building index: %s", problem)
+                self.flags.bits |= WRITE_INDEX_FILE_ERROR
+        return hashed
 
     def clean_unused_topics(self, topics: Container[str]) -> None:
         """Destroy the consume queues of every topic that is not among these, after one of them was deleted.
@@ -224,22 +329,44 @@ class MessageStore:
 
     def _flush_log(self) -> int:
         self.commit_log.files.flush_all()
+        self.log_flushed(self.commit_log.files.store_timestamp)
         return self.flushed_where
 
     def load(self) -> bool:
-        """Open what is on the disk: the log up to its last whole record, the consume queues, the offsets of delayed delivery.
+        """Open what is on the disk, and recover it: after a crash, of which the file `abort` tells, or after a clean stop (REC-02).
 
         Queues are built on from the last record that one of them knows, and their lengths are the next offsets: prepared
         messages do not count, and a queue that was lost starts again at what is built anew (REC-03). False if a file cannot
         be opened.
         """
         try:
-            self.commit_log.load()
-            self.queues.load(self.max_phy_offset)
-        except OSError as problem:
+            clean = self._disk.size(self._abort) is None
+            self.commit_log.files.load()
+            self.queues.load()
+            self.checkpoint.load()
+            self.index.load(clean=clean)
+            again = None if clean else self._dispatch
+            recover(self.commit_log, self.queues, self.checkpoint, again, index_safe=self._settings.message_index_safe)
+            self._recover_topic_queue_table()
+            if not self.schedule.load():
+                return False
+            self.dispatched_to = max(0, self.queues.max_physical_offset)
+            self.dispatch()
+        except (OSError, JavaError) as problem:
             log.error("load exception: %s", problem)
             return False
-        self.dispatched_to = self.queues.max_physical_offset
-        self.dispatch()
-        self.topic_queue_table.update({f"{topic}-{queue_id}": queue.max_offset for (topic, queue_id), queue in self.queues.queues.items()})
-        return self.schedule.load()
+        self._recover_topic_queue_table()
+        return True
+
+    def _recover_topic_queue_table(self) -> None:
+        """The next offset of each queue is its length (REC-03). Each begins where the log does."""
+        table = {}
+        for (topic, queue_id), queue in self.queues.queues.items():
+            table[f"{topic}-{queue_id}"] = queue.max_offset
+            queue.correct_min_offset(self.commit_log.files.min_offset)
+        self.commit_log.topic_queue_table = table
+
+    def start(self) -> None:
+        """From now on the store is in use: until `stop` the file `abort` says so. Raises OSError."""
+        if self._disk.size(self._abort) is None:
+            self._disk.write(self._abort, b"")

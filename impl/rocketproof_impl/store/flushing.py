@@ -1,0 +1,204 @@
+"""The threads that bring a store to the device: which one the kind of flush chooses, and what each does in a round (FLU-01).
+
+They differ in how they wait and in how much has to be new. A flush of the log takes one file only, from where the last one
+ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from rocketproof_profiles import Profile
+
+from ..broker.settings import BrokerSettings
+from ..java import JavaError
+from ..ports import Clock
+from ..service import Service, sleep
+from ..tasks import Future
+from .consumequeue import ConsumeQueues
+from .files import MappedFileQueue
+
+GROUP_WAIT = 10
+LOG_RETRIES, QUEUE_RETRIES = 10, 3
+
+Noted = Callable[[int], None]
+"""Hears the store timestamp up to which the log is on the device."""
+
+
+@dataclass(slots=True)
+class GroupCommitRequest:
+    """A put that waits until the log is on the device up to an offset."""
+
+    next_offset: int
+    flushed: Future[bool] = field(default_factory=Future)
+
+
+class GroupCommitService(Service):
+    """Synchronous flush: all who came in the meantime are served by one flush (FLU-03).
+
+    Requests are written to one list and read from another, and each round begins by exchanging the two.
+    """
+
+    __slots__ = ("_files", "_noted", "_profile", "_requests_read", "_requests_write")
+
+    def __init__(self, files: MappedFileQueue, profile: Profile, noted: Noted) -> None:
+        super().__init__("GroupCommitService")
+        self._files = files
+        self._profile = profile
+        self._noted = noted
+        self._requests_write: list[GroupCommitRequest] = []
+        self._requests_read: list[GroupCommitRequest] = []
+
+    def request(self, next_offset: int) -> Future[bool]:
+        """Whether the log is on the device up to there, once that was looked at."""
+        request = GroupCommitRequest(next_offset)
+        self._requests_write.append(request)
+        self.wakeup()
+        return request.flushed
+
+    async def work(self) -> None:
+        """Rounds at most 10 ms apart; after a stop one more, for those who came late (FLU-03)."""
+        while not self.stopped:
+            await self.wait_for_running(GROUP_WAIT)
+            await sleep(0)  # who is about to append may come along
+            self._round()
+        await sleep(GROUP_WAIT)
+        self._round()
+
+    def _round(self) -> None:
+        self._requests_write, self._requests_read = self._requests_read, self._requests_write
+        if not self._requests_read:
+            self._files.flush()  # for messages that do not wait
+            return
+        for request in self._requests_read:
+            request.flushed.complete(self._flush_to(request.next_offset))
+        if self._files.store_timestamp > 0:
+            self._noted(self._files.store_timestamp)
+        self._requests_read.clear()
+
+    def _flush_to(self, next_offset: int) -> bool:
+        """Look and flush, twice, as the message may be in the file after the one that is flushed.
+
+        Older releases do not look again after the second flush, and so take a message for late that is on the device (HAZ-21).
+        """
+        for _ in range(2):
+            if self._files.flushed_where >= next_offset:
+                return True
+            self._files.flush()
+        return self._profile.looks_after_flush and self._files.flushed_where >= next_offset
+
+
+class FlushRealTimeService(Service):
+    """Asynchronous flush: of four pages or more, and every ten seconds of whatever there is (FLU-05).
+
+    Where the flush is timed, puts do not shorten its sleep.
+    """
+
+    __slots__ = ("_clock", "_files", "_last_flush", "_noted", "_settings")
+
+    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, noted: Noted) -> None:
+        super().__init__("FlushRealTimeService")
+        self._files = files
+        self._settings = settings
+        self._clock = clock
+        self._noted = noted
+        self._last_flush = 0
+
+    def request(self, next_offset: int) -> Future[bool]:
+        """Nobody waits for this thread, unless the kind of flush was changed under a running store: an error then."""
+        del next_offset
+        raise JavaError("java.lang.ClassCastException", "FlushRealTimeService cannot be cast to GroupCommitService")
+
+    async def work(self) -> None:
+        """Rounds at most half a second apart; after a stop up to ten flushes, until one brings nothing new (FLU-05)."""
+        settings = self._settings
+        while not self.stopped:
+            least_pages = settings.flush_commit_log_least_pages
+            now = self._clock.now()
+            if now >= self._last_flush + settings.flush_commit_log_thorough_interval:
+                self._last_flush = now
+                least_pages = 0
+            pause = sleep if settings.flush_commit_log_timed else self.wait_for_running
+            await pause(settings.flush_interval_commit_log)
+            self._files.flush(least_pages)
+            if self._files.store_timestamp > 0:
+                self._noted(self._files.store_timestamp)
+        again(LOG_RETRIES, self._files.flush)
+
+
+class CommitRealTimeService(Service):
+    """With a transient pool: brings the buffers to the files, and lets the flush know (FLU-06).
+
+    The thorough interval is as long as a round, so that the least pages count only for rounds that a put began.
+    """
+
+    __slots__ = ("_clock", "_committed", "_files", "_last_commit", "_settings")
+
+    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, committed: Callable[[], None]) -> None:
+        super().__init__("CommitRealTimeService")
+        self._files = files
+        self._settings = settings
+        self._clock = clock
+        self._committed = committed
+        self._last_commit = 0
+
+    async def work(self) -> None:
+        """Rounds at most 200 ms apart; after a stop up to ten commits, until one brings nothing new (FLU-06)."""
+        settings = self._settings
+        while not self.stopped:
+            least_pages = settings.commit_commit_log_least_pages
+            now = self._clock.now()
+            if now >= self._last_commit + settings.commit_commit_log_thorough_interval:
+                self._last_commit = now
+                least_pages = 0
+            if not self._files.commit(least_pages):
+                self._last_commit = self._clock.now()
+                self._committed()
+            await self.wait_for_running(settings.commit_interval_commit_log)
+        again(LOG_RETRIES, self._files.commit)
+        self._committed()
+
+
+class FlushConsumeQueueService(Service):
+    """Flushes the consume queues every second: two pages of each or more, and every minute whatever there is.
+
+    `thorough` is called after each flush of everything: the checkpoint may tell of it.
+    """
+
+    __slots__ = ("_clock", "_last_flush", "_queues", "_settings", "_thorough")
+
+    def __init__(self, queues: ConsumeQueues, settings: BrokerSettings, clock: Clock, thorough: Callable[[], None]) -> None:
+        super().__init__("FlushConsumeQueueService")
+        self._queues = queues
+        self._settings = settings
+        self._clock = clock
+        self._thorough = thorough
+        self._last_flush = 0
+
+    async def work(self) -> None:
+        """After a stop everything is flushed, with up to three files of each queue."""
+        settings = self._settings
+        while not self.stopped:
+            await self.wait_for_running(settings.flush_interval_consume_queue)
+            least_pages = settings.flush_consume_queue_least_pages
+            now = self._clock.now()
+            if now >= self._last_flush + settings.flush_consume_queue_thorough_interval:
+                self._last_flush = now
+                least_pages = 0
+            self._flush(1, least_pages)
+        self._flush(QUEUE_RETRIES, 0)
+
+    def _flush(self, times: int, least_pages: int) -> None:
+        for queue in list(self._queues.queues.values()):
+            again(times, partial(queue.files.flush, least_pages))
+        if least_pages == 0:
+            self._thorough()
+
+
+def again(times: int, step: Callable[[], bool]) -> None:
+    """Do something so many times, or until it says that there was nothing to do."""
+    for _ in range(times):
+        if step():
+            break

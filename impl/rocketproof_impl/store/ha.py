@@ -1,0 +1,237 @@
+"""Replication, the master's side: the log goes to every slave that connects, and puts can wait until one of them has it (FLU-07).
+
+A slave sends nothing but the end of its log, as eight bytes. It gets pieces of the master's log, each behind twelve bytes:
+where the piece begins, and how long it is; without any data that is a heartbeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+
+from rocketproof_profiles import Profile
+
+from ..broker.log import log
+from ..broker.settings import BrokerSettings
+from ..link import Link
+from ..ports import Clock
+from ..service import Service, sleep
+from ..tasks import Future, Wait
+from .commitlog import CommitLog
+
+HEADER = Struct(">qi")
+OFFSET = Struct(">q")
+SELECT, FIRST_WAIT, NEXT_WAIT = 1000, 10, 100
+GROUP_WAIT, TRANSFER_WAIT = 10, 1000
+
+
+@dataclass(slots=True)
+class TransferRequest:
+    """A put that waits until a slave has the log up to an offset, at most until a time."""
+
+    next_offset: int
+    deadline: int
+    transferred: Future[bool] = field(default_factory=Future)
+
+
+class HAService:
+    """All slaves of a master, as `Replicas` (flush.py). Whoever listens hands every connection to `accept`.
+
+    `transfers` is the thread that answers waiting puts. A driver spawns it, and those that `accept` gives.
+    """
+
+    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, commit_log: CommitLog) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.commit_log = commit_log
+        self.connections = 0
+        self.push2_slave_max_offset = 0
+        self.connection_list: list[HAConnection] = []
+        self.transfers = GroupTransferService(self)
+        self._profile = profile
+        self._stopped = False
+
+    def accept(self, link: Link) -> tuple[Service, ...]:
+        """A slave has connected; the threads to run for it, none if the master stops."""
+        if self._stopped:
+            link.close()
+            return ()
+        connection = HAConnection(self, link)
+        self.connections += 1
+        self.connection_list.append(connection)
+        log.info("HAService receive new connection, %s", link.remote)
+        return connection.reader, connection.writer
+
+    def request(self, next_offset: int) -> Future[bool]:
+        """Whether a slave has the log up to there, once it has or it is too late."""
+        millis = self.settings.slave_timeout if self._profile.replica_wait is None else self._profile.replica_wait
+        request = TransferRequest(next_offset, self.clock.now() + millis)
+        self.transfers.put_request(request)
+        for connection in self.connection_list:
+            connection.writer.wakeup()
+        return request.transferred
+
+    def notify_transfer_some(self, offset: int) -> None:
+        """A slave has the log up to there."""
+        if offset > self.push2_slave_max_offset:
+            self.push2_slave_max_offset = offset
+            self.transfers.notify_transfer_some()
+
+    async def shutdown(self) -> None:
+        """Let every slave go, then end the waiting of puts."""
+        self._stopped = True
+        for connection in list(self.connection_list):
+            connection.close()
+        await self.transfers.shutdown()
+
+
+class HAConnection:
+    """One slave: what it asked for first, and what it has (-1 until it says). Two threads, one for each direction."""
+
+    __slots__ = ("ack_offset", "link", "reader", "request_offset", "service", "writer")
+
+    def __init__(self, service: HAService, link: Link) -> None:
+        self.service = service
+        self.link = link
+        self.request_offset = -1
+        self.ack_offset = -1
+        self.reader = ReadSocketService(self)
+        self.writer = WriteSocketService(self)
+
+    def close(self) -> None:
+        """Both threads end, and the slave does not count any more."""
+        self.reader.stop()
+        self.writer.stop()
+        self.link.close()
+        if self in self.service.connection_list:
+            self.service.connection_list.remove(self)
+            self.service.connections -= 1
+
+
+class ReadSocketService(Service):
+    """Reads what a slave has. A slave that says nothing for 20 s, or that has more than its master, is let go."""
+
+    __slots__ = ("_connection", "_last_read", "_rest")
+
+    def __init__(self, connection: HAConnection) -> None:
+        super().__init__("ReadSocketService")
+        self._connection = connection
+        self._rest = b""
+        self._last_read = connection.service.clock.now()
+
+    async def work(self) -> None:
+        try:
+            while not self.stopped and await self._round():
+                pass
+        finally:
+            self._connection.close()
+
+    async def _round(self) -> bool:
+        service = self._connection.service
+        data = await self._connection.link.read(SELECT)
+        if data is not None:
+            self._last_read = service.clock.now()
+            return bool(data) and self._process(data)
+        return service.clock.now() - self._last_read <= service.settings.ha_housekeeping_interval
+
+    def _process(self, data: bytes) -> bool:
+        """Only the last whole offset counts. False if it lies behind the end of our log."""
+        data = self._rest + data
+        whole = len(data) - len(data) % OFFSET.size
+        self._rest = data[whole:]
+        if not whole:
+            return True
+        connection, service = self._connection, self._connection.service
+        (connection.ack_offset,) = OFFSET.unpack_from(data, whole - OFFSET.size)
+        if connection.request_offset < 0:
+            connection.request_offset = connection.ack_offset
+            log.info("slave[%s] request offset %d", connection.link.remote, connection.ack_offset)
+        elif connection.ack_offset > (end := service.commit_log.files.max_offset):
+            log.warning("slave[%s] has %d, more than the %d of its master", connection.link.remote, connection.ack_offset, end)
+            return False
+        service.notify_transfer_some(connection.ack_offset)
+        return True
+
+
+class WriteSocketService(Service):
+    """Sends the log from where the slave asked for, in pieces of 32 KiB at most; a heartbeat after 5 s without any."""
+
+    __slots__ = ("_connection", "_last_write", "next_transfer_from_where")
+
+    def __init__(self, connection: HAConnection) -> None:
+        super().__init__("WriteSocketService")
+        self._connection = connection
+        self.next_transfer_from_where = -1
+        self._last_write = connection.service.clock.now()
+
+    async def work(self) -> None:
+        try:
+            while not self.stopped:
+                await self._round()
+        except OSError as problem:
+            log.error("WriteSocketService: %s", problem)
+        finally:
+            self._connection.close()
+
+    async def _round(self) -> None:
+        service = self._connection.service
+        if self._connection.request_offset < 0:
+            await sleep(FIRST_WAIT)
+            return
+        if self.next_transfer_from_where < 0:
+            self.next_transfer_from_where = self._first()
+        if service.clock.now() - self._last_write > service.settings.ha_send_heartbeat_interval:
+            await self._send(b"")
+        data = service.commit_log.data_from(self.next_transfer_from_where, service.settings.ha_transfer_batch_size)
+        if data is None:
+            await self.wait_for_running(NEXT_WAIT)
+        else:
+            await self._send(data)
+
+    def _first(self) -> int:
+        """Where a slave asked to begin; an empty one gets only the last file of the log."""
+        if self._connection.request_offset:
+            return self._connection.request_offset
+        files = self._connection.service.commit_log.files
+        return files.max_offset - files.max_offset % files.file_size
+
+    async def _send(self, data: bytes) -> None:
+        header = HEADER.pack(self.next_transfer_from_where, len(data))
+        self.next_transfer_from_where += len(data)
+        await self._connection.link.write(header + data)
+        self._last_write = self._connection.service.clock.now()
+
+
+class GroupTransferService(Service):
+    """Answers the puts that wait for a slave, one after the other, each at the latest at its time (FLU-07)."""
+
+    __slots__ = ("_ha", "_moved", "_requests_read", "_requests_write")
+
+    def __init__(self, ha: HAService) -> None:
+        super().__init__("GroupTransferService")
+        self._ha = ha
+        self._moved: Future[None] = Future()
+        self._requests_write: list[TransferRequest] = []
+        self._requests_read: list[TransferRequest] = []
+
+    def put_request(self, request: TransferRequest) -> None:
+        self._requests_write.append(request)
+        self.wakeup()
+
+    def notify_transfer_some(self) -> None:
+        """A slave has more than before."""
+        moved, self._moved = self._moved, Future()
+        moved.complete(None)
+
+    async def work(self) -> None:
+        while not self.stopped:
+            await self.wait_for_running(GROUP_WAIT)
+            self._requests_write, self._requests_read = self._requests_read, self._requests_write
+            for request in self._requests_read:
+                request.transferred.complete(await self._transferred(request))
+            self._requests_read.clear()
+
+    async def _transferred(self, request: TransferRequest) -> bool:
+        while self._ha.push2_slave_max_offset < request.next_offset and self._ha.clock.now() < request.deadline:
+            await Wait(self._moved, TRANSFER_WAIT)
+        return self._ha.push2_slave_max_offset >= request.next_offset

@@ -1,0 +1,80 @@
+"""What a consumer finds in a queue from an offset on: records as they are stored, or why there are none (GetMessageResult)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from .commitlog import CommitLog
+from .consumequeue import ENTRY_SIZE, ConsumeQueue
+
+MOST_BYTES, MOST_MESSAGES = 256 * 1024, 32  # of one answer, from memory
+LEAST_ENTRIES = 800  # looked at before a pull gives up, if the filter takes none
+
+
+class GetMessageStatus(Enum):
+    FOUND = auto()
+    NO_MATCHED_MESSAGE = auto()
+    MESSAGE_WAS_REMOVING = auto()
+    OFFSET_OVERFLOW_BADLY = auto()
+    OFFSET_OVERFLOW_ONE = auto()
+    OFFSET_TOO_SMALL = auto()
+    NO_MESSAGE_IN_QUEUE = auto()
+
+
+@dataclass(slots=True)
+class GetMessageResult:
+    """`next_begin_offset` is where to go on; the others are the queue's first offset and the one behind its last."""
+
+    status: GetMessageStatus
+    next_begin_offset: int
+    min_offset: int = 0
+    max_offset: int = 0
+    records: list[bytes] = field(default_factory=list)
+
+
+def get_message(
+    queue: ConsumeQueue | None, log: CommitLog, offset: int, most: int, matches: Callable[[int], bool], *, corrects: bool = True
+) -> GetMessageResult:
+    """At most so many records whose hash of tags matches; at least one if there is one, however large it is.
+
+    A queue that nobody knows is an empty one. `corrects`: whether an offset outside the queue is moved into it, which a slave does not.
+    """
+    first, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
+    if queue is None or end == 0:
+        status, right = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+    elif offset < first:
+        status, right = GetMessageStatus.OFFSET_TOO_SMALL, first
+    elif offset == end:
+        status, right = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+    elif offset > end:
+        status, right = GetMessageStatus.OFFSET_OVERFLOW_BADLY, end
+    else:
+        return _read(queue, log, GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end), most, matches)
+    return GetMessageResult(status, right if corrects else offset, first, end)
+
+
+def _read(queue: ConsumeQueue, log: CommitLog, result: GetMessageResult, most: int, matches: Callable[[int], bool]) -> GetMessageResult:
+    """Read on from the offset to the end of the queue's file, no further. What is in the queue and not in the log was removed."""
+    start = result.next_begin_offset
+    per_file = queue.files.file_size // ENTRY_SIZE
+    end = min(result.max_offset, start - start % per_file + per_file, start + max(LEAST_ENTRIES, most))
+    size = 0
+    for index in range(start, end):
+        entry = queue.entry(index)
+        assert entry is not None, "it is below the largest offset"
+        if result.records and (len(result.records) >= min(most, MOST_MESSAGES) or size + entry.size > MOST_BYTES):
+            break
+        result.next_begin_offset = index + 1
+        if not matches(entry.tags_code):
+            continue
+        record = log.files.select(entry.physical_offset, entry.size)
+        if record is None:
+            if not result.records:
+                result.status = GetMessageStatus.MESSAGE_WAS_REMOVING
+            continue
+        result.records.append(record)
+        result.status = GetMessageStatus.FOUND
+        size += entry.size
+    return result

@@ -1,0 +1,86 @@
+"""The threads of one store: which there are, and in which order they end (FLU-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from rocketproof_profiles import Profile
+
+from ..broker.settings import BrokerSettings
+from ..ports import Clock
+from ..service import Service, sleep
+from ..tasks import Future
+from .commitlog import CommitLog
+from .consumequeue import ConsumeQueues
+from .flushing import CommitRealTimeService, FlushConsumeQueueService, FlushRealTimeService, GroupCommitService
+from .ha import HAService
+from .haclient import HAClient
+from .reput import ReputMessageService
+
+LAST_PUTS, LONG_FLUSH = 1000, 300_000
+
+
+class Store(Protocol):
+    """What the threads need of a store."""
+
+    commit_log: CommitLog
+    queues: ConsumeQueues
+    ha: HAService
+    ha_client: HAClient
+
+    def dispatch(self, limit: int | None = None) -> int: ...
+
+    def behind(self) -> int: ...
+
+    def log_flushed(self, store_timestamp: int) -> None: ...
+
+    def queues_flushed(self) -> None: ...
+
+
+class StoreThreads:
+    """Made by the settings at a store's start. It is the store's `Flush` (flush.py) as long as they run."""
+
+    def __init__(self, store: Store, settings: BrokerSettings, profile: Profile, clock: Clock) -> None:
+        log, files = store.commit_log, store.commit_log.files
+        self._ha = store.ha
+        self._ha_client = store.ha_client
+        self.reput = ReputMessageService(store.dispatch, store.behind)
+        self.flush: GroupCommitService | FlushRealTimeService = (
+            GroupCommitService(files, profile, store.log_flushed)
+            if settings.flush_disk_type == "SYNC_FLUSH"
+            else FlushRealTimeService(files, settings, clock, store.log_flushed)
+        )
+        self.commit = CommitRealTimeService(files, settings, clock, self._committed) if files.pool is not None else None
+        self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed)
+        log.appended = self.reput.wakeup
+        self._woken: Callable[[], None] = self.flush.wakeup if self.commit is None else self.commit.wakeup
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """What a driver has to spawn, in the order of the described system."""
+        commit = () if self.commit is None else (self.commit,)
+        return (self.reput, self._ha.transfers, self._ha_client, self.flush_queues, self.flush, *commit)
+
+    def request(self, next_offset: int) -> Future[bool]:
+        """Whether the log is on the device up to there. Raises JavaError if the threads are those of another kind of flush."""
+        return self.flush.request(next_offset)
+
+    def wakeup(self) -> None:
+        """There is something new: with a transient pool to be committed, otherwise to be flushed (FLU-04)."""
+        self._woken()
+
+    def _committed(self) -> None:
+        self.flush.wakeup()
+        self.reput.wakeup()
+
+    async def shutdown(self) -> None:
+        """Leave a second to the last puts; then replication, commit, flush, dispatch and the flush of its queues end, in this order."""
+        await sleep(LAST_PUTS)
+        await self._ha_client.shutdown()
+        await self._ha.shutdown()
+        if self.commit is not None:
+            await self.commit.shutdown()
+        await self.flush.shutdown(LONG_FLUSH)
+        await self.reput.shutdown()
+        await self.flush_queues.shutdown()

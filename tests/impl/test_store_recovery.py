@@ -1,0 +1,355 @@
+"""What a new process makes of log, queues and checkpoint: after a clean stop, and after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from storing import LOG, Stand, appended, message, sized
+
+from rocketproof_impl.message import PREPARED
+from rocketproof_impl.simulator.disk import ProcessEnded
+from rocketproof_impl.store.checkpoint import StoreCheckpoint
+from rocketproof_impl.store.consumequeue import Entry
+
+behaviour = pytest.mark.behaviour
+ABORT, CHECKPOINT = "store/abort", "store/checkpoint"
+QUEUE = "store/consumequeue/T/0/00000000000000000000"
+FILE = 300  # two records of 105 bytes, and a blank
+
+
+def filled(files: int, **settings: Any) -> Stand:
+    """A started store with so many files in its log, a second apart, all of it dispatched and flushed."""
+    stand = Stand(mapped_file_size_commit_log=FILE, **settings)
+    assert stand.store.load()
+    stand.store.start()
+    for _ in range(files):
+        for _ in range(2):
+            stand.put(sized(105))
+        stand.clock.time += 1000
+    stand.store.dispatch()
+    stand.store.flush_now()
+    return stand
+
+
+def stop(stand: Stand) -> None:
+    stand.scheduler.complete(stand.store.stop())
+
+
+def log_file(number: int) -> str:
+    return f"store/commitlog/{number * FILE:020d}"
+
+
+# Abort file and checkpoint
+
+
+@behaviour("REC-02")
+def test_the_abort_file_is_there_from_start_to_stop() -> None:
+    stand = Stand()
+    assert stand.store.load()
+    assert ABORT not in stand.disk.files
+    stand.store.start()
+    assert stand.disk.read(ABORT) == b""
+    stop(stand)
+    assert ABORT not in stand.disk.files
+
+
+@behaviour("REC-02")
+def test_a_stop_that_leaves_something_undone_keeps_the_abort_file() -> None:
+    stand = filled(1)
+    stand.store.flags.bits |= 16
+    stop(stand)
+    assert ABORT in stand.disk.files
+    stand = filled(1)
+    stand.put(message())
+    stop(stand)
+    assert ABORT in stand.disk.files
+
+
+@behaviour("REC-02")
+def test_a_stop_writes_the_checkpoint() -> None:
+    stand = filled(2)
+    last = stand.store.commit_log.files.files[-1].store_timestamp
+    stop(stand)
+    data = stand.disk.read(CHECKPOINT)
+    assert data is not None
+    assert data[:24] == last.to_bytes(8, "big") * 2 + bytes(8)
+    assert stand.disk.size(CHECKPOINT) == 4096
+    assert stand.disk.regions[CHECKPOINT].forced > 0
+    fresh = StoreCheckpoint(stand.disk, CHECKPOINT)
+    fresh.load()
+    assert (fresh.physic_msg_timestamp, fresh.logics_msg_timestamp, fresh.index_msg_timestamp) == (last, last, 0)
+
+
+@behaviour("REC-02")
+@pytest.mark.parametrize(
+    ("physic", "logics", "index", "with_index", "least"),
+    [
+        (9000, 8000, 0, False, 5000),
+        (7000, 8000, 0, False, 4000),
+        (2000, 8000, 0, False, 0),
+        (9000, 8000, 4500, True, 4500),
+        (7000, 8000, 6000, True, 4000),
+    ],
+)
+def test_what_is_older_than_all_parts_is_safe(physic: int, logics: int, index: int, with_index: bool, least: int) -> None:
+    checkpoint = StoreCheckpoint(Stand().disk, CHECKPOINT)
+    checkpoint.physic_msg_timestamp, checkpoint.logics_msg_timestamp, checkpoint.index_msg_timestamp = physic, logics, index
+    assert checkpoint.min_timestamp(with_index=with_index) == least
+
+
+@behaviour("REC-02")
+def test_a_prepared_message_does_not_move_the_checkpoint_of_the_queues() -> None:
+    stand = Stand()
+    stand.put(message(sys_flag=PREPARED))
+    stand.store.dispatch()
+    assert stand.store.checkpoint.logics_msg_timestamp == 0
+
+
+@behaviour("REC-02")
+def test_a_checkpoint_that_cannot_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    stand = filled(1)
+
+    def failing(operation: str, path: str) -> None:
+        if path == CHECKPOINT:
+            raise OSError("no room")
+
+    stand.disk.failing = failing
+    stop(stand)
+    assert "no room" in caplog.text
+    assert ABORT not in stand.disk.files
+
+
+# Where recovery begins
+
+
+@behaviour("REC-02")
+@pytest.mark.parametrize("damaged", range(5))
+def test_after_a_clean_stop_the_last_three_files_are_read(damaged: int) -> None:
+    stand = filled(5)
+    stop(stand)
+    stand.disk.files[log_file(damaged)][4] ^= 0xFF
+    store = stand.reopen().store
+    end = 5 * FILE - 90 if damaged < 2 else damaged * FILE
+    assert store.max_phy_offset == end
+    assert store.max_offset("T", 0) == (10 if damaged < 2 else 2 * damaged)
+
+
+@behaviour("REC-02")
+@pytest.mark.parametrize(("checkpoint", "first"), [(None, 0), (-1, 0), (0, 1), (999, 1), (1000, 2), (3999, 4), (99_000, 4)])
+def test_after_a_crash_it_is_all_from_the_file_that_is_older_than_the_checkpoint(checkpoint: int | None, first: int) -> None:
+    """Damage before that file is not noticed, and damage in it is. Times are those since the second file, and 3 s are left over."""
+    for damaged in range(5):
+        stand = filled(5)
+        if checkpoint is None:
+            stand.disk.delete(CHECKPOINT)
+        else:
+            moment = stand.clock.time - 4000 + checkpoint + 3000
+            stand.store.checkpoint.physic_msg_timestamp = stand.store.checkpoint.logics_msg_timestamp = moment
+            stand.store.checkpoint.flush()
+        stand.disk.files[log_file(damaged)][4 + 105] ^= 0xFF
+        assert stand.reopen().store.max_phy_offset == (damaged * FILE + 105 if damaged >= first else 5 * FILE - 90)
+
+
+@behaviour("REC-02")
+def test_a_file_that_begins_with_no_record_or_one_without_a_time_is_no_beginning() -> None:
+    stand = filled(3)
+    stand.store.checkpoint.physic_msg_timestamp = stand.store.checkpoint.logics_msg_timestamp = stand.clock.time + 9000
+    stand.store.checkpoint.flush()
+    stand.disk.files[log_file(2)][4] ^= 0xFF
+    for at in range(56, 64):
+        stand.disk.files[log_file(1)][at] = 0
+    stand.disk.files[log_file(0)][105 + 4] ^= 0xFF
+    assert stand.reopen().store.max_phy_offset == 105
+
+
+@behaviour("REC-02")
+def test_the_index_counts_where_it_has_to_be_safe() -> None:
+    stand = filled(3, message_index_safe=1)
+    stand.store.checkpoint.physic_msg_timestamp = stand.store.checkpoint.logics_msg_timestamp = stand.clock.time + 9000
+    stand.store.checkpoint.flush()
+    stand.disk.files[log_file(0)][4 + 105] ^= 0xFF
+    assert stand.reopen().store.max_phy_offset == 105
+    stand.settings.message_index_safe = False
+    assert filled(3).reopen().store.max_phy_offset == 3 * FILE - 90
+
+
+# What a crash took is built again
+
+
+@behaviour("REC-02", "REC-03", "REC-04")
+@pytest.mark.parametrize("kept", range(7))
+def test_after_a_crash_queues_are_built_again(kept: int) -> None:
+    stand = filled(3)
+    for at in range(20 * kept, 20 * 6):
+        stand.disk.files[QUEUE][at] = 0
+    store = stand.reopen().store
+    assert store.topic_queue_table == {"T-0": 6}
+    found = [store.get_message("T", 0, index) for index in range(7)]
+    assert [each and each.queue_offset for each in found] == [*range(6), None]
+
+
+@behaviour("REC-02", "REC-03")
+def test_after_a_clean_stop_a_lost_queue_is_not_built_again_behind_others() -> None:
+    stand = filled(3)
+    stand.put(message("U"))
+    stand.store.dispatch()
+    stop(stand)
+    stand.disk.delete(QUEUE)
+    assert stand.reopen().store.topic_queue_table == {"U-0": 1}
+
+
+@behaviour("REC-02")
+@pytest.mark.parametrize("clean", [True, False])
+def test_queues_end_where_the_log_ends(clean: bool) -> None:
+    stand = filled(3)
+    if clean:
+        stop(stand)
+    stand.disk.files[log_file(1)][4] ^= 0xFF
+    store = stand.reopen().store
+    assert (store.max_phy_offset, store.max_offset("T", 0), store.dispatched_to) == (FILE, 2, FILE)
+    assert stand.disk.names("store/commitlog") == ["0" * 20, f"{FILE:020d}"]
+    queue = store.queues.queues["T", 0]
+    assert (queue.max_physical_offset, queue.entry(1), queue.entry(2)) == (210, Entry(105, 105, 0), None)
+
+
+@behaviour("REC-02")
+def test_queue_files_behind_the_end_are_deleted() -> None:
+    stand = filled(3, mapped_file_size_consume_queue=40)
+    assert len(stand.disk.names("store/consumequeue/T/0")) == 3
+    stand.disk.files[log_file(0)][105 + 4] ^= 0xFF
+    store = stand.reopen().store
+    assert stand.disk.names("store/consumequeue/T/0") == ["0" * 20]
+    assert store.max_offset("T", 0) == 1
+
+
+@behaviour("REC-02")
+def test_of_a_queue_the_last_three_files_are_read() -> None:
+    stand = filled(3, mapped_file_size_consume_queue=20)
+    stop(stand)
+    names = stand.disk.names("store/consumequeue/T/0")
+    for at in range(20):
+        stand.disk.files[f"store/consumequeue/T/0/{names[2]}"][at] = 0
+    assert stand.reopen().store.max_offset("T", 0) == 6
+    for at in range(20):
+        stand.disk.files[f"store/consumequeue/T/0/{names[3]}"][at] = 0
+    stand = stand.reopen()
+    assert stand.store.max_offset("T", 0) == 6  # cut there, and built again from the log
+
+
+@behaviour("REC-02", "REC-03")
+def test_without_a_log_all_queues_are_deleted_and_start_again() -> None:
+    stand = filled(2)
+    for name in stand.disk.names("store/commitlog"):
+        stand.disk.delete(f"store/commitlog/{name}")
+    stand = stand.reopen()
+    assert stand.disk.names("store/consumequeue") == []
+    assert stand.store.topic_queue_table == {"T-0": 0}
+    assert appended(stand.put(sized(105))).queue_offset == 0
+
+
+@behaviour("REC-02", "APP-07")
+def test_a_last_file_that_a_blank_fills_ends_before_it() -> None:
+    """The next record finds no room again, and fills the rest once more."""
+    stand = filled(1)
+
+    def failing(operation: str, path: str) -> None:
+        if path == log_file(1):
+            raise OSError("no room")
+
+    stand.disk.failing = failing
+    stand.put(sized(105))
+    stand.disk.failing = None
+    assert stand.store.max_phy_offset == FILE
+    stand = stand.reopen()
+    assert stand.store.max_phy_offset == 210
+    assert appended(stand.put(sized(105))).wrote_offset == FILE
+
+
+@behaviour("REC-02")
+def test_a_next_file_that_is_empty_stays() -> None:
+    stand = filled(1)
+    stand.disk.map(log_file(1), FILE)
+    stand.store.commit_log.files.files[0].write(210, (90).to_bytes(4, "big") + (0xCBD43194).to_bytes(4, "big"))
+    stand = stand.reopen()
+    assert stand.store.max_phy_offset == FILE
+    assert [each.wrote_position for each in stand.store.commit_log.files.files] == [FILE, 0]
+
+
+@behaviour("REC-02")
+@pytest.mark.parametrize("path", [LOG, QUEUE])
+def test_a_file_of_another_length_stops_the_start(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    stand = filled(1)
+    stand.disk.files[path] = bytearray(17)
+    stand.disk.sizes.pop(path)
+    assert not Stand(disk=stand.disk, mapped_file_size_commit_log=FILE).store.load()
+    assert f"{path} has 17 bytes, and by the settings" in caplog.text
+
+
+@behaviour("REC-02", "REC-03")
+def test_records_behind_the_end_come_back_when_one_of_the_same_size_is_written_before_them() -> None:
+    """The log is cut at the damage, but not wiped."""
+    stand = Stand()
+    for _ in range(3):
+        stand.put(message())
+    stand.disk.files[LOG][105 + 90] ^= 0xFF
+    stand = stand.reopen()
+    assert stand.store.max_phy_offset == 105
+    stand.put(message(body=b"other"))
+    stand = stand.reopen()
+    assert stand.store.max_phy_offset == 315
+    assert [(each.body, each.queue_offset) for each in stand.store.records()] == [(b"hello", 0), (b"other", 1), (b"hello", 2)]
+
+
+@behaviour("REC-02", "REC-03")
+def test_a_process_that_ends_while_it_recovers_can_be_started_again() -> None:
+    stand = filled(2)
+    stand.disk.files[log_file(1)][105 + 4] ^= 0xFF
+    for steps in range(5):
+        stand.disk.end_after(steps)
+        with pytest.raises(ProcessEnded):
+            Stand(disk=stand.disk, mapped_file_size_commit_log=FILE).store.load()
+    store = stand.reopen().store
+    assert store.max_phy_offset == FILE + 105
+    assert store.topic_queue_table == {"T-0": 3}
+
+
+# Queue offsets
+
+
+@behaviour("REC-03", "REC-04")
+def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
+    stand = Stand(mapped_file_size_consume_queue=60)
+    stand.store.topic_queue_table["TopicTest-0"] = 7
+    stand.put(message())
+    stand.store.dispatch()
+    queue = stand.store.queues.queues["TopicTest", 0]
+    assert (queue.min_offset, queue.max_offset) == (7, 8)
+    assert [queue.entry(index) for index in (6, 7, 8)] == [None, Entry(0, 105, 0), None]
+    assert stand.disk.names("store/consumequeue/TopicTest/0") == [f"{120:020d}"]
+    data = stand.disk.read(f"store/consumequeue/TopicTest/0/{120:020d}")
+    assert data is not None
+    assert data[:20] == bytes(8) + (0x7FFFFFFF).to_bytes(4, "big") + bytes(8)
+
+
+@behaviour("REC-04")
+def test_an_entry_behind_a_gap_is_appended_and_the_gap_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    stand = Stand()
+    stand.put(message())
+    stand.store.topic_queue_table["TopicTest-0"] = 5
+    stand.put(message())
+    stand.store.dispatch()
+    assert stand.store.max_offset("TopicTest", 0) == 2
+    assert "logic queue order maybe wrong, expectLogicOffset: 5 currentLogicOffset: 1" in caplog.text
+
+
+@behaviour("REC-05", "REC-03")
+@pytest.mark.parametrize(("written", "found"), [(0, 0), (2, 2), (9, 3)])
+def test_offsets_of_delayed_delivery_are_moved_into_their_queue(written: int, found: int) -> None:
+    stand = Stand()
+    for _ in range(3):
+        stand.put(message(properties={"DELAY": "1"}))
+    stand.store.dispatch()
+    stand.store.schedule.offsets = {1: written, 5: 4}
+    stand.store.schedule.persist()
+    assert stand.reopen().store.schedule.offsets == {1: found, 5: 4}

@@ -6,10 +6,12 @@ a text's length counts UTF-16 units.
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+_UTF_16 = f"utf-16-{sys.byteorder[0]}e"  # in the machine's own order
 
 
 class JavaError(Exception):
@@ -51,10 +53,9 @@ def length(text: str) -> int:
 
 def string_hash(text: str) -> int:
     """String.hashCode(): 32 bits, signed (REC-04)."""
-    units = text.encode("utf-16-le", "surrogatepass")
     value = 0
-    for at in range(0, len(units), 2):
-        value = (value * 31 + units[at] + (units[at + 1] << 8)) & 0xFFFFFFFF
+    for unit in text.encode() if text.isascii() else memoryview(text.encode(_UTF_16, "surrogatepass")).cast("H"):
+        value = (value * 31 + unit) & 0xFFFFFFFF
     return wrap(value)
 
 

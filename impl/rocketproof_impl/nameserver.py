@@ -6,16 +6,18 @@ topic only with its broker (HAZ-36). The described lock over all tables has no c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .fastjson import loads
 from .java import boolean_text, parse_long
 from .periodic import Periodic
 from .ports import Channel, Clock
 from .remoting.codes import (
     ADD_WRITE_PERM_OF_BROKER,
+    DELETE_TOPIC_IN_NAMESRV,
+    GET_BROKER_CLUSTER_INFO,
     GET_KVLIST_BY_NAMESPACE,
     GET_ROUTEINFO_BY_TOPIC,
     PUT_KV_CONFIG,
@@ -32,7 +34,7 @@ from .remoting.command import Command, response_to
 from .remoting.dispatch import system_error, write
 from .remoting.faq import SUGGESTION
 from .remoting.headers import command_error
-from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, encode_json, encode_route
+from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
 from .topic import READ, WRITE, DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
@@ -62,13 +64,15 @@ class NameServer:
 
     `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
     its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: address to its last
-    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value.
+    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value. `acting_master`:
+    routes say that no slave acts as master (NS-06).
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False) -> None:
+    def __init__(self, clock: Clock, *, order_message_enable: bool = False, acting_master: bool = False) -> None:
         self._clock = clock
+        self._acting_master = False if acting_master else None
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
@@ -110,7 +114,9 @@ class NameServer:
 
     def _place(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> bool:
         """Put the address at its id, and nowhere else under this name (NS-02); True if the id had none before."""
-        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name))
+        broker = self.broker_addr_table.setdefault(
+            broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=self._acting_master)
+        )
         for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
             del broker.broker_addrs[other]
         register_first = broker_id not in broker.broker_addrs
@@ -235,6 +241,17 @@ class NameServer:
             entry.perm = change(entry.perm)
         return len(found)
 
+    def delete_topic(self, topic: str, cluster_name: str | None) -> None:
+        """Forget a topic, or the share of one cluster's brokers in it; their next registration of another version brings it back."""
+        if not cluster_name:
+            self.topic_queue_table.pop(topic, None)
+            return
+        names, entries = self.cluster_addr_table.get(cluster_name, set()), self.topic_queue_table.get(topic)
+        if names and entries is not None:
+            entries[:] = [entry for entry in entries if entry.broker_name not in names]
+            if not entries:
+                del self.topic_queue_table[topic]
+
     # Requests
 
     def receive(self, channel: Channel, command: Command) -> None:
@@ -263,7 +280,7 @@ def _field(request: Command, name: str) -> str:
 
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
     """Request 103; the answer has the master's addresses, and the order topics as body (NS-02, NS-12)."""
-    body: Any = json.loads(request.body) if request.body else {}
+    body: Any = loads(request.body) if request.body else {}
     table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
     result = server.register_broker(
         _field(request, "clusterName"),
@@ -299,10 +316,22 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
 
 def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Request 322 (NS-09)."""
-    changed, stored = server.query_version(_field(request, "brokerAddr"), version_from_data(json.loads(request.body or b"")))
+    changed, stored = server.query_version(_field(request, "brokerAddr"), version_from_data(loads(request.body or b"")))
     response.ext_fields = {"changed": boolean_text(changed)}
     if stored is not None:
         response.body = encode_json(version_to_data(stored))
+
+
+def _get_cluster_info(server: NameServer, _: Channel, __: Command, response: Command) -> None:
+    """Request 106."""
+    brokers = {name: broker_to_data(broker) for name, broker in server.broker_addr_table.items()}
+    clusters = {name: sorted(brokers) for name, brokers in server.cluster_addr_table.items()}
+    response.body = encode_json({"brokerAddrTable": brokers, "clusterAddrTable": clusters})
+
+
+def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
+    """Request 216."""
+    server.delete_topic(_field(request, "topic"), (request.ext_fields or {}).get("clusterName"))
 
 
 def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
@@ -333,6 +362,8 @@ _HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = 
     REGISTER_BROKER: _register,
     UNREGISTER_BROKER: _unregister,
     GET_ROUTEINFO_BY_TOPIC: _get_route,
+    GET_BROKER_CLUSTER_INFO: _get_cluster_info,
+    DELETE_TOPIC_IN_NAMESRV: _delete_topic,
     QUERY_DATA_VERSION: _query_version,
     PUT_KV_CONFIG: _put_kv,
     GET_KVLIST_BY_NAMESPACE: _get_kv_list,

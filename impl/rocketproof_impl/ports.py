@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from .remoting.command import Command
@@ -63,6 +64,10 @@ class Disk(Protocol):
         """The names of files and folders directly in a folder, sorted; [] if there is none."""
         ...
 
+    def size(self, path: str) -> int | None:
+        """The length of a file in bytes, None if there is none."""
+        ...
+
     def map(self, path: str, size: int) -> Region:
         """The file as a mapped region of this size, created and filled with zeros where missing. Raises OSError."""
         ...
@@ -97,11 +102,37 @@ class Rejected(Exception):
     """An executor's queue is full."""
 
 
-class Executor(Protocol):
-    """A pool of threads with a queue."""
+@dataclass(slots=True, eq=False)
+class RequestTask:
+    """What a thread is to do, and for which request: None for what is done behind an answer (REM-09).
 
-    def submit(self, work: Callable[[], Work[None]]) -> None:
-        """Run the work as soon as a thread is free. Raises Rejected if the queue is full."""
+    `created` is when it came into the queue, in milliseconds.
+    """
+
+    work: Callable[[], Work[None]]
+    channel: Channel | None = None
+    request: Command | None = None
+    created: int = 0
+
+
+class Executor(Protocol):
+    """A pool of threads with a queue, from which others than its threads may take (REM-10)."""
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks are in the queue."""
+        ...
+
+    def submit(self, task: RequestTask) -> None:
+        """Run the task as soon as a thread is free. Raises Rejected if the queue is full."""
+        ...
+
+    def head(self) -> RequestTask | None:
+        """The task that waits longest, None if none does."""
+        ...
+
+    def take(self) -> RequestTask:
+        """Remove the task that waits longest; it never runs. Raises IndexError if there is none."""
         ...
 
 

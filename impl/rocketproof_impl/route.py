@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from .fastjson import dumps, loads
 
 MASTER_ID = 0
 
@@ -25,14 +26,16 @@ class QueueData:
 
 @dataclass(slots=True)
 class BrokerData:
-    """The processes that share one broker name: address by broker id, 0 is the master."""
+    """The processes that share one broker name: address by broker id, 0 is the master. `enable_acting_master` is None where
+    name servers know nothing of it."""
 
     cluster: str
     broker_name: str
     broker_addrs: dict[int, str] = field(default_factory=dict)
+    enable_acting_master: bool | None = None
 
     def copy(self) -> BrokerData:
-        return BrokerData(self.cluster, self.broker_name, dict(self.broker_addrs))
+        return replace(self, broker_addrs=dict(self.broker_addrs))
 
 
 @dataclass(slots=True)
@@ -74,14 +77,7 @@ def _broker_name(entry: QueueData | BrokerData) -> str:
 def encode_route(route: TopicRouteData) -> bytes:
     """The body of an answer to request 105: names in alphabetical order, and no order topic's line where there is none."""
     data: dict[str, Any] = {
-        "brokerDatas": [
-            {
-                "brokerAddrs": {str(broker_id): address for broker_id, address in sorted(broker.broker_addrs.items())},
-                "brokerName": broker.broker_name,
-                "cluster": broker.cluster,
-            }
-            for broker in route.broker_datas
-        ],
+        "brokerDatas": [broker_to_data(broker) for broker in route.broker_datas],
         "filterServerTable": route.filter_server_table,
         "queueDatas": [
             {
@@ -99,9 +95,20 @@ def encode_route(route: TopicRouteData) -> bytes:
     return encode_json(data)
 
 
+def broker_to_data(broker: BrokerData) -> dict[str, Any]:
+    """One broker name as routes and cluster information carry it."""
+    acting = {} if broker.enable_acting_master is None else {"enableActingMaster": broker.enable_acting_master}
+    return {
+        "brokerAddrs": {str(broker_id): address for broker_id, address in sorted(broker.broker_addrs.items())},
+        "brokerName": broker.broker_name,
+        "cluster": broker.cluster,
+        **acting,
+    }
+
+
 def decode_route(body: bytes) -> TopicRouteData:
     """The inverse. Raises ValueError, KeyError or TypeError for anything else."""
-    data = json.loads(body)
+    data = loads(body)
     return TopicRouteData(
         [
             QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], entry.get("topicSysFlag", 0))
@@ -112,6 +119,7 @@ def decode_route(body: bytes) -> TopicRouteData:
                 entry.get("cluster", ""),
                 entry["brokerName"],
                 {int(broker_id): address for broker_id, address in entry["brokerAddrs"].items()},
+                entry.get("enableActingMaster"),
             )
             for entry in data["brokerDatas"]
         ],
@@ -122,4 +130,4 @@ def decode_route(body: bytes) -> TopicRouteData:
 
 def encode_json(data: Any) -> bytes:
     """JSON as it travels: sorted names, no blanks."""
-    return json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
+    return dumps(data).encode()

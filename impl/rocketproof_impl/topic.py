@@ -12,7 +12,8 @@ SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
 @dataclass(slots=True)
 class TopicConfig:
-    """TopicConfig with its defaults; equal if all fields are (TCM-01). Mutable: TCM-13 changes the template's own entry."""
+    """TopicConfig with its defaults; equal if all fields are (TCM-01). Mutable: TCM-13 changes the template's own entry.
+    `attributes` is None in releases that know none."""
 
     topic_name: str
     read_queue_nums: int = 16
@@ -21,17 +22,23 @@ class TopicConfig:
     topic_filter_type: str = SINGLE_TAG
     topic_sys_flag: int = 0
     order: bool = False
+    attributes: dict[str, str] | None = None
 
     def copy(self) -> TopicConfig:
-        return replace(self)
+        return replace(self, attributes=None if self.attributes is None else dict(self.attributes))
 
     def __str__(self) -> str:
         """TopicConfig.toString(), part of a remark (CHK-10)."""
         return (
             f"TopicConfig [topicName={self.topic_name}, readQueueNums={self.read_queue_nums}, writeQueueNums={self.write_queue_nums}, "
             f"perm={perm_text(self.perm)}, topicFilterType={self.topic_filter_type}, topicSysFlag={self.topic_sys_flag}, "
-            f"order={'true' if self.order else 'false'}]"
+            f"order={'true' if self.order else 'false'}{self._attributes_text()}]"
         )
+
+    def _attributes_text(self) -> str:
+        if self.attributes is None:
+            return ""
+        return f", attributes={{{', '.join(f'{name}={value}' for name, value in self.attributes.items())}}}"
 
 
 @dataclass(slots=True)
@@ -78,6 +85,7 @@ def table_to_data(table: dict[str, TopicConfig], version: DataVersion) -> dict[s
         "dataVersion": version_to_data(version),
         "topicConfigTable": {
             name: {
+                **({} if config.attributes is None else {"attributes": config.attributes}),
                 "order": config.order,
                 "perm": config.perm,
                 "readQueueNums": config.read_queue_nums,
@@ -104,6 +112,7 @@ def table_from_data(data: Any) -> tuple[dict[str, TopicConfig], DataVersion | No
             str(entry.get("topicFilterType", defaults.topic_filter_type)),
             int(entry.get("topicSysFlag", defaults.topic_sys_flag)),
             bool(entry.get("order", defaults.order)),
+            None if entry.get("attributes") is None else {str(key): str(value) for key, value in entry["attributes"].items()},
         )
     version = data.get("dataVersion")
     return table, None if version is None else version_from_data(version)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.executor import POOLS, ThreadPool
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.remoting.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_impl.remoting.command import ONE_WAY, Command
@@ -20,7 +21,6 @@ from rocketproof_impl.remoting.headers import (
 )
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.executor import SimulatedExecutor
 from rocketproof_impl.simulator.network import SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.result import PutResult
@@ -57,8 +57,8 @@ class Stand:
         chosen: dict[str, Any] = {"name_servers": (), **settings}
         self.settings = BrokerSettings(**chosen)
         self.profile = PROFILES[profile]
-        self.executors = {name: SimulatedExecutor(self.scheduler, name) for name in ("admin", "transaction")}
-        self.executors["send"] = SimulatedExecutor(self.scheduler, "send", threads, capacity)
+        self.executors = {name: ThreadPool(self.scheduler, name) for name in POOLS}
+        self.executors["send"] = ThreadPool(self.scheduler, "send", threads, capacity)
         network = SimulatedNetwork(self.scheduler).endpoint("127.0.0.1:40911")
         self.broker = Broker(self.settings, self.profile, self.clock, self.disk, network, self.random, dict(self.executors))
         assert self.broker.load()

@@ -107,4 +107,5 @@ def real_stand(log_end: int | None = None) -> Stand:
             disk.files[f"store/{path}"] = bytearray(content)
     if log_end is not None:
         disk.files[LOG] = bytearray(real_files()["commitlog/00000000000000000000"][:log_end])
+        disk.sizes[LOG] = 1 << 20
     return Stand("P494", disk, mapped_file_size_commit_log=1 << 20, mapped_file_size_consume_queue=20_000)

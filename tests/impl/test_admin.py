@@ -195,7 +195,7 @@ def test_a_record_by_its_offset() -> None:
     assert (answer.code, answer.remark) == (1, "can not find message by the offset, 99999")
 
 
-@pytest.mark.parametrize("code", [11, 105, 4711])
+@pytest.mark.parametrize("code", [14, 38, 105, 4711])
 @behaviour("REM-05")
 def test_other_codes_are_not_supported(code: int) -> None:
     stand = Stand()
@@ -215,9 +215,3 @@ def test_the_queues_of_a_deleted_topic_start_again() -> None:
     assert again.ext_fields is not None
     assert kept.ext_fields is not None
     assert (again.ext_fields["queueOffset"], kept.ext_fields["queueOffset"]) == ("0", "1")
-
-
-@pytest.mark.behaviour("REM-03")
-def test_a_heart_beat_is_answered() -> None:
-    answer = Stand().call(34)
-    assert (answer.code, answer.remark) == (0, None)

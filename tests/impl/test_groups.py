@@ -13,6 +13,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion
+from rocketproof_profiles import PROFILES
 
 behaviour = pytest.mark.behaviour
 MAIN = "store/config/subscriptionGroup.json"
@@ -20,7 +21,8 @@ STORE = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
 
 def manager(disk: SimulatedDisk | None = None, *, auto: bool = True) -> SubscriptionGroupManager:
-    return SubscriptionGroupManager(BrokerSettings(auto_create_subscription_group=auto), disk or SimulatedDisk(), SimulatedClock(99))
+    settings = BrokerSettings(auto_create_subscription_group=auto)
+    return SubscriptionGroupManager(settings, PROFILES["P49"], disk or SimulatedDisk(), SimulatedClock(99))
 
 
 @behaviour("DLQ-02")

@@ -15,9 +15,12 @@ PAIRS = [
     (headers.SendMessageBackRequestHeader, headers.SEND_BACK),
     (headers.EndTransactionRequestHeader, headers.END_TRANSACTION),
     (headers.CreateTopicRequestHeader, headers.CREATE_TOPIC),
-    (headers.GetMaxOffsetRequestHeader, headers.GET_MAX_OFFSET),
+    (headers.QueueRequestHeader, headers.QUEUE),
     (headers.ViewMessageRequestHeader, headers.VIEW_MESSAGE),
-    (headers.DeleteTopicRequestHeader, headers.DELETE_TOPIC),
+    (headers.TopicRequestHeader, headers.TOPIC),
+    (headers.DeleteTopicRequestHeader, headers.TOPIC),
+    (headers.PullMessageRequestHeader, headers.PULL),
+    (headers.UnregisterClientRequestHeader, headers.UNREGISTER),
 ]
 
 

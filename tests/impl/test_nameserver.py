@@ -431,3 +431,42 @@ def test_a_one_way_registration_is_served_and_not_answered(server: NameServer) -
     server.receive(channel, Command(codes.REGISTER_BROKER, fields, body, flag=ONE_WAY))
     assert channel.written == []
     assert brokers_of(server) == ["broker-a"]
+
+
+# Clusters, and topics that are forgotten
+
+
+def test_who_is_in_which_cluster(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-b", T)
+    answer = ask(server, codes.GET_BROKER_CLUSTER_INFO)
+    assert answer.code == 0
+    assert json.loads(answer.body or b"") == {
+        "brokerAddrTable": {
+            "broker-a": {"brokerAddrs": {"0": A}, "brokerName": "broker-a", "cluster": "DefaultCluster"},
+            "broker-b": {"brokerAddrs": {"0": B}, "brokerName": "broker-b", "cluster": "DefaultCluster"},
+        },
+        "clusterAddrTable": {"DefaultCluster": ["broker-a", "broker-b"]},
+    }
+
+
+@behaviour("HAZ-36")
+def test_a_topic_is_forgotten_until_a_registration_brings_it_back(server: NameServer) -> None:
+    register(server, "broker-a", T, version=1)
+    assert ask(server, codes.DELETE_TOPIC_IN_NAMESRV, topic="T").code == 0
+    assert ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T").code == 17
+    register(server, "broker-a", T, version=1)
+    assert ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T").code == 17
+    register(server, "broker-a", T, version=2)
+    assert ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T").code == 0
+
+
+def test_a_topic_is_forgotten_for_one_cluster(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-b", T)
+    server.cluster_addr_table = {"one": {"broker-a"}, "two": {"broker-b"}}
+    for cluster, left in (("three", ["broker-a", "broker-b"]), ("one", ["broker-b"]), ("two", [])):
+        assert ask(server, codes.DELETE_TOPIC_IN_NAMESRV, topic="T", clusterName=cluster).code == 0
+        assert brokers_of(server) == left
+    assert "T" not in server.topic_queue_table
+    assert ask(server, codes.DELETE_TOPIC_IN_NAMESRV, topic="nosuch", clusterName="one").code == 0

@@ -174,6 +174,42 @@ def test_a_power_loss_after_the_rename_leaves_the_backup(lost: bytes) -> None:
     assert topic_names(bench.disk) == (True, {"B", "old"})
 
 
+@behaviour("PER-10", "PER-01")
+@pytest.mark.parametrize("done", range(7))
+def test_in_place_a_crash_leaves_a_part_of_the_file_and_the_backup(done: int) -> None:
+    bench, backup, old, _ = three_versions()
+    fresh = TableBench("P533", disk=bench.disk)
+    assert fresh.topics.load()
+    bench.disk.operations.clear()
+    if done < 6:
+        crash(fresh, done)
+    else:
+        fresh.topics.update(TopicConfig("new"))
+        assert bench.disk.operations == [("write", BACKUP), ("write", MAIN)]
+    main = bench.disk.read(MAIN) or b""
+    assert main.startswith(b"{\n\t") or done in (0, 4)
+    assert main.endswith(b"}") is (done not in (4, 5))
+    assert content(bench.disk) == {
+        "main": old if done < 4 else b"" if done == 4 else main,
+        "bak": backup if done < 1 else b"" if done == 1 else old[: len(old) // 2] if done == 2 else old,
+        "tmp": None,
+    }
+    loaded, topics = topic_names(bench.disk)
+    assert loaded
+    assert topics & {"B", "old", "new"} == {"B", "old"} | ({"new"} if done == 6 else set())
+
+
+@behaviour("PER-10", "PER-06")
+def test_in_place_the_first_crash_leaves_a_part_and_no_backup_and_the_second_copies_it() -> None:
+    disk = SimulatedDisk()
+    disk.end_after(2)
+    with pytest.raises(ProcessEnded):
+        persist(disk, "whole", MAIN, in_place=True)
+    assert content(disk) == {"main": b"wh", "bak": None, "tmp": None}
+    persist(disk, "again", MAIN, in_place=True)
+    assert content(disk) == {"main": b"again", "bak": b"wh", "tmp": None}
+
+
 # Later crashes
 
 
@@ -319,7 +355,7 @@ def test_a_file_without_entries_is_not_passed_over() -> None:
 @behaviour("PER-09")
 def test_texts_are_utf_8() -> None:
     disk = SimulatedDisk()
-    persist(disk, "ü", MAIN)
+    persist(disk, "ü", MAIN, in_place=False)
     assert disk.files[MAIN] == b"\xc3\xbc"
     bench = TableBench()
     bench.topics.update(TopicConfig("Größe"))

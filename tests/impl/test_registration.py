@@ -67,7 +67,8 @@ class Bench:
             self.network.listen(address, self.servers[address])
         self.disk = SimulatedDisk()
         self.topics = TopicConfigManager(self.settings, PROFILES["P49"], self.scheduler.clock, self.disk, self._register)
-        self.registration = Registration(self.settings, self.topics, self.network.endpoint("127.0.0.1:40911"))
+        self.registered: list[Command] = []
+        self.registration = Registration(self.settings, self.topics, self.network.endpoint("127.0.0.1:40911"), self.registered.append)
 
     async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
         await self.registration.register_all(check_order_config, oneway, force)

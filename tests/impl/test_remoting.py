@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sending import ALL_PROFILES, HEADER, FakeChannel, Stand, send_request
 
+from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
@@ -19,7 +20,6 @@ from rocketproof_impl.remoting.command import NOT_SET, ONE_WAY, RESPONSE, Comman
 from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2, parse_request_header
-from rocketproof_impl.simulator.executor import SimulatedExecutor
 from rocketproof_impl.simulator.network import SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future
@@ -217,7 +217,7 @@ class Server:
         self.scheduler = Scheduler()
         self.dispatcher = Dispatcher()
         self.channel = FakeChannel()
-        self.executor = SimulatedExecutor(self.scheduler, "send")
+        self.executor = ThreadPool(self.scheduler, "send")
         self.dispatcher.processors[1] = Processor(self.process, self.executor)
         self.give: object = None
         self.served = 0

@@ -1,36 +1,24 @@
-"""What administrators ask a broker: topics, groups, settings at run time, offsets and records."""
+"""What administrators change in a broker: topics, groups, settings at run time (requests 17, 25, 200, 215)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..fastjson import loads
+from ..java import boolean_text, null_pointer
 from ..names import SYSTEM_PREFIX, SYSTEM_TOPICS, topic_problem
 from ..ports import Channel
 from ..remoting.codes import (
     DELETE_TOPIC_IN_BROKER,
-    GET_MAX_OFFSET,
-    HEART_BEAT,
     SUCCESS,
     SYSTEM_ERROR,
     UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
     UPDATE_AND_CREATE_TOPIC,
     UPDATE_BROKER_CONFIG,
-    VIEW_MESSAGE_BY_ID,
 )
 from ..remoting.command import Command, response_to
-from ..remoting.headers import (
-    CREATE_TOPIC,
-    DELETE_TOPIC,
-    VIEW_MESSAGE,
-    CreateTopicRequestHeader,
-    DeleteTopicRequestHeader,
-    GetMaxOffsetRequestHeader,
-    ViewMessageRequestHeader,
-    decode,
-)
-from ..remoting.headers import GET_MAX_OFFSET as MAX_OFFSET
+from ..remoting.headers import CREATE_TOPIC, TOPIC, CreateTopicRequestHeader, DeleteTopicRequestHeader, read
 from ..topic import TopicConfig
 from .checking import refuse
 from .groups import group_from_data
@@ -53,11 +41,8 @@ class AdminBrokerProcessor:
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
             DELETE_TOPIC_IN_BROKER: self._delete_topic,
-            HEART_BEAT: self._heart_beat,
             UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self._update_and_create_group,
             UPDATE_BROKER_CONFIG: self._update_broker_config,
-            GET_MAX_OFFSET: self._get_max_offset,
-            VIEW_MESSAGE_BY_ID: self._view_message_by_id,
         }
 
     async def process(self, _: Channel, request: Command) -> Command:
@@ -71,9 +56,9 @@ class AdminBrokerProcessor:
         The header may say that the topic is ordered, but only the name server can make it so (NS-12). Raises JavaError for a filter
         type that is none.
         """
-        if self._is_slave(response):
+        if not self._broker.profile.slave_creates and self._is_slave(response):
             return
-        header = decode(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields)
+        header = read(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
         config = TopicConfig(
@@ -93,47 +78,30 @@ class AdminBrokerProcessor:
         (HAZ-36)."""
         if self._is_slave(response):
             return
-        header = decode(DeleteTopicRequestHeader, DELETE_TOPIC, request.ext_fields)
+        header = read(DeleteTopicRequestHeader, TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
         self._broker.topics.delete(header.topic)
         self._broker.store.clean_unused_topics(self._broker.topics.table)
         response.code, response.remark = SUCCESS, None
 
-    async def _heart_beat(self, request: Command, response: Command) -> None:
-        """A client is alive. Nothing here depends on that."""
-        response.code, response.remark = SUCCESS, None
-
     async def _update_and_create_group(self, request: Command, response: Command) -> None:
-        """The body is the group as JSON."""
+        """The body is the group as JSON. Raises JavaError if there is none."""
         if self._is_slave(response):
             return
-        data = json.loads(request.body or b"")
+        data = None if request.body is None else loads(request.body)
+        if data is None or data.get("groupName") is None:
+            raise null_pointer()
         self._broker.groups.update(group_from_data(data["groupName"], data))
         response.code, response.remark = SUCCESS, None
 
     async def _update_broker_config(self, request: Command, response: Command) -> None:
         """Lines of `name=value`. A changed permission is a new version of the topic table, and is registered (NS-11)."""
         changed = update_settings(self._broker.settings, (request.body or b"").decode("utf-8", "replace"))
+        self._broker.settings_version.next_version(self._broker.clock.now())
         if "brokerPermission" in changed:
             self._broker.topics.data_version.next_version(self._broker.clock.now())
             await self._broker.registration.register_all(False, False, True)
-        response.code, response.remark = SUCCESS, None
-
-    async def _get_max_offset(self, request: Command, response: Command) -> None:
-        """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""
-        header = decode(GetMaxOffsetRequestHeader, MAX_OFFSET, request.ext_fields)
-        response.ext_fields = {"offset": str(self._broker.store.max_offset(header.topic, header.queue_id))}
-        response.code, response.remark = SUCCESS, None
-
-    async def _view_message_by_id(self, request: Command, response: Command) -> None:
-        """The bytes at an offset of the log, as they are stored: also a blank's, where an answered message was lost (HAZ-22)."""
-        header = decode(ViewMessageRequestHeader, VIEW_MESSAGE, request.ext_fields)
-        found = self._broker.store.select_one_message_by_offset(header.offset)
-        if found is None:
-            refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
-            return
-        response.body = found
         response.code, response.remark = SUCCESS, None
 
     def _is_slave(self, response: Command) -> bool:
@@ -148,7 +116,7 @@ class AdminBrokerProcessor:
         if problem is None and self._is_system_topic(topic):
             problem = f"The topic[{topic}] is conflict with system topic."
         if problem is not None:
-            refuse(response, SYSTEM_ERROR, problem)
+            refuse(response, self._broker.profile.illegal_code, problem)
         return problem is not None
 
     def _is_system_topic(self, topic: str) -> bool:
@@ -162,6 +130,8 @@ class AdminBrokerProcessor:
 
 _SPECIAL_NAMES = {
     "broker_ip1": "brokerIP1",
+    "ha_slave_fall_behind_max": "haSlaveFallbehindMax",
+    "name_servers": "namesrvAddr",
     "start_accept_send_request_timestamp": "startAcceptSendRequestTimeStamp",
 }
 
@@ -188,11 +158,22 @@ def update_settings(settings: BrokerSettings, text: str) -> set[str]:
     return set(found)
 
 
+def settings_text(settings: BrokerSettings, fields: Mapping[str, str]) -> str:
+    """Lines of `name=value`, in alphabetical order."""
+    return "".join(f"{name}={_text(getattr(settings, field))}\n" for name, field in sorted(fields.items()))
+
+
 def properties_of(text: str) -> dict[str, str]:
     """Lines of `name=value`; blank lines and comments are left out."""
     lines = (line.strip() for line in text.splitlines())
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return boolean_text(value)
+    return ";".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _converted(current: object, value: str) -> Any:

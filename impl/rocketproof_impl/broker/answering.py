@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocketproof_profiles import SCHEDULE, Profile
 
-from ..message import Message
+from ..message import UNIQ_KEY, Message
 from ..ports import Channel
 from ..remoting.codes import (
     FLUSH_DISK_TIMEOUT,
@@ -105,7 +105,8 @@ def handle_put_message_result(broker: Broker, sent: Sent) -> Command | None:
     append = result.append
     assert append is not None, "a message in the log has a place there"
     count_sent(broker, sent.message, append)
-    fill_success(response, code, append, sent.queue_id)
+    unique_key = sent.message.properties.get(UNIQ_KEY) if broker.profile.makes_unique_key else None
+    fill_success(response, code, append, sent.queue_id, unique_key)
     do_response(sent.channel, sent.request, response)
     if context is not None:
         note_success(context, sent.request, append, sent.queue_id, broker.settings.commercial_base_count)
@@ -121,13 +122,15 @@ def count_sent(broker: Broker, message: Message, append: AppendResult) -> None:
     statistics.broker_put_nums += nums
 
 
-def fill_success(response: Command, code: int, append: AppendResult, queue_id: int) -> None:
+def fill_success(response: Command, code: int, append: AppendResult, queue_id: int, unique_key: str | None) -> None:
     """The queue that was asked for, beside the offset in the queue that was used (SEND-42, DLQ-06, HAZ-13, HAZ-15)."""
     response.code, response.remark = code, None
     assert response.ext_fields is not None, "pre_send made them"
     response.ext_fields["msgId"] = append.msg_id
     response.ext_fields["queueId"] = str(queue_id)
     response.ext_fields["queueOffset"] = str(append.queue_offset)
+    if unique_key is not None:
+        response.ext_fields["transactionId"] = unique_key
 
 
 def do_response(channel: Channel, request: Command, response: Command) -> None:

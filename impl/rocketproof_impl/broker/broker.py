@@ -1,24 +1,47 @@
 """A broker: its parts, and which of them serves which request.
 
 Nothing happens by itself here. Threads of the store, periodic registration and delivery of delayed messages are run by whoever
-runs the broker.
+runs the broker: `periodic` says what, and when.
 """
 
 from __future__ import annotations
 
 from rocketproof_profiles import Profile
 
+from ..periodic import Periodic
 from ..ports import Channel, Clock, Disk, Executor, Network, Randomness
-from ..remoting.codes import CONSUMER_SEND_MSG_BACK, END_TRANSACTION, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from ..remoting.codes import (
+    CONSUMER_SEND_MSG_BACK,
+    END_TRANSACTION,
+    HEART_BEAT,
+    SEND_BATCH_MESSAGE,
+    SEND_MESSAGE,
+    SEND_MESSAGE_V2,
+    UNREGISTER_CLIENT,
+    VIEW_MESSAGE_BY_ID,
+)
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher, Processor
+from ..service import Service
 from ..store.service import MessageStore
+from ..topic import DataVersion
+from ..unique import UniqueIds
 from .admin import AdminBrokerProcessor
+from .check import TransactionalMessageCheckService
+from .clients import ConsumerManager, ProducerManager
+from .fastfailure import BrokerFastFailure
 from .groups import SubscriptionGroupManager
+from .heartbeat import ClientManageProcessor
 from .hooks import Hooks
+from .inspection import InspectionProcessor
+from .offsets import ConsumerOffsetManager
+from .operations import INTERVAL_MILLIS as OPERATIONS_MILLIS
+from .operations import GatheredOperations
+from .pull import PullMessageProcessor
 from .registration import Registration
 from .sending import SendMessageProcessor
 from .settings import BrokerSettings
+from .slave import SlaveSynchronize
 from .statistics import BrokerStatistics
 from .topics import TopicConfigManager
 from .transaction import EndTransactionProcessor
@@ -27,20 +50,41 @@ SEND_CODES = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, CONSUMER_SEND_M
 
 
 class Broker:
-    """One broker process. `executors`: "send", "admin" and "transaction" are used. Load it before it receives anything."""
+    """One broker process. `executors` are those of `executor.POOLS`. Load it before it receives anything."""
+
+    PERIODIC = (
+        Periodic("fail_fast", 1000, 10),
+        Periodic("deliver_delayed", 1000, 100),
+        Periodic("persist_delay_offsets", 10_000, 10_000),
+        Periodic("persist_offsets", 10_000, 5000),
+        Periodic("check_held", 5000, 5000),
+        Periodic("write_operations", OPERATIONS_MILLIS, OPERATIONS_MILLIS),
+        Periodic("scan_clients", 10_000, 10_000),
+    )
 
     __slots__ = (
+        "_clients",
+        "_pull",
         "clock",
+        "consumers",
         "dispatcher",
+        "fast_failure",
         "groups",
         "hooks",
+        "offsets",
+        "operations",
+        "producers",
         "profile",
         "random",
         "registration",
         "settings",
+        "settings_version",
+        "slave",
         "statistics",
         "store",
         "topics",
+        "transaction_check",
+        "unique_ids",
     )
 
     def __init__(
@@ -57,13 +101,25 @@ class Broker:
         self.profile = profile
         self.clock = clock
         self.random = random
+        self.settings_version = DataVersion(clock.now())
         self.hooks = Hooks()
         self.statistics = BrokerStatistics()
         self.store = MessageStore(settings, profile, clock, disk)
-        self.groups = SubscriptionGroupManager(settings, disk, clock)
+        self.groups = SubscriptionGroupManager(settings, profile, disk, clock)
         self.topics = TopicConfigManager(settings, profile, clock, disk, self._register)
-        self.registration = Registration(settings, self.topics, network)
+        self.offsets = ConsumerOffsetManager(settings, profile, disk)
+        self.producers = ProducerManager(clock)
+        self.consumers = ConsumerManager(clock)
+        self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
+        self.registration = Registration(settings, self.topics, network, self.slave.registered)
+        self.transaction_check = TransactionalMessageCheckService(self)
+        self.operations = GatheredOperations(self)
+        self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
+        self.fast_failure = BrokerFastFailure(settings, self.store, clock, executors)
         self.dispatcher = Dispatcher()
+        self._pull = PullMessageProcessor(self, executors["pull"])
+        self._clients = ClientManageProcessor(self)
+        self.store.arriving = self._pull.hold.arriving
         self._register_processors(executors)
 
     def _register_processors(self, executors: dict[str, Executor]) -> None:
@@ -71,23 +127,73 @@ class Broker:
         transaction."""
         processors = self.dispatcher.processors
         send = SendMessageProcessor(self)
-        processors |= {code: Processor(send.process, executors["send"]) for code in SEND_CODES}
+        processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}
         admin = AdminBrokerProcessor(self)
         processors |= {code: Processor(admin.process, executors["admin"]) for code in admin.codes}
+        inspection = InspectionProcessor(self)
+        processors |= {code: Processor(inspection.process, executors["admin"]) for code in inspection.codes}
+        processors[VIEW_MESSAGE_BY_ID] = Processor(inspection.process, executors["query"])
+        processors |= {code: Processor(self._pull.process, executors["pull"]) for code in self._pull.codes}
+        processors[HEART_BEAT] = Processor(self._clients.process, executors["heartbeat"])
+        processors[UNREGISTER_CLIENT] = Processor(self._clients.process, executors["client"])
         if self.profile.half_messages:
             processors[END_TRANSACTION] = Processor(EndTransactionProcessor(self).process, executors["transaction"])
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """A command has arrived on a connection. Raises Rejected if the executor that serves it is full."""
+        """A command has arrived on a connection."""
         self.dispatcher.receive(channel, command)
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection is lost, and with it the clients that spoke over it and the pulls that waited there."""
+        self._clients.channel_closed(channel)
+        self._pull.hold.channel_closed(channel)
 
     def load(self) -> bool:
         """Read what is on the disk; False if the broker must not start (PER-03)."""
-        return self.topics.load() and self.groups.load() and self.store.load()
+        return self.topics.load() and self.offsets.load() and self.groups.load() and self.store.load()
 
     async def start(self) -> None:
-        """Make itself known to the name servers (NS-10)."""
+        """Take the store into use, and make itself known to the name servers (NS-10). Raises OSError."""
+        self.store.start()
         await self.registration.register_all(True, False, True)
+
+    async def stop(self) -> None:
+        """Leave the name servers (request 104), and write how far consumers are. What is under way goes on."""
+        await self.registration.unregister_all()
+        self.persist_offsets()
+
+    def services(self) -> tuple[Service, ...]:
+        """The threads that a broker has of its own. Only a master asks producers for the outcome of their transactions."""
+        checks = self.profile.half_messages and self.settings.broker_role != "SLAVE"
+        return (self.transaction_check,) if checks else ()
+
+    def fail_fast(self) -> None:
+        """Answer requests that wait in vain (REM-10)."""
+        self.fast_failure.clean()
+
+    async def deliver_delayed(self) -> None:
+        """Put again the delayed messages that are due (REC-05)."""
+        await self.store.deliver_delayed()
+
+    async def write_operations(self) -> None:
+        """Put the records that end half messages, where they are gathered (TRX-05)."""
+        await self.operations.write()
+
+    def persist_delay_offsets(self) -> None:
+        """Write how far delayed messages are delivered."""
+        self.store.schedule.persist()
+
+    def persist_offsets(self) -> None:
+        """Write how far consumers are."""
+        self.offsets.persist()
+
+    def check_held(self) -> None:
+        """Answer pulls whose time is over, and those that missed their message."""
+        self._pull.hold.check_held()
+
+    def scan_clients(self) -> list[Channel]:
+        """Forget clients that were silent for too long; their connections, to be closed."""
+        return self._clients.scan()
 
     async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
         await self.registration.register_all(check_order_config, oneway, force)

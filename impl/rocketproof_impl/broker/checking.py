@@ -81,7 +81,11 @@ async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequest
         return
     await CHECKED
     if is_queue_id_illegal(header.queue_id, config):
-        refuse(response, SYSTEM_ERROR, f"request queueId[{header.queue_id}] is illegal, {config} Producer: {remote_address(channel)}")
+        refuse(
+            response,
+            broker.profile.illegal_code,
+            f"request queueId[{header.queue_id}] is illegal, {config} Producer: {remote_address(channel)}",
+        )
 
 
 def forbidden_by_broker(broker: Broker, topic: str) -> tuple[int, str] | None:
@@ -103,7 +107,7 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
         return (SYSTEM_ERROR, f"the topic[{topic}] is conflict with system reserved words.") if reserved else None
     problem = topic_problem(topic, profile.topic_limit)
     if problem is not None:
-        return SYSTEM_ERROR, problem
+        return profile.illegal_code, problem
     if topic in profile.forbidden:
         return NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
     return None

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from rocketproof_profiles import Profile
+
 from ..ports import Clock, Disk
 from ..topic import DataVersion, pretty, version_from_data, version_to_data
 from . import persistence
@@ -41,10 +43,11 @@ class SubscriptionGroupConfig:
 class SubscriptionGroupManager:
     """The table of groups, its version and its file."""
 
-    __slots__ = ("_clock", "_disk", "_settings", "data_version", "path", "table")
+    __slots__ = ("_clock", "_disk", "_in_place", "_settings", "data_version", "path", "table")
 
-    def __init__(self, settings: BrokerSettings, disk: Disk, clock: Clock) -> None:
+    def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk, clock: Clock) -> None:
         self._settings = settings
+        self._in_place = profile.overwrites_in_place
         self._disk = disk
         self._clock = clock
         self.path = f"{settings.store_path_root_dir}/config/subscriptionGroup.json"
@@ -70,7 +73,7 @@ class SubscriptionGroupManager:
         """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""
         groups = {name: group_to_data(config) for name, config in self.table.items()}
         data = {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
-        persistence.persist(self._disk, pretty(data), self.path)
+        persistence.persist(self._disk, pretty(data), self.path, in_place=self._in_place)
 
     def load(self) -> bool:
         """Read subscriptionGroup.json or its backup; False means that the broker must not start (PER-03)."""

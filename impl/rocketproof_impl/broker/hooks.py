@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rocketproof_profiles import Profile
+
 from ..java import null_pointer
 from ..message import MSG_REGION, TRACE_ON, UNIQ_KEY, parse_properties, properties_text
 from ..names import is_blank
@@ -75,16 +77,16 @@ class Hooks:
 
 
 def build_message_context(
-    hooks: Hooks, settings: BrokerSettings, channel: Channel, header: SendMessageRequestHeader, *, exact: bool
+    hooks: Hooks, settings: BrokerSettings, channel: Channel, header: SendMessageRequestHeader, profile: Profile
 ) -> SendMessageContext | None:
-    """The context of a send, None without hooks (SEND-03).
+    """The context of a send, None without hooks unless the profile always makes one (SEND-03).
 
-    With hooks the header's properties are written anew, with region and trace switch, and are stored so: a hook changes what
-    is stored (HAZ-19). `exact` is the profile's way of parsing properties.
+    With it the header's properties are written anew, with region and trace switch, and are stored so: a hook changes what
+    is stored (HAZ-19).
     """
-    if not hooks.send:
+    if not hooks.send and not profile.always_traced:
         return None
-    properties = parse_properties(header.properties, exact=exact)
+    properties = parse_properties(header.properties, exact=profile.exact_properties)
     context = SendMessageContext(
         header.producer_group,
         header.topic,
@@ -96,7 +98,7 @@ def build_message_context(
         properties.get(UNIQ_KEY, ""),
     )
     properties |= traced(settings)
-    header.properties = properties_text(properties, trailing=exact)
+    header.properties = properties_text(properties, trailing=profile.ends_properties)
     return context
 
 

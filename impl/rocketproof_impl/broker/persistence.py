@@ -2,7 +2,7 @@
 
 A file is replaced in five steps on the disk, and the process may end between any two of them or inside a write. Nothing is
 forced to the device, so a power loss can also undo steps that were done. Texts are UTF-8 (PER-09); a 4.x broker takes
-whatever its platform has. The way of 5.x, to overwrite the file in place, is not this one (PER-10).
+whatever its platform has. 5.x has another way: a backup, then the file is written over (PER-10).
 """
 
 from __future__ import annotations
@@ -31,10 +31,22 @@ def string_to_file(disk: Disk, text: str, path: str) -> None:
         disk.rename(path + ".tmp", path)
 
 
-def persist(disk: Disk, text: str, path: str) -> None:
-    """Replace the file; an input or output error is logged and nobody else hears of it (PER-01, TCM-18)."""
+def overwrite(disk: Disk, text: str, path: str) -> None:
+    """Write the file in place, behind a backup of what it had (PER-10). Raises OSError.
+
+    There is a main file at each instant, but a crash inside the write leaves a part of it.
+    """
+    previous = disk.read(path)
+    if previous is not None:
+        disk.write(path + ".bak", previous)
+    disk.write(path, text.encode())
+
+
+def persist(disk: Disk, text: str, path: str, *, in_place: bool) -> None:
+    """Write the file in one of the two ways; an input or output error is logged and nobody else hears of it (PER-01, TCM-18)."""
+    write = overwrite if in_place else string_to_file
     try:
-        string_to_file(disk, text, path)
+        write(disk, text, path)
     except OSError as error:
         log.error("persist file [%s] exception: %s", path, error)
 

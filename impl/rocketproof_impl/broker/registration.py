@@ -7,11 +7,12 @@ taken all the same, as name servers compare versions by inequality (HAZ-37).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ..periodic import Periodic
 from ..ports import Network
-from ..remoting.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS
+from ..remoting.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..tasks import Lock
@@ -21,6 +22,7 @@ from .settings import BrokerSettings
 from .topics import TopicConfigManager
 
 TIMEOUT_MILLIS = 6000
+LEAVE_MILLIS = 3000
 
 
 def period_millis(configured: int = 30_000) -> int:
@@ -40,17 +42,20 @@ def registered_table(table: dict[str, TopicConfig], broker_permission: int) -> d
 
 
 class Registration:
-    """One broker's registrations, one at a time: a one-way one waits for a slow one before it."""
+    """One broker's registrations, one at a time: a one-way one waits for a slow one before it. `registered` hears the first answer."""
 
     PERIODIC = (Periodic("register_periodically", 10_000, period_millis()),)
 
-    __slots__ = ("_lock", "_network", "_settings", "_topics")
+    __slots__ = ("_lock", "_network", "_settings", "_topics", "registered")
 
-    def __init__(self, settings: BrokerSettings, topics: TopicConfigManager, network: Network) -> None:
+    def __init__(
+        self, settings: BrokerSettings, topics: TopicConfigManager, network: Network, registered: Callable[[Command], None]
+    ) -> None:
         self._settings = settings
         self._topics = topics
         self._network = network
         self._lock = Lock()
+        self.registered = registered
 
     async def register_all(self, check_order_config: bool, oneway: bool, force: bool) -> None:
         """Send the table to every name server, one after the other; failures are logged and nothing else (HAZ-11).
@@ -64,14 +69,25 @@ class Registration:
         try:
             if force or await self._needed():
                 answers = await self._send_table(oneway)
-                if check_order_config and answers:
-                    self._apply_order(answers[0])
+                if answers:
+                    self.registered(answers[0])
+                    if check_order_config:
+                        self._apply_order(answers[0])
         finally:
             self._lock.release()
 
     async def register_periodically(self) -> None:
         """One turn of the periodic task: answers awaited, order topics checked, and forced, as forceRegister is on (NS-10)."""
         await self.register_all(True, False, True)
+
+    async def unregister_all(self) -> None:
+        """Tell every name server that this broker stops (request 104); failures are logged and nothing else."""
+        request = Command(UNREGISTER_BROKER, self._identity())
+        for address in self._settings.name_servers:
+            try:
+                await self._network.call(address, request, LEAVE_MILLIS)
+            except RemotingError as error:
+                log.warning("unregister broker at name server %s failed: %s", address, error)
 
     async def _needed(self) -> bool:
         """Whether a name server has another version or cannot be asked (NS-09)."""
@@ -123,7 +139,7 @@ class Registration:
         }
 
     def _header(self) -> dict[str, str]:
-        return self._identity() | {"haServerAddr": f"{self._settings.broker_ip1}:{self._settings.listen_port + 1}"}
+        return self._identity() | {"haServerAddr": self._settings.ha_address}
 
     def _body(self) -> bytes:
         table = registered_table(self._topics.table, self._settings.broker_permission)

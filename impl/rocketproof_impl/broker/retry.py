@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .broker import Broker
 
 DLQ_NUMS_PER_GROUP = 1
+NOT_DELAYED = "-1"
 
 
 async def handle_retry_and_dlq(
@@ -35,10 +36,12 @@ async def handle_retry_and_dlq(
         if group_config is None:
             return False
         most = max_reconsume_times(broker, group_config, request, header.max_reconsume_times)
-        if (header.reconsume_times or 0) >= most:
+        if (header.reconsume_times or 0) >= most + broker.profile.dlq_beyond:
             config = await to_dead_letter_topic(broker, group, message, response)
             if config is None:
                 return False
+            if broker.profile.dlq_keeps_delay:
+                message.properties[DELAY] = NOT_DELAYED
     message.sys_flag = sys_flag_of(header.sys_flag, config)
     return True
 

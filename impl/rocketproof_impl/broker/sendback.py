@@ -14,7 +14,7 @@ from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT,
 from ..names import is_blank
 from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
-from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, decode, decode_with_nulls
+from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, read
 from ..store.result import AppendResult, PutMessageStatus, PutResult
 from ..topic import READ, WRITE, is_writeable
 from .checking import refuse, sending_is_forbidden
@@ -73,9 +73,7 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
 
 def back_header(broker: Broker, request: Command) -> SendMessageBackRequestHeader:
     """The header of request 36 (BACK-01). Raises JavaError."""
-    if broker.profile.null_fields:
-        return decode_with_nulls(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields, numbers=False)
-    return decode(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields)
+    return read(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields, nulls=broker.profile.null_fields)
 
 
 async def retry_topic(
@@ -138,7 +136,7 @@ def name_origin(broker: Broker, found: Message, message: Message) -> None:
     Earlier profiles make the text before, so only a message that the store serialises again, for its delay, keeps the id
     (HAZ-32).
     """
-    trailing = broker.profile.exact_properties
+    trailing = broker.profile.ends_properties
     message.properties_text = properties_text(message.properties, trailing=trailing)
     origin = message.properties.get(ORIGIN_MESSAGE_ID)
     message.properties[ORIGIN_MESSAGE_ID] = found.msg_id if origin is None or is_blank(origin) else origin

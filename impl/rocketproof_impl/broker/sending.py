@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rocketproof_profiles import Profile
 
-from ..message import CLUSTER, WAIT, Message, parse_properties, properties_text
+from ..java import null_pointer
+from ..message import CLUSTER, UNIQ_KEY, WAIT, Message, parse_properties, properties_text
 from ..ports import Channel
 from ..remoting.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, UNDECIDED
 from ..remoting.command import Command
@@ -66,7 +67,7 @@ class SendMessageProcessor:
         header = parse_request_header(request.code, request.ext_fields, nulls=broker.profile.null_fields)
         if header is None:
             return None
-        context = build_message_context(broker.hooks, broker.settings, channel, header, exact=broker.profile.exact_properties)
+        context = message_context(broker, channel, request, header)
         execute_send_before(broker.hooks, context)
         await ARRIVED
         if header.batch:
@@ -74,6 +75,13 @@ class SendMessageProcessor:
         else:
             sent = await send_message(broker, channel, request, header, context)
         return self._finished(lambda: self._answer(sent, context))
+
+    def rejects(self) -> bool:
+        """Whether no send is taken at the moment (REM-06)."""
+        if self._broker.profile.slave_rejects and self._broker.settings.broker_role == "SLAVE":
+            return True
+        store = self._broker.store
+        return store.is_os_page_cache_busy() or store.is_transient_store_pool_deficient()
 
     def _answer(self, sent: Command | Sent, context: SendMessageContext | None) -> Command | None:
         """A refusal as it is, or the put's result mapped; then the after-hooks of the profiles that have them (SEND-06)."""
@@ -85,6 +93,14 @@ class SendMessageProcessor:
     def _finished(self, answer: Callable[[], T]) -> T | Future[T]:
         """The answer, or its future in an asynchronous profile (SEND-07)."""
         return completed(answer) if self._broker.profile.asynchronous else answer()
+
+
+def message_context(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> SendMessageContext | None:
+    """What hooks will see (SEND-03). Where it is always made, a request without a body gets no further. Raises JavaError."""
+    profile = broker.profile
+    if profile.always_traced and request.body is None:
+        raise null_pointer()
+    return build_message_context(broker.hooks, broker.settings, channel, header, profile)
 
 
 def completed(answer: Callable[[], T]) -> Future[T]:
@@ -115,27 +131,30 @@ async def send_message(
     message = Message(header.topic, queue_id)
     if not await handle_retry_and_dlq(broker, header, request, response, message, config):
         return response
-    fill(message, channel, request, header, broker.settings, profile)
+    fill(broker, message, channel, request, header)
     if is_transactional(message.properties, profile):
         if broker.settings.reject_transaction_message:
             refuse(response, NO_PERMISSION, transaction_is_forbidden(broker.settings))
             return response
         if profile.half_messages:
-            prepare(message, trailing=profile.exact_properties)
+            prepare(message, trailing=profile.ends_properties, named=profile.names_transaction)
     result = await broker.store.put_message(message)
     return Sent(channel, request, response, message, queue_id, context, result)
 
 
-def fill(
-    message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader, settings: BrokerSettings, profile: Profile
-) -> None:
+def fill(broker: Broker, message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader) -> None:
     """Everything the sender and the broker say of the message (SEND-20, SEND-24).
 
-    The map of properties is a new one: what the retry step wrote into the old one is lost (HAZ-17).
+    The map of properties is a new one: what the retry step wrote into the old one is lost (HAZ-17), or comes into the new one. A
+    message may get an id that its client did not give it (SEND-46).
     """
+    settings, profile = broker.settings, broker.profile
+    written = message.properties if profile.dlq_keeps_delay else {}
     message.body = request.body
     message.flag = header.flag
-    message.properties = parse_properties(header.properties, exact=profile.exact_properties)
+    message.properties = parse_properties(header.properties, exact=profile.exact_properties) | written
+    if profile.makes_unique_key and not message.properties.get(UNIQ_KEY):
+        message.properties[UNIQ_KEY] = broker.unique_ids.next()
     message.properties_text = stored_properties(message.properties, header, settings, profile)
     message.born_timestamp = header.born_timestamp
     message.born_host = channel.remote
@@ -148,13 +167,14 @@ def stored_properties(
 ) -> str | None:
     """The text that is stored: the header's own, or the map with CLUSTER and without WAIT (SEND-25).
 
-    CLUSTER is the broker's, whatever the sender wrote (SEND-27). WAIT stays in the map, where it decides who waits.
+    CLUSTER is the broker's, whatever the sender wrote (SEND-27). WAIT stays in the map, where it decides who waits, and in some
+    profiles in the text too.
     """
     if not profile.stores_parsed:
         return header.properties
     properties[CLUSTER] = settings.broker_cluster_name
-    wait = properties.pop(WAIT, None)
-    text = properties_text(properties, trailing=profile.exact_properties)
+    wait = None if profile.stores_wait else properties.pop(WAIT, None)
+    text = properties_text(properties, trailing=profile.ends_properties)
     if wait is not None:
         properties[WAIT] = wait
     return text

@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable
 from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
 
 from ..java import null_pointer
+from ..message import HALF_TOPIC, OP_HALF_TOPIC
+from ..names import SYSTEM_PREFIX
 from ..ports import Clock, Disk
 from ..tasks import Interrupted, Lock, Pause
 from ..topic import INHERIT, READ, WRITE, DataVersion, TopicConfig, is_inherited, pretty, table_from_data, table_to_data, without_inherit
@@ -56,6 +58,13 @@ def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, Topic
         made.append(TopicConfig("RMQ_SYS_TRACE_TOPIC", 1, 1))
     if profile.all_system_topics:
         made.append(TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1))
+    if profile.more_system_topics:
+        made.append(TopicConfig(f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}", 8, 8))
+        made.append(TopicConfig(f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{broker}", 1, 1, INHERIT))
+        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC, f"{SYSTEM_PREFIX}wheel_timer"))
+    if profile.topic_attributes:
+        for config in made:
+            config.attributes = {}
     return {config.topic_name: config for config in made}
 
 
@@ -76,10 +85,11 @@ class TopicConfigManager:
     anybody at any time. `lock` guards creation by messages and nothing else (TCM-30).
     """
 
-    __slots__ = ("_clock", "_disk", "_register", "_settings", "data_version", "lock", "path", "table")
+    __slots__ = ("_clock", "_disk", "_profile", "_register", "_settings", "data_version", "lock", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk, register: Register) -> None:
         self._settings = settings
+        self._profile = profile
         self._clock = clock
         self._disk = disk
         self._register = register
@@ -190,7 +200,7 @@ class TopicConfigManager:
 
     async def _add(self, config: TopicConfig) -> None:
         """Put, next version, persist; under the lock, so creations wait for one another's disk (TCM-16, TCM-22, HAZ-09)."""
-        self.table[config.topic_name] = config
+        self._put(config)
         await PUT
         self.data_version.next_version(self._clock.now())
         await VERSIONED
@@ -201,8 +211,14 @@ class TopicConfigManager:
 
     def update(self, config: TopicConfig) -> None:
         """Put, next version, persist, without the lock; the caller registers (TCM-30)."""
-        self.table[config.topic_name] = config
+        self._put(config)
         self._changed()
+
+    def _put(self, config: TopicConfig) -> None:
+        """Into the table, in later profiles with attributes, of which a new topic has none (TCM-01)."""
+        if self._profile.topic_attributes and config.attributes is None:
+            config.attributes = {}
+        self.table[config.topic_name] = config
 
     def delete(self, topic: str) -> None:
         """Forget the topic; only if there was one, next version and persist (TCM-31). The name servers keep it (HAZ-36)."""
@@ -244,7 +260,8 @@ class TopicConfigManager:
 
     def persist(self) -> None:
         """Write table and version to topics.json (PER-01)."""
-        persistence.persist(self._disk, pretty(table_to_data(self.table, self.data_version)), self.path)
+        text = pretty(table_to_data(self.table, self.data_version))
+        persistence.persist(self._disk, text, self.path, in_place=self._profile.overwrites_in_place)
 
     def load(self) -> bool:
         """Read topics.json or its backup; False means that the broker must not start (PER-03)."""

@@ -19,6 +19,8 @@ from ..message import (
     TAGS,
     TRAN_MSG,
     TRANSACTION_BITS,
+    TRANSACTION_ID,
+    UNIQ_KEY,
     WAIT,
     Message,
     properties_text,
@@ -26,7 +28,7 @@ from ..message import (
 from ..ports import Channel
 from ..remoting.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
-from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, decode
+from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, read
 from ..store.result import PutMessageStatus, PutResult
 from .answering import SENT, illegal_remark
 from .checking import refuse
@@ -51,13 +53,15 @@ def is_transactional(properties: dict[str, str], profile: Profile) -> bool:
     return TRAN_MSG in properties
 
 
-def prepare(message: Message, *, trailing: bool) -> None:
+def prepare(message: Message, *, trailing: bool, named: bool = False) -> None:
     """Make it a half message: another topic, the real one kept as properties, no transaction bits, so that the half queue
-    counts it (TRX-04).
+    counts it (TRX-04). `named`: the client's id of the message is that of the transaction too.
 
     WAIT is in the stored text again. A delay level still counts: the store puts REAL_TOPIC over, and the topic that was meant
     is lost (HAZ-39).
     """
+    if named and message.properties.get(UNIQ_KEY):
+        message.properties[TRANSACTION_ID] = message.properties[UNIQ_KEY]
     message.properties[REAL_TOPIC] = message.topic
     message.properties[REAL_QID] = str(message.queue_id)
     message.sys_flag = message.sys_flag & ~TRANSACTION_BITS | NOT
@@ -80,7 +84,7 @@ class EndTransactionProcessor:
     async def process(self, _: Channel, request: Command) -> Command | None:
         """Commit or roll back; nothing is answered to a transaction whose outcome is not known. Raises JavaError."""
         response = response_to(request)
-        header = decode(EndTransactionRequestHeader, END_TRANSACTION, request.ext_fields)
+        header = read(EndTransactionRequestHeader, END_TRANSACTION, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._broker.settings.broker_role == "SLAVE":
             response.code = SLAVE_NOT_AVAILABLE
             return response
@@ -103,17 +107,20 @@ class EndTransactionProcessor:
 
     async def _commit(self, half: Message, header: EndTransactionRequestHeader, response: Command) -> None:
         """Put the real message; only if it is in the log, remove the half one."""
-        trailing = self._broker.profile.exact_properties
+        trailing = self._broker.profile.ends_properties
         result = await self._broker.store.put_message(committed(half, header, trailing=trailing))
         response.code, response.remark = final_answer(result, self._broker.profile, self._broker.settings.max_message_size)
         if response.code == SUCCESS:
             await self._delete(half)
 
     async def _delete(self, half: Message) -> None:
-        """Put the operation record; what becomes of it changes no answer."""
+        """Put the operation record; what becomes of it changes no answer. Some profiles leave that for later."""
         broker = self._broker
+        if broker.profile.gathers_operations:
+            broker.operations.note(half)
+            return
         host = (broker.settings.broker_ip1, broker.settings.listen_port)
-        await broker.store.put_message(operation(half, broker.clock.now(), host, trailing=broker.profile.exact_properties))
+        await broker.store.put_message(operation(half, broker.clock.now(), host, trailing=broker.profile.ends_properties))
 
 
 def check_prepare_message(half: Message, header: EndTransactionRequestHeader) -> str | None:
@@ -160,11 +167,15 @@ def committed(half: Message, header: EndTransactionRequestHeader, *, trailing: b
 
 def operation(half: Message, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
     """The record that ends a half message: in the operation topic's queue of the same number, its body the offset in the half
-    queue. The stored text says WAIT, but nobody waits."""
+    queue."""
+    return operation_record(half.queue_id, str(half.queue_offset), now, host, trailing=trailing)
+
+
+def operation_record(queue_id: int, body: str, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
+    """The stored text says WAIT, but nobody waits."""
     text = properties_text({WAIT: "true", TAGS: REMOVE_TAG}, trailing=trailing)
-    body = str(half.queue_offset).encode()
     properties = {WAIT: "false", TAGS: REMOVE_TAG}
-    return Message(OP_HALF_TOPIC, half.queue_id, body, 0, properties, text, 0, now, host, host)
+    return Message(OP_HALF_TOPIC, queue_id, body.encode(), 0, properties, text, 0, now, host, host)
 
 
 def final_answer(result: PutResult | None, profile: Profile, max_message_size: int) -> tuple[int, str | None]:

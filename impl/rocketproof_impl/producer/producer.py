@@ -178,7 +178,7 @@ class Producer:
         client = self.client
         for message in messages:
             check_message(message, self.settings.max_message_size)
-        batch = batch_of(messages, client.unique_id, trailing=self.profile.exact_properties)
+        batch = batch_of(messages, client.unique_id, trailing=self.profile.ends_properties)
         sending = await self._begin(batch, timeout, batch_id=",".join(message.properties[UNIQ_KEY] for message in messages))
         return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
 
@@ -206,5 +206,5 @@ class Producer:
         await ROUTED
         if batch_id is None and UNIQ_KEY not in checked.properties:
             checked.properties[UNIQ_KEY] = client.unique_id()
-        draft = Draft(checked, self.group, self.settings, batch=batch_id is not None, trailing=self.profile.exact_properties)
+        draft = Draft(checked, self.group, self.settings, batch=batch_id is not None, trailing=self.profile.ends_properties)
         return Sending(self, draft, info, begin, timeout, checked.properties[UNIQ_KEY] if batch_id is None else batch_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from .codes import SYSTEM_ERROR
 
 RESPONSE, ONE_WAY = 1, 2
+JSON: Final = 0
+ROCKETMQ: Final = 1
 VERSION = 399  # 4.9.4
 V3_4_9 = 121
 NOT_SET = "not set any response code"
@@ -14,7 +17,10 @@ NOT_SET = "not set any response code"
 
 @dataclass(slots=True)
 class Command:
-    """A request or an answer. `ext_fields` are the custom header as texts; `opaque` pairs an answer with its request."""
+    """A request or an answer. `ext_fields` are the custom header as texts; `opaque` pairs an answer with its request.
+
+    `serialisation` is the form of its header on the wire (REM-01), and says nothing of what is meant.
+    """
 
     code: int
     ext_fields: dict[str, str] | None = None
@@ -24,6 +30,7 @@ class Command:
     version: int = VERSION
     language: str = "JAVA"
     remark: str | None = None
+    serialisation: int = field(default=JSON, compare=False)
 
     @property
     def is_response(self) -> bool:
@@ -35,5 +42,12 @@ class Command:
 
 
 def response_to(request: Command) -> Command:
-    """A fresh answer: SYSTEM_ERROR, "not set any response code", the request's opaque (REM-02)."""
-    return Command(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, version=request.version, remark=NOT_SET)
+    """A fresh answer: SYSTEM_ERROR, "not set any response code", opaque and serialisation of the request (REM-02)."""
+    return Command(
+        SYSTEM_ERROR,
+        opaque=request.opaque,
+        flag=RESPONSE,
+        version=request.version,
+        remark=NOT_SET,
+        serialisation=request.serialisation,
+    )

@@ -2,7 +2,7 @@
 
 Who answers: a processor that is done gives its answer, or None if it has written one itself or none is due (REM-08). An
 asynchronous processor gives a future; when that is finished, its answer is written by a task of the same executor (REM-09).
-A full executor's Rejected is the caller's to handle.
+A processor may refuse before a thread is asked for (REM-06), and a full executor refuses too (REM-07).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 from ..java import JavaError
-from ..ports import Channel, Executor, Rejected
+from ..ports import Channel, Executor, Rejected, RequestTask
 from ..tasks import Future
-from .codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_ERROR
+from .codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_BUSY, SYSTEM_ERROR
 from .command import RESPONSE, Command, response_to
 
 log = logging.getLogger("rocketproof_impl.remoting")
@@ -26,11 +26,20 @@ Answer = Command | None
 Process = Callable[[Channel, Command], Awaitable[Answer | Future[Answer]]]
 
 
+FLOW_CONTROL = "start flow control for a while"
+
+
+def never() -> bool:
+    """A processor that takes every request."""
+    return False
+
+
 class Processor(NamedTuple):
-    """What serves a request code, and on which threads."""
+    """What serves a request code, and on which threads. `rejects` says that it takes none at the moment (REM-06)."""
 
     process: Process
     executor: Executor
+    rejects: Callable[[], bool] = never
 
 
 class RPCHook(Protocol):
@@ -52,7 +61,7 @@ class Dispatcher:
         self.hooks: list[RPCHook] = []
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """A command has arrived (REM-05). Raises Rejected if the executor is full.
+        """A command has arrived (REM-05). Nothing is raised: an executor without a place is an answer (REM-07).
 
         An unknown code is answered even to a one-way caller (HAZ-26). Answers to requests of this side are paired by the
         network port, so one that comes here was not waited for.
@@ -65,8 +74,19 @@ class Dispatcher:
             response = response_to(command)
             response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {command.code} not supported"
             write(channel, response)
+        elif found.rejects():
+            write(channel, system_busy(command, f"[REJECTREQUEST]system busy, {FLOW_CONTROL}"))
         else:
-            found.executor.submit(lambda: self._serve(found, channel, command))
+            self._submit(found, channel, command)
+
+    def _submit(self, processor: Processor, channel: Channel, request: Command) -> None:
+        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects answers it too (REM-06)."""
+        try:
+            processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request), channel, request))
+        except Rejected as full:
+            log.warning("too many requests and system thread pool busy, code %d: %s", request.code, full)
+            if not request.is_one_way:
+                write(channel, system_busy(request, f"[OVERLOAD]system busy, {FLOW_CONTROL}"))
 
     async def _serve(self, processor: Processor, channel: Channel, request: Command) -> None:
         """The task (REM-08): hooks, processing, answer. Whatever is thrown is the answer, except to one-way callers."""
@@ -88,7 +108,7 @@ class Dispatcher:
         If the executor is full the answer is lost (HAZ-25).
         """
         try:
-            executor.submit(lambda: self._completed(channel, request, future))
+            executor.submit(RequestTask(lambda: self._completed(channel, request, future)))
         except Rejected as error:
             log.error("the completion of request %d is rejected: %s", request.opaque, error)
 
@@ -108,6 +128,7 @@ class Dispatcher:
         if response is not None and not request.is_one_way:
             response.opaque = request.opaque
             response.flag |= RESPONSE
+            response.serialisation = request.serialisation
             write(channel, response)
 
     def _before(self, channel: Channel, request: Command) -> None:
@@ -133,6 +154,13 @@ def system_error(request: Command, error: BaseException) -> Command:
     """What a throwable is answered with: a fresh response without extFields (REM-08)."""
     response = response_to(request)
     response.code, response.remark = SYSTEM_ERROR, describe(error)
+    return response
+
+
+def system_busy(request: Command, remark: str) -> Command:
+    """What a request is answered with that was not served."""
+    response = response_to(request)
+    response.code, response.remark = SYSTEM_BUSY, remark
     return response
 
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import struct
 from struct import Struct
-from typing import Any, Final
+from typing import Any
 
-from .command import Command
+from .command import JSON, ROCKETMQ, Command
 from .errors import RemotingError
 
-JSON: Final = 0
-ROCKETMQ: Final = 1
 MAX_FRAME = 16 * 1024 * 1024
 
 _WORD = Struct(">I")
@@ -62,9 +60,10 @@ def decode(frame: bytes) -> Command:
         if read is None:
             raise FrameError(f"serialisation type {word >> 24} is unknown")
         command = read(frame[4:behind])
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, struct.error) as problem:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError, struct.error) as problem:
         raise FrameError(f"the header cannot be read: {problem!r}") from problem
     command.body = frame[behind:] or None
+    command.serialisation = word >> 24
     return command
 
 
@@ -81,16 +80,24 @@ def _json_header(command: Command) -> bytes:
 
 def _read_json(header: bytes) -> Command:
     data = json.loads(header)
-    fields = data.get("extFields")
+    fields, remark = data.get("extFields"), data.get("remark")
     return Command(
-        int(data["code"]),
+        _int32(data["code"]),
         None if fields is None else {name: _as_text(value) for name, value in fields.items() if value is not None},
-        opaque=int(data.get("opaque", 0)),
-        flag=int(data.get("flag", 0)),
-        version=int(data.get("version", 0)),
+        opaque=_int32(data.get("opaque", 0)),
+        flag=_int32(data.get("flag", 0)),
+        version=_int32(data.get("version", 0)),
         language=str(data.get("language", "JAVA")),
-        remark=data.get("remark"),
+        remark=None if remark is None else _as_text(remark),
     )
+
+
+def _int32(value: Any) -> int:
+    """A number of the header. Raises FrameError for one that is no int of Java's."""
+    number = int(value)
+    if not -(2**31) <= number < 2**31:
+        raise FrameError(f"{number} does not fit into 32 bits")
+    return number
 
 
 def _as_text(value: Any) -> str:
@@ -102,11 +109,16 @@ def _binary_header(command: Command) -> bytes:
     language = _LANGUAGES.index(command.language) if command.language in _LANGUAGES else _LANGUAGES.index("OTHER")
     fields = bytearray()
     for name, value in (command.ext_fields or {}).items():
-        raw, content = name.encode(), value.encode("utf-8", "replace")
+        raw, content = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
         fields += _SHORT.pack(len(raw)) + raw + _INT.pack(len(content)) + content
     remark = (command.remark or "").encode("utf-8", "replace")
-    fixed = _FIXED.pack(command.code, language, command.version, command.opaque, command.flag)
+    fixed = _FIXED.pack(_int16(command.code), language, _int16(command.version), command.opaque, command.flag)
     return fixed + _INT.pack(len(remark)) + remark + _INT.pack(len(fields)) + fields
+
+
+def _int16(number: int) -> int:
+    """The low 16 bits of a number as a short, which is all that this form has room for."""
+    return (number + 0x8000) % 0x10000 - 0x8000
 
 
 def _read_binary(header: bytes) -> Command:

@@ -28,6 +28,11 @@ Layout = tuple[Field, ...]
 """The fields in the order in which the header's class takes them."""
 
 
+def is_missing(value: object) -> bool:
+    """Whether a header is being made without this field."""
+    return value is REQUIRED
+
+
 def text(value: str) -> str:
     """A field that is a text already."""
     return value
@@ -72,12 +77,15 @@ class WithNulls:
                 raise null_pointer() if name in self.__dataclass_fields__ else AttributeError(name)
 
 
-def decode_with_nulls(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
+def decode_with_nulls(kind: type[H], layout: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
     """The header as 4.9.4 reads it: a required field that is absent is an error only for who uses it (REM-04).
 
-    `numbers`: a number that is none is an error at once, as with the short names; otherwise it counts as absent. Raises JavaError.
+    `numbers`: a number that is none is an error at once, as with the short names; otherwise it counts as absent. What a header
+    requires of its values is not asked of one without any fields. Raises JavaError.
     """
-    found = ext_fields or {}
+    if ext_fields is None:
+        return _empty(kind, layout)
+    found = ext_fields
     values: list[Any] = []
     missing: list[str] = []
     for attribute, name, parse, absent in layout:
@@ -94,6 +102,19 @@ def decode_with_nulls(kind: Callable[..., H], layout: Layout, ext_fields: Mappin
     for attribute in missing:
         delattr(header, attribute)
     return header
+
+
+def _empty(kind: type[H], layout: Layout) -> H:
+    header = object.__new__(kind)
+    for attribute, _, _, absent in layout:
+        if absent is not REQUIRED:
+            setattr(header, attribute, absent)
+    return header
+
+
+def read(kind: type[H], layout: Layout, ext_fields: Mapping[str, str] | None, *, nulls: bool, numbers: bool = False) -> H:
+    """The header; `nulls` is the profile's `null_fields`. Raises JavaError."""
+    return decode_with_nulls(kind, layout, ext_fields, numbers=numbers) if nulls else decode(kind, layout, ext_fields)
 
 
 def encode(header: object, layout: Layout) -> dict[str, str]:
@@ -219,12 +240,70 @@ SEND_BACK: Layout = (
 )
 
 
+# Consumers
+
+
+@dataclass(slots=True)
+class PullMessageRequestHeader(WithNulls):
+    """A consumer asks for at most so many messages of a queue. Times are milliseconds.
+
+    `sys_flag` says which of the others count: 1 `commit_offset`, 2 `suspend_timeout_millis`, 4 `subscription`.
+    """
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    max_msg_nums: int
+    sys_flag: int
+    commit_offset: int
+    suspend_timeout_millis: int
+    sub_version: int
+    subscription: str | None = None
+    expression_type: str | None = None
+
+
+PULL: Layout = (
+    ("consumer_group", "consumerGroup", text, REQUIRED),
+    ("topic", "topic", text, REQUIRED),
+    ("queue_id", "queueId", parse_int, REQUIRED),
+    ("queue_offset", "queueOffset", parse_long, REQUIRED),
+    ("max_msg_nums", "maxMsgNums", parse_int, REQUIRED),
+    ("sys_flag", "sysFlag", parse_int, REQUIRED),
+    ("commit_offset", "commitOffset", parse_long, REQUIRED),
+    ("suspend_timeout_millis", "suspendTimeoutMillis", parse_long, REQUIRED),
+    ("sub_version", "subVersion", parse_long, REQUIRED),
+    ("subscription", "subscription", text, None),
+    ("expression_type", "expressionType", text, None),
+)
+
+
+@dataclass(slots=True)
+class UnregisterClientRequestHeader(WithNulls):
+    """A client leaves its groups."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("client_id",)
+
+    client_id: str
+    producer_group: str | None = None
+    consumer_group: str | None = None
+
+
+UNREGISTER: Layout = (
+    ("client_id", "clientID", text, REQUIRED),
+    ("producer_group", "producerGroup", text, None),
+    ("consumer_group", "consumerGroup", text, None),
+)
+
+
 # Transactions
 
 
 @dataclass(slots=True)
-class EndTransactionRequestHeader:
+class EndTransactionRequestHeader(WithNulls):
     """The outcome of a local transaction, and where its half message is: place in the log, and offset in the half queue."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("producer_group", "msg_id")
 
     producer_group: str
     tran_state_table_offset: int
@@ -235,6 +314,8 @@ class EndTransactionRequestHeader:
     transaction_id: str | None = None
 
     def __post_init__(self) -> None:
+        if is_missing(self.commit_or_rollback):
+            raise null_pointer()
         if self.commit_or_rollback not in (NOT, COMMIT, ROLLBACK):
             raise command_error("commitOrRollback field wrong")
 
@@ -254,8 +335,10 @@ END_TRANSACTION: Layout = (
 
 
 @dataclass(slots=True)
-class CreateTopicRequestHeader:
+class CreateTopicRequestHeader(WithNulls):
     """A topic as an administrator wants it."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("topic", "default_topic")
 
     topic: str
     default_topic: str
@@ -268,7 +351,8 @@ class CreateTopicRequestHeader:
 
     def __post_init__(self) -> None:
         if self.topic_filter_type not in (SINGLE_TAG, MULTI_TAG):
-            raise command_error(f"topicFilterType = [{self.topic_filter_type}] value invalid")
+            wrong = "null" if is_missing(self.topic_filter_type) else self.topic_filter_type
+            raise command_error(f"topicFilterType = [{wrong}] value invalid")
 
 
 CREATE_TOPIC: Layout = (
@@ -284,16 +368,18 @@ CREATE_TOPIC: Layout = (
 
 
 @dataclass(slots=True)
-class GetMaxOffsetRequestHeader:
+class QueueRequestHeader(WithNulls):
+    """A queue whose first or last offset is asked for."""
+
     topic: str
     queue_id: int
 
 
-GET_MAX_OFFSET: Layout = (("topic", "topic", text, REQUIRED), ("queue_id", "queueId", parse_int, REQUIRED))
+QUEUE: Layout = (("topic", "topic", text, REQUIRED), ("queue_id", "queueId", parse_int, REQUIRED))
 
 
 @dataclass(slots=True)
-class ViewMessageRequestHeader:
+class ViewMessageRequestHeader(WithNulls):
     offset: int
 
 
@@ -301,8 +387,19 @@ VIEW_MESSAGE: Layout = (("offset", "offset", parse_long, REQUIRED),)
 
 
 @dataclass(slots=True)
-class DeleteTopicRequestHeader:
+class TopicRequestHeader(WithNulls):
+    """A topic whose offsets are asked for."""
+
     topic: str
 
 
-DELETE_TOPIC: Layout = (("topic", "topic", text, REQUIRED),)
+@dataclass(slots=True)
+class DeleteTopicRequestHeader(WithNulls):
+    """A topic that is to be deleted."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("topic",)
+
+    topic: str
+
+
+TOPIC: Layout = (("topic", "topic", text, REQUIRED),)

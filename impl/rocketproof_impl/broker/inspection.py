@@ -1,0 +1,101 @@
+"""What a broker tells whoever asks: its topics and settings, the ends of a queue, a record (requests 21, 26, 30, 31, 33, 202)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ..fastjson import dumps, map_text
+from ..ports import Channel
+from ..remoting.codes import (
+    GET_ALL_TOPIC_CONFIG,
+    GET_BROKER_CONFIG,
+    GET_MAX_OFFSET,
+    GET_MIN_OFFSET,
+    GET_TOPIC_STATS_INFO,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+    VIEW_MESSAGE_BY_ID,
+)
+from ..remoting.command import Command, response_to
+from ..remoting.headers import QUEUE, TOPIC, VIEW_MESSAGE, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
+from ..route import encode_json
+from ..topic import table_to_data, version_to_data
+from .admin import FIELDS, settings_text
+from .checking import refuse
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+
+class InspectionProcessor:
+    """One method a request code, in `codes`. Each answers SUCCESS unless it refuses."""
+
+    __slots__ = ("_broker", "codes")
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
+            GET_ALL_TOPIC_CONFIG: self._get_all_topic_config,
+            GET_BROKER_CONFIG: self._get_broker_config,
+            GET_MAX_OFFSET: self._get_max_offset,
+            GET_MIN_OFFSET: self._get_min_offset,
+            VIEW_MESSAGE_BY_ID: self._view_message_by_id,
+            GET_TOPIC_STATS_INFO: self._get_topic_stats,
+        }
+
+    async def process(self, _: Channel, request: Command) -> Command:
+        response = response_to(request)
+        response.code, response.remark = SUCCESS, None
+        await self.codes[request.code](request, response)
+        return response
+
+    async def _get_all_topic_config(self, _: Command, response: Command) -> None:
+        """The whole table with its version, as a registration carries it."""
+        topics = self._broker.topics
+        response.body = encode_json(table_to_data(topics.table, topics.data_version))
+
+    async def _get_broker_config(self, _: Command, response: Command) -> None:
+        """Lines of `name=value`, and how often they were changed at run time."""
+        response.ext_fields = {"version": dumps(version_to_data(self._broker.settings_version))}
+        response.body = settings_text(self._broker.settings, FIELDS).encode()
+
+    async def _get_max_offset(self, request: Command, response: Command) -> None:
+        """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""
+        header = read(QueueRequestHeader, QUEUE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        response.ext_fields = {"offset": str(self._broker.store.max_offset(header.topic, header.queue_id))}
+
+    async def _get_min_offset(self, request: Command, response: Command) -> None:
+        """The offset of the first message that a queue still has; 0 for queues nobody knows."""
+        header = read(QueueRequestHeader, QUEUE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
+
+    async def _view_message_by_id(self, request: Command, response: Command) -> None:
+        """The bytes at an offset of the log, as they are stored: also a blank's, where an answered message was lost (HAZ-22)."""
+        header = read(ViewMessageRequestHeader, VIEW_MESSAGE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        found = self._broker.store.select_one_message_by_offset(header.offset)
+        if found is None:
+            refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
+            return
+        response.body = found
+
+    async def _get_topic_stats(self, request: Command, response: Command) -> None:
+        """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds)."""
+        topic = read(TopicRequestHeader, TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields).topic
+        config = self._broker.topics.select(topic)
+        if config is None:
+            refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
+            return
+        queues = [(self._queue(topic, queue_id), self._offsets(topic, queue_id)) for queue_id in range(config.write_queue_nums)]
+        response.body = f'{{"offsetTable":{map_text(queues)}}}'.encode()
+
+    def _queue(self, topic: str, queue_id: int) -> dict[str, Any]:
+        return {"brokerName": self._broker.settings.broker_name, "queueId": queue_id, "topic": topic}
+
+    def _offsets(self, topic: str, queue_id: int) -> dict[str, int]:
+        store = self._broker.store
+        end = store.max_offset(topic, queue_id)
+        last = store.get_message(topic, queue_id, end - 1) if end > 0 else None
+        stored = 0 if end == 0 else -1 if last is None else last.store_timestamp
+        return {"minOffset": store.min_offset(topic, queue_id), "maxOffset": end, "lastUpdateTimestamp": stored}

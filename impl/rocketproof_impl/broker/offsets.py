@@ -1,0 +1,49 @@
+"""How far the groups of consumers are, by topic and queue, and its file (ConsumerOffsetManager)."""
+
+from __future__ import annotations
+
+from rocketproof_profiles import Profile
+
+from ..fastjson import loads
+from ..ports import Disk
+from . import persistence
+from .settings import BrokerSettings
+
+
+class ConsumerOffsetManager:
+    """`table`: "topic@group" to queue id to the offset of the next message."""
+
+    __slots__ = ("_disk", "_in_place", "path", "table")
+
+    def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk) -> None:
+        self._disk = disk
+        self._in_place = profile.overwrites_in_place
+        self.path = f"{settings.store_path_root_dir}/config/consumerOffset.json"
+        self.table: dict[str, dict[int, int]] = {}
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """The last one counts, a smaller one too."""
+        self.table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+
+    def query(self, group: str, topic: str, queue_id: int) -> int | None:
+        """None if nothing was committed."""
+        return self.table.get(f"{topic}@{group}", {}).get(queue_id)
+
+    def persist(self) -> None:
+        """Write consumerOffset.json, in which numbers are names (PER-01)."""
+        queues = ",".join(_entry(name, offsets) for name, offsets in self.table.items())
+        persistence.persist(self._disk, f'{{\n\t"offsetTable":{{{queues}\n\t}}\n}}', self.path, in_place=self._in_place)
+
+    def load(self) -> bool:
+        """Read consumerOffset.json or its backup; False means that the broker must not start (PER-03)."""
+        return persistence.load(self._disk, self.path, self._decode)
+
+    def _decode(self, text: str) -> None:
+        data = loads(text)
+        if data is not None:
+            table = data.get("offsetTable") or {}
+            self.table = {name: {int(queue): int(offset) for queue, offset in offsets.items()} for name, offsets in table.items()}
+
+
+def _entry(name: str, offsets: dict[int, int]) -> str:
+    return f'"{name}":{{' + ",".join(f"{queue_id}:{offset}" for queue_id, offset in sorted(offsets.items())) + "}"

@@ -1,0 +1,209 @@
+"""A consumer pulls messages of one queue (request 11, PullMessageProcessor).
+
+The answer names in its remark what was found, and in its header where to go on. A pull that may wait and finds nothing is held until
+there is a message or its time is over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..message import DELAY, KEYS, TAGS, Message, properties_text
+from ..ports import Channel, Executor
+from ..remoting.codes import (
+    NO_PERMISSION,
+    PULL_MESSAGE,
+    PULL_NOT_FOUND,
+    PULL_OFFSET_MOVED,
+    PULL_RETRY_IMMEDIATELY,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    SUBSCRIPTION_NOT_EXIST,
+    SUBSCRIPTION_NOT_LATEST,
+    SUBSCRIPTION_PARSE_FAILED,
+    SUCCESS,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+from ..remoting.command import RESPONSE, Command, response_to
+from ..remoting.dispatch import remote_address, write
+from ..remoting.faq import SUGGESTION
+from ..remoting.headers import PULL, PullMessageRequestHeader, read
+from ..route import encode_json
+from ..store.reading import GetMessageResult, GetMessageStatus
+from ..topic import is_readable
+from .checking import refuse
+from .groups import SubscriptionGroupConfig
+from .hold import HeldPull, PullRequestHoldService
+from .log import log
+from .subscription import SubscriptionData, build
+
+if TYPE_CHECKING:
+    from .broker import Broker
+
+COMMIT_OFFSET, SUSPEND, SUBSCRIPTION = 1, 2, 4  # of the header's sysFlag
+
+CODES = {
+    GetMessageStatus.FOUND: SUCCESS,
+    GetMessageStatus.NO_MATCHED_MESSAGE: PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.MESSAGE_WAS_REMOVING: PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.NO_MESSAGE_IN_QUEUE: PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_ONE: PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_BADLY: PULL_OFFSET_MOVED,
+    GetMessageStatus.OFFSET_TOO_SMALL: PULL_OFFSET_MOVED,
+}
+
+
+class PullMessageProcessor:
+    """`hold` are the pulls that wait."""
+
+    __slots__ = ("_broker", "codes", "hold")
+
+    def __init__(self, broker: Broker, executor: Executor) -> None:
+        self._broker = broker
+        self.codes = (PULL_MESSAGE,)
+        self.hold = PullRequestHoldService(broker.clock, executor, broker.store.max_offset, self._again)
+
+    async def process(self, channel: Channel, request: Command) -> Command | None:
+        """The answer, None if it comes later. Raises JavaError."""
+        return await self._answer(channel, request, may_wait=True)
+
+    async def _again(self, channel: Channel, request: Command) -> None:
+        """Serve a pull that was held; it is not held a second time."""
+        try:
+            response = await self._answer(channel, request, may_wait=False)
+        except Exception as error:  # noqa: BLE001 - nobody is there to be told
+            log.error("execute request when wakeup failed: %r", error)
+            return
+        if response is not None:
+            response.flag |= RESPONSE
+            write(channel, response)
+
+    async def _answer(self, channel: Channel, request: Command, *, may_wait: bool) -> Command | None:
+        broker = self._broker
+        response = response_to(request)
+        response.ext_fields = {}
+        header = read(PullMessageRequestHeader, PULL, request.ext_fields, nulls=broker.profile.null_fields, numbers=True)
+        group = self._may_pull(channel, header, response)
+        if group is None:
+            return response
+        subscription = self._subscription(header, group, response)
+        if subscription is None:
+            return response
+        slave = broker.settings.broker_role == "SLAVE"
+        is_held = False
+        found = broker.store.pull(header.topic, header.queue_id, header.queue_offset, header.max_msg_nums, subscription.matches)
+        if found is None:
+            refuse(response, SYSTEM_ERROR, "store getMessage return null")
+        else:
+            fill(response, found, header.queue_offset)
+            if response.code == PULL_NOT_FOUND and may_wait and header.sys_flag & SUSPEND:
+                until = broker.clock.now() + header.suspend_timeout_millis
+                held = HeldPull(channel, request, header.queue_offset, until, subscription)
+                self.hold.suspend(header.topic, header.queue_id, held)
+                is_held = True
+            elif response.code == PULL_OFFSET_MOVED and slave:
+                response.code = PULL_RETRY_IMMEDIATELY
+                response.ext_fields["suggestWhichBrokerId"] = str(group.broker_id)
+            elif response.code == PULL_OFFSET_MOVED:
+                await broker.store.put_message(self._offset_moved(header, found.next_begin_offset))
+        if may_wait and header.sys_flag & COMMIT_OFFSET and not slave:
+            broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
+        return None if is_held else response
+
+    def _may_pull(self, channel: Channel, header: PullMessageRequestHeader, response: Command) -> SubscriptionGroupConfig | None:
+        """The group, which the look-up may make; None if it, the broker, the topic or the queue does not allow it."""
+        broker = self._broker
+        if not broker.settings.readable:
+            refuse(response, NO_PERMISSION, f"the broker[{broker.settings.broker_ip1}] pulling message is forbidden")
+            return None
+        group = broker.groups.find(header.consumer_group)
+        if group is None:
+            remark = f"subscription group [{header.consumer_group}] does not exist, {SUGGESTION}"
+            refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+            return None
+        if not group.consume_enable:
+            refuse(response, NO_PERMISSION, f"subscription group no permission, {header.consumer_group}")
+            return None
+        topic = header.topic
+        config = broker.topics.select(topic)
+        if config is None:
+            refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {SUGGESTION}")
+        elif not is_readable(config.perm):
+            refuse(response, NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden")
+        elif not 0 <= header.queue_id < config.read_queue_nums:
+            nums = f"topicConfig.readQueueNums:[{config.read_queue_nums}]"
+            remark = f"queueId[{header.queue_id}] is illegal, topic:[{topic}] {nums} consumer:[/{remote_address(channel)}]"
+            refuse(response, SYSTEM_ERROR, remark)
+        else:
+            return group
+        return None
+
+    def _subscription(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
+        """What the pull says it wants, or else what the last heart beat of the group said."""
+        found = self._told(header, response) if header.sys_flag & SUBSCRIPTION else self._registered(header, group, response)
+        if found is not None and not found.by_tag:
+            refuse(response, SYSTEM_ERROR, f"The broker does not support consumer to filter message by {found.expression_type}")
+            return None
+        return found
+
+    def _told(self, header: PullMessageRequestHeader, response: Command) -> SubscriptionData | None:
+        try:
+            return build(header.topic, header.subscription, header.expression_type)
+        except ValueError as error:
+            log.warning("parse the consumer's subscription[%s] failed: %s", header.subscription, error)
+            refuse(response, SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed")
+            return None
+
+    def _registered(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
+        info = self._broker.consumers.groups.get(header.consumer_group)
+        if info is None:
+            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{SUGGESTION}")
+            return None
+        if not group.consume_broadcast_enable and info.message_model == "BROADCASTING":
+            refuse(response, NO_PERMISSION, f"the consumer group[{header.consumer_group}] can not consume by broadcast way")
+            return None
+        found = info.subscriptions.get(header.topic)
+        if found is None:
+            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{SUGGESTION}")
+        elif found.sub_version < header.sub_version:
+            refuse(response, SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
+        else:
+            return found
+        return None
+
+    def _offset_moved(self, header: PullMessageRequestHeader, offset: int) -> Message:
+        """The message in which the broker notes that a consumer was sent elsewhere."""
+        settings = self._broker.settings
+        queue = {"brokerName": settings.broker_name, "queueId": header.queue_id, "topic": header.topic}
+        event = {
+            "consumerGroup": header.consumer_group,
+            "messageQueue": queue,
+            "offsetNew": offset,
+            "offsetRequest": header.queue_offset,
+        }
+        properties = {TAGS: header.consumer_group, DELAY: "0", KEYS: header.consumer_group}
+        host = (settings.broker_ip1, settings.listen_port)
+        return Message(
+            "OFFSET_MOVED_EVENT",
+            body=encode_json(event),
+            properties=properties,
+            properties_text=properties_text(properties, trailing=self._broker.profile.ends_properties),
+            born_timestamp=self._broker.clock.now(),
+            born_host=host,
+            store_host=host,
+        )
+
+
+def fill(response: Command, found: GetMessageResult, offset: int) -> None:
+    """What was found. The broker to ask next is always the master, as slaves are not to be read from."""
+    empty = found.status is GetMessageStatus.NO_MESSAGE_IN_QUEUE
+    response.code = PULL_OFFSET_MOVED if empty and offset != 0 else CODES[found.status]
+    response.remark = found.status.name
+    response.ext_fields = {
+        "suggestWhichBrokerId": "0",
+        "nextBeginOffset": str(found.next_begin_offset),
+        "minOffset": str(found.min_offset),
+        "maxOffset": str(found.max_offset),
+    }
+    if found.records:
+        response.body = b"".join(found.records)

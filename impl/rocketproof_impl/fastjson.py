@@ -1,0 +1,38 @@
+"""JSON as the described system writes it: names that are numbers have no quotes, and a name can be an object.
+
+Standard readers refuse that; what is written by others is standard.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_STRING_OR_BARE_NAME = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)(-?\d+|[A-Za-z_$][\w$]*)(?=\s*:)')
+
+
+def loads(text: str | bytes) -> Any:
+    """The value, with every name as a text; standard JSON is read as it is. Raises ValueError."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json.loads(_STRING_OR_BARE_NAME.sub(_quoted, text))
+
+
+def _quoted(found: re.Match[str]) -> str:
+    string, before, name = found.groups()
+    return string if string is not None else f'{before}"{name}"'
+
+
+def dumps(data: Any) -> str:
+    """Standard JSON, names in alphabetical order, no blanks."""
+    return json.dumps(data, separators=(",", ":"), sort_keys=True)
+
+
+def map_text(entries: Iterable[tuple[Any, Any]]) -> str:
+    """A map whose names are no texts: numbers or objects, without quotes."""
+    return "{" + ",".join(f"{dumps(name)}:{dumps(value)}" for name, value in entries) + "}"

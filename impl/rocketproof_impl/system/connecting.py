@@ -1,0 +1,33 @@
+"""How a TCP connection is made to a remoting address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..tasks import Future
+from .threads import Threads
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+CONNECT_MILLIS = 3000
+
+
+def connect(threads: Threads, address: str, made: Callable[[], P]) -> Future[P]:
+    """The protocol of a new connection to `host:port`. The future raises OSError, also for what is no address or takes too long."""
+    return threads.beside(_connect(threads.loop, address, made))
+
+
+async def _connect(loop: asyncio.AbstractEventLoop, address: str, made: Callable[[], P]) -> P:
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(CONNECT_MILLIS / 1000):
+            _, protocol = await loop.create_connection(made, host.strip("[]"), int(port))
+    except TimeoutError:
+        raise OSError(f"no connection in {CONNECT_MILLIS} ms") from None
+    except (ValueError, OverflowError):
+        raise OSError("this is no address; host:port is one") from None
+    except asyncio.CancelledError:
+        raise OSError("the process ends") from None
+    return protocol

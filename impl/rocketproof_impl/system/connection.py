@@ -1,0 +1,126 @@
+"""One TCP connection, on either side of it: bytes to commands and back, within bounds.
+
+Nothing is allocated because a length says so: the buffer grows with the bytes that have come. What cannot be written yet is
+bounded too: while the other side does not read, nothing that it asks is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol, cast
+
+from ..remoting import frame
+from ..remoting.command import Command
+from .threads import log
+
+HIGH_WATER = 1024 * 1024
+
+
+class Owner(Protocol):
+    """Who has a connection, and is told what happens on it."""
+
+    def opened(self, connection: Connection) -> None: ...
+
+    def received(self, connection: Connection, command: Command) -> None: ...
+
+    def buffered(self, connection: Connection, change: int) -> None:
+        """So many more bytes of an incomplete frame are kept, or fewer."""
+        ...
+
+    def lost(self, connection: Connection) -> None: ...
+
+
+class Connection(asyncio.Protocol):
+    """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
+    none; both on the loop's clock, in seconds."""
+
+    __slots__ = ("_buffer", "_kept", "_loop", "_owner", "_stuck", "_transport", "active", "began", "remote")
+
+    _transport: asyncio.Transport
+
+    def __init__(self, owner: Owner, loop: asyncio.AbstractEventLoop) -> None:
+        self._owner = owner
+        self._loop = loop
+        self._buffer = bytearray()
+        self._kept = 0
+        self._stuck = False
+        self.active = loop.time()
+        self.began: float | None = None
+        self.remote = ("", 0)
+
+    # The channel
+
+    @property
+    def closing(self) -> bool:
+        """Whether it is closed, or about to be."""
+        return self._transport.is_closing()
+
+    def write(self, command: Command) -> None:
+        """Send a command; raises OSError if the connection is closed."""
+        if self._transport.is_closing():
+            raise OSError(f"the connection to {self.remote[0]}:{self.remote[1]} is closed")
+        self.active = self._loop.time()
+        self._transport.write(frame.encode(command, command.serialisation))
+
+    def close(self) -> None:
+        """Send what is written, then close."""
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # other loops have transports of their own
+        self._transport.set_write_buffer_limits(HIGH_WATER)
+        self.remote = transport.get_extra_info("peername", ("", 0))[:2]
+        self._owner.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.active = self._loop.time()
+        self._buffer += data
+        self._serve()
+
+    def pause_writing(self) -> None:
+        self._stuck = True
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._stuck = False
+        self._serve()
+        if not self._stuck:
+            self._transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._buffer.clear()
+        self._note()
+        self._owner.lost(self)
+
+    def _serve(self) -> None:
+        """Hand on every command that is complete, unless the other side has too much to read already."""
+        buffer = self._buffer
+        try:
+            while not self._stuck and not self._transport.is_closing():
+                command = frame.take(buffer)
+                if command is None:
+                    break
+                self.began = None
+                self._owner.received(self, command)
+        except frame.FrameError as problem:
+            log.warning("the connection to %s:%d is closed: %s", *self.remote, problem)
+            buffer.clear()
+            self._transport.close()
+        if self._kept or buffer:
+            self._note()
+
+    def _note(self) -> None:
+        """Tell the owner how much is kept."""
+        kept = len(self._buffer)
+        if not kept:
+            self.began = None
+        elif self.began is None:
+            self.began = self._loop.time()
+        change, self._kept = kept - self._kept, kept
+        self._owner.buffered(self, change)

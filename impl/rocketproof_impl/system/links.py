@@ -1,0 +1,92 @@
+"""Connections without frames, as replication speaks over them (link.py), on TCP."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import cast
+
+from ..link import Link
+from ..tasks import Wait
+from .connecting import CONNECT_MILLIS, connect
+from .server import BACKLOG
+from .threads import Threads
+
+CONNECTIONS = 64
+
+
+class LinkProtocol(asyncio.Protocol):
+    """One side of a connection. `opened` and `lost` tell a server."""
+
+    link: Link
+
+    def __init__(self, opened: Callable[[LinkProtocol], None] | None = None, lost: Callable[[LinkProtocol], None] | None = None) -> None:
+        self._opened = opened
+        self._lost = lost
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        made = cast(asyncio.Transport, transport)  # other loops have transports of their own
+        host, port = made.get_extra_info("peername", ("", 0))[:2]
+        self.link = Link(f"{host}:{port}", made.write, made.close)
+        if self._opened is not None:
+            self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.link.feed(data)
+
+    def pause_writing(self) -> None:
+        self.link.hold(True)
+
+    def resume_writing(self) -> None:
+        self.link.hold(False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.link.ended()
+        if self._lost is not None:
+            self._lost(self)
+
+
+class LinkServer:
+    """Hands every connection to `accept`; more than 64 at a time are turned away."""
+
+    def __init__(self, threads: Threads, accept: Callable[[Link], None]) -> None:
+        self._threads = threads
+        self._accept = accept
+        self._server: asyncio.Server | None = None
+        self._open: set[LinkProtocol] = set()
+
+    async def start(self, listening: socket.socket) -> None:
+        """Serve whoever connects to this socket, which then belongs to the server."""
+        make = lambda: LinkProtocol(self._connected, self._open.discard)  # noqa: E731
+        self._threads.at_end(self._abort)
+        self._server = await self._threads.loop.create_server(make, sock=listening, backlog=BACKLOG)
+
+    async def stop(self) -> None:
+        """Take no more connections, and close those there are."""
+        if self._server is not None:
+            self._server.close()
+            for protocol in list(self._open):
+                protocol.link.close()
+            await self._server.wait_closed()
+
+    def _abort(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for protocol in list(self._open):
+            protocol.link.close()
+
+    def _connected(self, protocol: LinkProtocol) -> None:
+        if len(self._open) >= CONNECTIONS:
+            protocol.link.close()
+            return
+        self._open.add(protocol)
+        self._accept(protocol.link)
+
+
+async def dial(threads: Threads, address: str) -> Link:
+    """A connection to `host:port`. Raises OSError."""
+    protocol = connect(threads, address, LinkProtocol)
+    if not await Wait(protocol, CONNECT_MILLIS):
+        raise OSError(f"no connection in {CONNECT_MILLIS} ms")
+    return protocol.result().link

@@ -1,0 +1,144 @@
+"""The network as a caller sees it: one TCP connection to each address, and answers paired by their opaque (REM-05, REM-12)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from ..ports import Channel
+from ..remoting.command import ONE_WAY, RESPONSE, Command
+from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
+from ..tasks import Future, Wait
+from .connecting import CONNECT_MILLIS, connect
+from .connection import Connection
+from .server import Receiver
+from .threads import Threads, log
+
+
+class _Link:
+    """The connection to one address: `ready` when it is made, and who waits for which answer."""
+
+    __slots__ = ("address", "connection", "pending", "ready")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.ready: Future[Connection] = Future()
+        self.connection: Connection | None = None
+        self.pending: dict[int, Future[Command]] = {}
+
+
+class TcpNetwork:
+    """Requests to remoting addresses. `receiver` serves what the other side asks over the same connection, such as a broker that
+    asks a producer for the outcome of a transaction; without one such requests are dropped."""
+
+    def __init__(self, threads: Threads, receiver: Receiver | None = None) -> None:
+        self._threads = threads
+        self._opaque = 0
+        self._links: dict[str, _Link] = {}
+        self.receiver = receiver
+        threads.at_end(self.close)
+
+    async def call(self, address: str, request: Command, millis: int) -> Command:
+        """Send and wait for the answer, at most so long, connecting included. Raises ConnectFailed, SendFailed or TimedOut."""
+        began = self._threads.loop.time()
+        link = await self._link(address, millis)
+        sent = self._stamped(request, 0)
+        answer: Future[Command] = Future()
+        link.pending[sent.opaque] = answer
+        try:
+            _write(link, sent)
+            left = millis - int((self._threads.loop.time() - began) * 1000)
+            if not await Wait(answer, left):
+                raise TimedOut(f"wait response on the channel <{address}> timeout, {millis}(ms)")
+        finally:
+            link.pending.pop(sent.opaque, None)
+        return answer.result()
+
+    async def post(self, address: str, request: Command) -> None:
+        """Send one way. Raises ConnectFailed."""
+        link = await self._link(address, CONNECT_MILLIS)
+        try:
+            _write(link, self._stamped(request, ONE_WAY))
+        except SendFailed as problem:
+            log.warning("send a request one way to %s failed: %s", address, problem)
+
+    def close(self) -> None:
+        """Close every connection; who waits for an answer fails."""
+        for link in list(self._links.values()):
+            if link.connection is not None:
+                link.connection.close()
+        self._links.clear()
+
+    async def _link(self, address: str, millis: int) -> _Link:
+        """The connection, made where missing."""
+        link = self._links.get(address)
+        if link is None or (link.connection is not None and link.connection.closing):
+            link = self._links[address] = _Link(address)
+            owner, loop = _LinkOwner(self, link), self._threads.loop
+            connect(self._threads, address, lambda: Connection(owner, loop)).then(lambda made: self._connected(link, made))
+        if link.connection is None:
+            if not await Wait(link.ready, millis):
+                raise ConnectFailed(f"connect to {address} failed: no connection in {millis} ms")
+            link.ready.result()
+        return link
+
+    def _connected(self, link: _Link, made: Future[Connection]) -> None:
+        """The connection is there, or will not be."""
+        try:
+            link.connection = made.result()
+        except OSError as problem:
+            self.forget(link)
+            link.ready.fail(ConnectFailed(f"connect to {link.address} failed: {problem}"))
+        else:
+            link.ready.complete(link.connection)
+
+    def forget(self, link: _Link) -> None:
+        """The connection is lost, or was never made."""
+        if self._links.get(link.address) is link:
+            del self._links[link.address]
+        pending, link.pending = link.pending, {}
+        for answer in pending.values():
+            answer.fail(SendFailed(f"the connection to {link.address} is lost"))
+
+    def _stamped(self, request: Command, flag: int) -> Command:
+        """A copy with an opaque of its own, as each attempt puts it on the wire."""
+        self._opaque = (self._opaque + 1) & 0x7FFFFFFF
+        return replace(request, opaque=self._opaque, flag=request.flag & ~RESPONSE | flag)
+
+
+class _LinkOwner:
+    """What happens on a connection that this side has made."""
+
+    __slots__ = ("_link", "_network")
+
+    def __init__(self, network: TcpNetwork, link: _Link) -> None:
+        self._network = network
+        self._link = link
+
+    def opened(self, connection: Connection) -> None:
+        """The task that connects tells whoever waits."""
+
+    def received(self, connection: Connection, command: Command) -> None:
+        waiting = self._link.pending.pop(command.opaque, None) if command.is_response else None
+        if waiting is not None:
+            waiting.complete(command)
+        elif self._network.receiver is not None:
+            self._network.receiver.receive(cast(Channel, connection), command)
+        else:
+            log.warning("%s sent a command that nobody waits for: code %d, opaque %d", self._link.address, command.code, command.opaque)
+
+    def buffered(self, connection: Connection, change: int) -> None:
+        """A server that was chosen may send what it likes, one frame at a time."""
+
+    def lost(self, connection: Connection) -> None:
+        self._network.forget(self._link)
+        if self._network.receiver is not None:
+            self._network.receiver.channel_closed(connection)
+
+
+def _write(link: _Link, command: Command) -> None:
+    assert link.connection is not None, "it is made"
+    try:
+        link.connection.write(command)
+    except OSError as problem:
+        raise SendFailed(f"send request to <{link.address}> failed: {problem}") from problem

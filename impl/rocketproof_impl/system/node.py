@@ -1,0 +1,176 @@
+"""A running name server, a running broker: the ports wired to the machine, the periodic tasks driven, started and stopped in order.
+
+Both live on the asyncio loop that runs where they are made, each with threads of its own, so that several of them fit into one
+process and one can end without the others.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable
+from functools import partial
+
+from rocketproof_profiles import PROFILES, Profile
+
+from ..broker.broker import Broker
+from ..broker.settings import BrokerSettings
+from ..executor import sized_pools
+from ..nameserver import NameServer
+from ..periodic import drive
+from ..ports import Channel
+from ..service import Service
+from ..tasks import Future, Work
+from .chance import SystemRandomness
+from .connection import Connection
+from .disk import SystemDisk
+from .links import LinkServer, dial
+from .network import TcpNetwork
+from .server import Limits, TcpServer, listening_socket
+from .threads import Threads, log
+
+LOOPBACK = "127.0.0.1"
+
+
+ATTEMPTS = 50
+
+
+class NotLoaded(Exception):
+    """What is on the disk cannot be read, so the broker must not start (PER-03)."""
+
+
+class NameServerNode:
+    """A name server on a socket. `server` is what it knows."""
+
+    def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: Limits | None = None, profile: Profile | str = "P49") -> None:
+        self._wanted = (host, port)
+        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self._limits = limits
+        self.address = f"{host}:{port}"
+        self.port = port
+
+    async def start(self) -> None:
+        """Listen. Raises OSError where that is not possible."""
+        listening = listening_socket(*self._wanted)
+        self.port = listening.getsockname()[1]
+        self.address = f"{self._wanted[0]}:{self.port}"
+        self.threads = Threads()
+        self.server = NameServer(self.threads.clock, acting_master=self.profile.acting_master)
+        self._tcp = TcpServer(self.threads, self.server, self._limits)
+        await self._tcp.start(listening)
+        drive(self.threads, self.server, self.server.PERIODIC, close_all)
+
+    async def stop(self) -> None:
+        """Answer what has come, then close every connection."""
+        await self._tcp.stop()
+        self.threads.close()
+
+
+class BrokerNode:
+    """A broker on a socket and on a disk. `settings.listen_port` 0 becomes the port that was chosen; `broker` is there once it is
+    started."""
+
+    broker: Broker
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        *,
+        profile: Profile | str = "P49",
+        host: str = LOOPBACK,
+        seed: int | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.settings = settings
+        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self._host = host
+        self._seed = seed
+        self._limits = limits
+
+    async def start(self) -> None:
+        """Take store and ports, load, run the services, register. Raises OSError for what cannot be had, NotLoaded."""
+        settings = self.settings
+        self.threads = Threads()
+        settings.store_path_root_dir = os.path.abspath(settings.store_path_root_dir)
+        self.disk = SystemDisk(settings.store_path_root_dir)
+        self.network = TcpNetwork(self.threads)
+        listening: list[socket.socket] = []
+        try:
+            self.disk.lock("lock")
+            listening = two_sockets(self._host, settings.listen_port)
+            settings.listen_port = listening[0].getsockname()[1]
+            pools = sized_pools(self.threads, settings)
+            random = SystemRandomness(self._seed)
+            self.broker = Broker(settings, self.profile, self.threads.clock, self.disk, self.network, random, dict(pools))
+            if not self.broker.load():
+                raise NotLoaded(f"what is stored in {settings.store_path_root_dir} cannot be read")
+            await self._begin(*listening)
+        except BaseException:
+            for one in listening:
+                one.close()
+            self.kill()
+            raise
+
+    async def _begin(self, for_clients: socket.socket, for_slaves: socket.socket) -> None:
+        """Let everything run that a broker does, once it is loaded."""
+        broker, store = self.broker, self.broker.store
+        self._run((*store.services(lambda address: dial(self.threads, address)), *broker.services()))
+        self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
+        self._tcp = TcpServer(self.threads, broker, self._limits)
+        await self._links.start(for_slaves)
+        await self._tcp.start(for_clients)
+        await self._complete(broker.start())
+        for thing in (broker, broker.registration, broker.slave):
+            drive(self.threads, thing, thing.PERIODIC, close_all)
+
+    async def stop(self) -> None:
+        """Leave the name servers, answer what has come, let the services end, bring everything to the device."""
+        await self._complete(self.broker.stop())
+        await self._tcp.stop()
+        for service in self.broker.services():
+            await self._complete(service.shutdown())
+        await self._complete(self.broker.store.stop())
+        await self._links.stop()
+        self.kill()
+
+    def _run(self, services: Iterable[Service]) -> None:
+        """Spawn services, and tell of those that fail."""
+        for service in services:
+            self.threads.spawn(service.run(), service.name).done.then(partial(_report, service.name))
+
+    async def _complete(self, work: Work[None]) -> None:
+        await self.threads.outcome(self.threads.spawn(work, self.settings.broker_name).done)
+
+    def kill(self) -> None:
+        """End at once, as a killed process does: nothing more is written or said. What was written survives, unforced."""
+        self.threads.close()
+        self.disk.close()
+
+
+def close_all(channels: Iterable[Channel]) -> None:
+    """Close connections whose other side has been silent for too long (NS-07)."""
+    for channel in channels:
+        if isinstance(channel, Connection):
+            channel.abort()
+
+
+def two_sockets(host: str, port: int) -> list[socket.socket]:
+    """Sockets at a port, for clients, and at the next one, for slaves. Port 0 is any two that are free. Raises OSError."""
+    attempts = 1 if port else ATTEMPTS
+    while True:
+        attempts -= 1
+        first = listening_socket(host, port)
+        try:
+            return [first, listening_socket(host, first.getsockname()[1] + 1)]
+        except OSError:
+            first.close()
+            if not attempts:
+                raise
+
+
+def _report(name: str, ended: Future[None]) -> None:
+    """A service that ends by an exception is a fault of this implementation, and nobody else will notice it."""
+    try:
+        ended.result()
+    except Exception as problem:  # noqa: BLE001
+        log.error("service %s ended: %r", name, problem)

@@ -1,0 +1,382 @@
+"""Every point at which a short program can end, and what the next process finds: nothing that was acknowledged is lost, or it is
+known why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+from storing import Stand, appended, message
+from table_bench import MAIN, TableBench
+
+from rocketproof_impl.simulator.crashes import CrashPoint, count_steps, every_crash_point, losses, sample
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.journal import Metadata, PowerLoss
+from rocketproof_impl.store.checkpoint import StoreCheckpoint
+from rocketproof_impl.store.result import PutMessageStatus
+from rocketproof_impl.topic import TopicConfig
+
+behaviour = pytest.mark.behaviour
+SEEDS = range(4)
+
+
+# The store
+
+
+@dataclass
+class Puts:
+    """A store in which messages are put, and those that were acknowledged: queue, queue offset, place in the log, body."""
+
+    stand: Stand
+    acknowledged: list[tuple[int, int, int, bytes]] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+
+    def put(self, queue: int, size: int) -> None:
+        body = b"%05d" % len(self.sent) + b"x" * size
+        self.sent.append(body)
+        result = self.stand.put(
+            message(queue_id=queue, body=body, properties={"KEYS": f"k{queue}"}, properties_text=f"KEYS\x01k{queue}\x02")
+        )
+        if result.status is PutMessageStatus.PUT_OK:
+            done = appended(result)
+            self.acknowledged.append((queue, done.queue_offset, done.wrote_offset, body))
+
+
+def started(**settings: Any) -> Puts:
+    """A store that runs; what it did so far is on the device."""
+    puts = Puts(Stand("P494", **(SMALL | settings)))
+    assert puts.stand.store.load()
+    puts.stand.store.start()
+    return puts
+
+
+def synchronous() -> Puts:
+    return started(flush_disk_type="SYNC_FLUSH")
+
+
+def asynchronous() -> Puts:
+    return started()
+
+
+SMALL: dict[str, Any] = {
+    "mapped_file_size_commit_log": 400,
+    "mapped_file_size_consume_queue": 60,
+    "max_hash_slot_num": 4,
+    "max_index_num": 4,
+}
+
+
+def program(puts: Puts) -> None:
+    """Files of log, queues and index are begun, filled and followed; some of it is dispatched late, or flushed."""
+    for number in range(5):
+        puts.put(number % 2, 7 * number)
+        if number != 2:
+            puts.stand.store.dispatch()
+        if number == 3:
+            puts.stand.store.flush_now()
+            puts.stand.store.queues_flushed()
+    puts.stand.scheduler.complete(puts.stand.store.stop())
+
+
+def restarted(puts: Puts) -> Stand:
+    stand = puts.stand.reopen()
+    stand.store.start()
+    return stand
+
+
+def bodies(stand: Stand) -> list[bytes | None]:
+    return [each.body for each in stand.store.records()]
+
+
+def assert_consistent(stand: Stand, puts: Puts) -> None:
+    """The log is a first part of what was sent, and each queue has the places of its messages, in order."""
+    stored = bodies(stand)
+    assert stored == puts.sent[: len(stored)]
+    for (topic, queue_id), queue in stand.store.queues.queues.items():
+        expected = [each for each in stand.store.records() if (each.topic, each.queue_id) == (topic, queue_id)]
+        found = [stand.store.get_message(topic, queue_id, index) for index in range(queue.max_offset)]
+        assert found == expected
+        assert [each.queue_offset for each in expected] == list(range(len(expected)))
+        assert stand.store.topic_queue_table[f"{topic}-{queue_id}"] == len(expected)
+    if puts.stand.settings.flush_disk_type == "ASYNC_FLUSH":
+        return  # a full index file is forced when it is followed, and may know more than the log has
+    found_by_key = {place for queue in (0, 1) for place in stand.store.index.query("TopicTest", f"k{queue}", 64, 0, 1 << 62)}
+    assert found_by_key <= {each.physical_offset for each in stand.store.records()}
+
+
+def assert_kept(stand: Stand, puts: Puts) -> None:
+    """Every acknowledged message is where it was said to be, and offsets go on."""
+    for queue, offset, place, body in puts.acknowledged:
+        found = stand.store.look_message_by_offset(place)
+        assert found is not None
+        assert (found.queue_id, found.queue_offset, found.body) == (queue, offset, body)
+    for queue in (0, 1):
+        last = max((offset for number, offset, _, _ in puts.acknowledged if number == queue), default=-1)
+        assert appended(stand.put(message(queue_id=queue))).queue_offset > last
+
+
+def stand_disk(puts: Puts) -> SimulatedDisk:
+    return puts.stand.disk
+
+
+def crashes(make: Callable[[], Puts], kinds: Iterable[PowerLoss | None]) -> Iterable[tuple[CrashPoint, Puts]]:
+    return every_crash_point(make, program, stand_disk, kinds)
+
+
+def refused(puts: Puts) -> str:
+    """Why the store does not start, "" if it does."""
+    try:
+        restarted(puts)
+    except AssertionError:
+        files = puts.stand.disk
+        return ",".join(sorted({path.split("/")[1] for path in files.files if files.size(path) == 0 and not path.endswith("abort")}))
+    return ""
+
+
+@behaviour("REC-02", "REC-03", "REC-04", "INV-34", "INV-36")
+@pytest.mark.parametrize("make", [synchronous, asynchronous])
+def test_the_end_of_a_process_loses_nothing_that_was_acknowledged(make: Callable[[], Puts]) -> None:
+    """With one exception: between the making of a file and its length, which a start then takes offence at."""
+    refusals: Counter[str] = Counter()
+    for point, puts in crashes(make, [None]):
+        why = refused(puts)
+        refusals[why] += 1
+        if why:
+            assert point.before.startswith("extend")
+            continue
+        stand = restarted(puts)
+        assert_consistent(stand, puts)
+        assert_kept(stand, puts)
+    assert refusals.total() == count_steps(make, program, stand_disk) + 1 > 80
+    assert set(refusals) == {"", "commitlog", "consumequeue"}
+
+
+@behaviour("REC-02", "REC-03", "FLU-02", "INV-34")
+@pytest.mark.parametrize("metadata", ["ordered", "unordered"])
+def test_a_power_loss_loses_nothing_that_was_flushed(metadata: Metadata) -> None:
+    started_again = 0
+    for _, puts in crashes(synchronous, [PowerLoss(seed, metadata) for seed in SEEDS]):
+        if not refused(puts):
+            started_again += 1
+            stand = restarted(puts)
+            assert_consistent(stand, puts)
+            assert_kept(stand, puts)
+    assert started_again > 250
+
+
+@behaviour("REC-02", "FLU-02")
+def test_where_the_name_of_a_file_is_not_forced_with_it_even_what_was_flushed_is_lost() -> None:
+    """The described system forces files and never their folder."""
+    lost = 0
+    for _, puts in crashes(synchronous, [PowerLoss(seed, "posix") for seed in range(2)]):
+        if not refused(puts):
+            lost += len(bodies(restarted(puts))) < len(puts.acknowledged)
+    assert lost
+
+
+@behaviour("REC-02", "FLU-04")
+def test_a_power_loss_takes_the_end_of_a_log_that_nobody_waits_for() -> None:
+    lost = 0
+    for _, puts in crashes(asynchronous, [PowerLoss(seed) for seed in SEEDS]):
+        if not refused(puts):
+            stand = restarted(puts)
+            assert_consistent(stand, puts)
+            lost += len(bodies(stand)) < len(puts.acknowledged)
+    assert lost > 50
+
+
+@behaviour("REC-02", "REC-03")
+def test_a_lost_abort_file_makes_a_crash_look_like_a_stop() -> None:
+    """So queues that are lost too are not built again from their beginning: nobody forces that file."""
+    puts = synchronous()
+    puts.stand.disk.sync()
+    program_until_dispatch(puts)
+    for path in list(puts.stand.disk.files):
+        if "/consumequeue/TopicTest/0" in path:
+            puts.stand.disk.delete(path)
+    assert restarted(puts).store.topic_queue_table == {"TopicTest-0": 2, "TopicTest-1": 1}
+    again = synchronous()
+    program_until_dispatch(again)
+    for path in list(again.stand.disk.files):
+        if "/consumequeue/TopicTest/0" in path or path.endswith("abort"):
+            again.stand.disk.delete(path)
+    assert restarted(again).store.topic_queue_table == {"TopicTest-1": 1}
+
+
+def program_until_dispatch(puts: Puts) -> None:
+    for queue in (0, 0, 1):
+        puts.put(queue, 3)
+    puts.stand.store.dispatch()
+
+
+def long_program(seed: int) -> Callable[[Puts], None]:
+    def run(puts: Puts) -> None:
+        random = Random(seed)
+        for _ in range(60):
+            puts.put(random.randrange(2), random.randrange(150))
+            if random.randrange(3) == 0:
+                puts.stand.store.dispatch(random.choice((1, None)))
+            if random.randrange(9) == 0:
+                puts.stand.store.flush_now()
+                puts.stand.store.queues_flushed()
+            puts.stand.scheduler.advance(random.randrange(2000))
+
+    return run
+
+
+@behaviour("REC-02", "REC-03", "REC-04", "INV-34")
+@pytest.mark.parametrize("seed", range(3))
+def test_points_of_a_long_program(seed: int) -> None:
+    """In files that are long enough: with three unforced files of a queue, or a full one of the index, recovery errs (see below)."""
+
+    def make() -> Puts:
+        return started(flush_disk_type="SYNC_FLUSH", max_index_num=1000, mapped_file_size_consume_queue=600)
+
+    program = long_program(seed)
+    points = sample(count_steps(make, program, stand_disk), 25, seed)
+    for _, puts in every_crash_point(make, program, stand_disk, [None, PowerLoss(seed)], points):
+        if not refused(puts):
+            stand = restarted(puts)
+            assert_consistent(stand, puts)
+            assert_kept(stand, puts)
+
+
+@behaviour("REC-02", "REC-04")
+def test_a_queue_whose_last_three_files_are_empty_is_built_again_behind_its_end() -> None:
+    """Nothing in them tells up to where it was built, and an entry for index 0 is appended wherever the end is."""
+    puts = synchronous()
+    for _ in range(10):
+        puts.put(0, 0)
+    puts.stand.store.dispatch()
+    for name in puts.stand.disk.names("store/consumequeue/TopicTest/0")[1:]:
+        for at in range(60):
+            puts.stand.disk.files[f"store/consumequeue/TopicTest/0/{name}"][at] = 0
+    stand = restarted(puts)
+    found = [stand.store.get_message("TopicTest", 0, index) for index in range(6)]
+    assert [each and each.queue_offset for each in found] == [0, 1, 2, 0, 4, 5]
+
+
+@behaviour("REC-02", "REC-03", "REC-04")
+def test_an_index_file_that_is_followed_says_too_much_of_the_queues() -> None:
+    """The checkpoint is written then, with the time of the last entry that was built, and nobody has forced the queues.
+
+    If the power fails, recovery begins behind entries that are lost, and the queue goes on at a wrong index.
+    """
+    puts = synchronous()
+    for _ in range(4):
+        puts.put(0, 0)
+        puts.stand.store.dispatch()
+        puts.stand.scheduler.advance(5000)
+    stored = puts.stand.store.checkpoint.logics_msg_timestamp
+    region = puts.stand.disk.regions["store/consumequeue/TopicTest/0/00000000000000000000"]
+    assert region.forced == 0
+    fresh = StoreCheckpoint(puts.stand.disk, "store/checkpoint")
+    fresh.load()
+    assert fresh.logics_msg_timestamp == stored
+    wrong = 0
+    for seed in range(20):
+        again = synchronous()
+        for _ in range(6):
+            again.put(0, 40)
+            again.stand.store.dispatch()
+            again.stand.scheduler.advance(5000)
+        again.stand.disk.power_loss(PowerLoss(seed))
+        if not refused(again):
+            queue = restarted(again).store.queues.queues["TopicTest", 0]
+            wrong += queue.max_offset < 6
+    assert wrong
+
+
+# The topic table
+
+
+def topics_of(disk: SimulatedDisk) -> tuple[bool, set[str]]:
+    bench = TableBench(disk=disk)
+    system = set(bench.topics.table)
+    return bench.topics.load(), set(bench.topics.table) - system
+
+
+@dataclass
+class Table:
+    """A topic table, and the topics whose persist has returned."""
+
+    bench: TableBench = field(default_factory=TableBench)
+    persisted: list[str] = field(default_factory=list)
+
+    def update(self, topic: str) -> None:
+        self.bench.topics.update(TopicConfig(topic))
+        self.persisted.append(topic)
+
+
+def table_disk(table: Table) -> SimulatedDisk:
+    return table.bench.disk
+
+
+def updates(table: Table) -> None:
+    for topic in ("A", "B", "C", "D"):
+        table.update(topic)
+
+
+def with_a_file() -> Table:
+    table = Table()
+    table.update("old")
+    return table
+
+
+@behaviour("PER-05", "PER-07", "INV-26", "INV-27", "INV-28", "INV-29")
+def test_the_end_of_a_process_in_a_row_of_persists_leaves_the_last_table_or_the_next() -> None:
+    count = 0
+    for _, table in every_crash_point(with_a_file, updates, table_disk):
+        count += 1
+        loaded, topics = topics_of(table.bench.disk)
+        assert loaded
+        done = len(table.persisted)
+        assert topics in ({"old", *"ABCD"[: done - 1]}, {"old", *"ABCD"[:done]})
+    assert count == 4 * 8 + 1
+
+
+@behaviour("PER-05", "INV-26", "INV-28")
+def test_the_first_persist_ever_is_the_exception() -> None:
+    empty = [
+        point.before
+        for point, table in every_crash_point(Table, updates, table_disk)
+        if topics_of(table.bench.disk) == (True, set()) and point.steps >= 3
+    ]
+    assert empty == [f"delete {MAIN}", f"rename {MAIN}.tmp"]
+
+
+@behaviour("PER-05", "PER-06", "INV-27", "INV-28", "INV-29", "HAZ-35")
+def test_a_power_loss_can_take_topics_or_the_start_or_everything() -> None:
+    """With the journal in order nobody waits for the data, so the renamed file may be empty."""
+    seen: Counter[str] = Counter()
+    for point, table in every_crash_point(with_a_file, updates, table_disk, losses(range(25), ["ordered"])[1:]):
+        loaded, topics = topics_of(table.bench.disk)
+        lost = {"old", *table.persisted} - topics
+        seen["refused" if not loaded else "everything" if not topics else "some" if lost else "nothing"] += 1
+        assert point.loss is not None
+    assert seen.total() == 33 * 25
+    assert min(seen[kind] for kind in ("refused", "everything", "some", "nothing")) > 0
+
+
+@behaviour("PER-01", "INV-27")
+@pytest.mark.parametrize("room", [0, 4096, 8192, 12_288])
+def test_a_full_disk_takes_the_next_topic_and_nothing_else(room: int) -> None:
+    """The persist returns as if all were well (INV-27 a). What was there stays, in the file or its backup."""
+    table = with_a_file()
+    table.update("B")
+    disk = table.bench.disk
+    disk.room = room
+    table.bench.topics.update(TopicConfig("C" * 100))
+    loaded, topics = topics_of(disk)
+    assert loaded
+    assert topics - {"C" * 100} == {"old", "B"}
+    assert ("C" * 100 in topics) is (room >= 4096 * len(table_pages(disk)))
+
+
+def table_pages(disk: SimulatedDisk) -> range:
+    """How many more pages the two files need that are written before the old one goes."""
+    return range(-(-len(disk.files[MAIN]) // 4096))

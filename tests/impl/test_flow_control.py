@@ -1,0 +1,183 @@
+"""A broker that is too busy: what it refuses before, at and after the queue of an executor (REM-06, REM-07, REM-10)."""
+
+from __future__ import annotations
+
+import pytest
+from sending import FakeChannel, Stand, send_request
+
+from rocketproof_impl.executor import ThreadPool
+from rocketproof_impl.ports import RequestTask
+from rocketproof_impl.remoting.codes import SYSTEM_BUSY
+from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
+from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.tasks import Future, Pause, Wait
+
+behaviour = pytest.mark.behaviour
+HELD = "arrived"
+BUSY = "start flow control for a while"
+
+
+def busy(stand: Stand, millis: int = 5000) -> None:
+    """A put has been holding the lock for so long."""
+    stand.broker.store.commit_log.begin_time_in_lock = stand.clock.now() - millis
+
+
+def hold(task: Task[object], pause: Pause) -> bool:
+    return task.name == "send" and pause.name == HELD
+
+
+def waiting(stand: Stand, *requests: Command) -> None:
+    """The only send thread is taken by a request of its own, and these wait in the queue."""
+    stand.topic()
+    stand.scheduler.stops = hold
+    for request in (send_request(opaque=99), *requests):
+        stand.broker.receive(stand.channel, request)
+    stand.scheduler.settle()
+    assert stand.executors["send"].waiting == len(requests)
+
+
+def answers(stand: Stand) -> list[tuple[int, int, str | None]]:
+    return [(one.opaque, one.code, one.remark) for one in stand.channel.written]
+
+
+# Before the queue
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+@behaviour("REM-06", "HAZ-26")
+def test_a_busy_page_cache_rejects_before_a_thread_is_asked_for(one_way: bool) -> None:
+    stand = Stand()
+    busy(stand)
+    stand.broker.receive(stand.channel, send_request(opaque=7, one_way=one_way))
+    assert answers(stand) == [(7, SYSTEM_BUSY, f"[REJECTREQUEST]system busy, {BUSY}")]  # nothing had to be stepped
+    assert stand.channel.written[0].is_response
+    assert stand.executors["send"].running == []
+    assert stand.stored() == []
+
+
+@behaviour("REM-06")
+def test_a_pool_without_a_free_buffer_rejects_too() -> None:
+    stand = Stand()
+    stand.broker.store.is_transient_store_pool_deficient = lambda: True  # type: ignore[method-assign]
+    assert "[REJECTREQUEST]" in str(stand.send().remark)
+
+
+@behaviour("REM-06")
+def test_only_sends_are_rejected() -> None:
+    stand = Stand()
+    busy(stand)
+    assert stand.call(34, b'{"clientID":"c","consumerDataSet":[],"producerDataSet":[]}').code == 0
+
+
+# At the queue
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+@behaviour("REM-07")
+def test_a_full_queue_is_an_overload_that_one_way_callers_do_not_hear_of(one_way: bool) -> None:
+    stand = Stand(threads=1, capacity=1)
+    waiting(stand, send_request(opaque=1))
+    stand.broker.receive(stand.channel, send_request(opaque=2, one_way=one_way))
+    expected = [(2, SYSTEM_BUSY, f"[OVERLOAD]system busy, {BUSY}")]
+    assert answers(stand) == ([] if one_way else expected)
+    stand.scheduler.stops = None
+    stand.scheduler.resume(stand.executors["send"].running[0])
+    assert [opaque for opaque, code, _ in answers(stand) if code == 0] == [99, 1]
+    assert len(stand.stored()) == 2
+
+
+# In the queue
+
+
+@behaviour("REM-10")
+def test_what_waits_too_long_is_answered_from_the_head_up_to_the_first_younger_one() -> None:
+    stand = Stand(threads=1)
+    waiting(stand, send_request(opaque=1), send_request(opaque=2, one_way=True))
+    stand.scheduler.advance(150)
+    stand.broker.receive(stand.channel, send_request(opaque=3))
+    stand.scheduler.advance(49)
+    stand.broker.fail_fast()
+    assert answers(stand) == []  # 199 ms
+    stand.scheduler.advance(1)
+    stand.broker.fail_fast()
+    remark = f"[TIMEOUT_CLEAN_QUEUE]broker busy, {BUSY}, period in queue: 200ms, size of queue: "
+    assert answers(stand) == [(1, SYSTEM_BUSY, f"{remark}2"), (2, SYSTEM_BUSY, f"{remark}1")]
+    stand.scheduler.stops = None
+    stand.scheduler.resume(stand.executors["send"].running[0])
+    assert [opaque for opaque, code, _ in answers(stand) if code == 0] == [99, 3]
+    assert len(stand.stored()) == 2  # what was answered is never served
+
+
+@behaviour("REM-10")
+def test_a_busy_page_cache_empties_the_send_queue_however_young_it_is() -> None:
+    stand = Stand(threads=1)
+    waiting(stand, send_request(opaque=1), send_request(opaque=2))
+    stand.scheduler.advance(30)
+    busy(stand)
+    stand.broker.fail_fast()
+    remark = f"[PCBUSY_CLEAN_QUEUE]broker busy, {BUSY}, period in queue: 30ms, size of queue: "
+    assert answers(stand) == [(1, SYSTEM_BUSY, f"{remark}1"), (2, SYSTEM_BUSY, f"{remark}0")]
+
+
+@behaviour("REM-10")
+def test_fast_failure_can_be_switched_off() -> None:
+    stand = Stand(threads=1, broker_fast_failure_enable=False)
+    waiting(stand, send_request(opaque=1))
+    stand.scheduler.advance(10_000)
+    busy(stand)
+    stand.broker.fail_fast()
+    assert answers(stand) == []
+
+
+@pytest.mark.parametrize(("pool", "limit"), [("send", 200), ("pull", 5000), ("heartbeat", 31_000), ("transaction", 3000)])
+@behaviour("REM-10")
+def test_each_queue_has_its_own_limit(pool: str, limit: int) -> None:
+    stand = Stand()
+    executor: ThreadPool[Task[None]] = ThreadPool(stand.scheduler, pool, 1)
+    stand.broker.fast_failure._executors[pool] = executor
+    for opaque in (1, 2):
+        executor.submit(RequestTask(forever, stand.channel, Command(1, opaque=opaque)))
+    stand.scheduler.advance(limit - 1)
+    stand.broker.fail_fast()
+    assert answers(stand) == []
+    stand.scheduler.advance(1)
+    stand.broker.fail_fast()
+    assert [(opaque, code) for opaque, code, _ in answers(stand)] == [(2, SYSTEM_BUSY)]
+
+
+async def forever() -> None:
+    await Wait(Future())
+
+
+@behaviour("REM-10")
+def test_it_runs_every_ten_milliseconds_after_the_first_second() -> None:
+    assert [tuple(task) for task in Stand().broker.PERIODIC if task.name == "fail_fast"] == [("fail_fast", 1000, 10)]
+
+
+@behaviour("REM-10", "HAZ-25")
+def test_the_answer_of_a_finished_request_is_not_cleaned_away() -> None:
+    stand = Stand(threads=1)
+    waiting(stand)
+    executor = stand.executors["send"]
+    executor.submit(RequestTask(forever))
+    busy(stand)
+    stand.scheduler.advance(60_000)
+    busy(stand)
+    stand.broker.fail_fast()
+    assert executor.waiting == 1
+
+
+@behaviour("REM-05")
+def test_the_opaque_is_copied_into_every_refusal() -> None:
+    scheduler, channel = Scheduler(), FakeChannel()
+    dispatcher = Dispatcher()
+
+    async def process(_: object, __: Command) -> None:
+        return None
+
+    dispatcher.processors[1] = Processor(process, ThreadPool(scheduler, "none", 0, 0))
+    dispatcher.receive(channel, Command(1, opaque=11))
+    dispatcher.receive(channel, Command(1, opaque=12, flag=ONE_WAY))
+    dispatcher.receive(channel, Command(2, opaque=13, flag=ONE_WAY))
+    assert [one.opaque for one in channel.written] == [11, 13]

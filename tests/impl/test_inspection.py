@@ -1,0 +1,141 @@
+"""What a broker tells whoever asks: tables, settings, offsets; and JSON as the described system writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from sending import Stand
+
+from rocketproof_impl.broker.admin import FIELDS, properties_of
+from rocketproof_impl.fastjson import loads, map_text
+from rocketproof_impl.topic import TopicConfig, table_from_data
+
+
+def test_the_whole_table_of_topics() -> None:
+    stand = Stand()
+    stand.topic("T", 3, 2, perm=4, order=True)
+    answer = stand.call(21)
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    table, version = table_from_data(json.loads(answer.body or b""))
+    assert table == stand.broker.topics.table
+    assert table["T"] == TopicConfig("T", 2, 3, 4, order=True)
+    assert version == stand.broker.topics.data_version
+
+
+def test_the_settings_have_rocketmqs_names_and_a_version() -> None:
+    stand = Stand(name_servers=("h:1", "i:2"), region_id="R")
+    answer = stand.call(26)
+    assert (answer.code, answer.remark) == (0, None)
+    found = properties_of((answer.body or b"").decode())
+    assert found.keys() == FIELDS.keys()
+    assert list(found) == sorted(found)
+    expected = {
+        "brokerIP1": "127.0.0.1", "namesrvAddr": "h:1;i:2", "regionId": "R", "traceOn": "true", "maxMessageSize": "4194304",
+        "haSlaveFallbehindMax": "268435456", "transactionTimeOut": "6000", "transactionCheckInterval": "60000", "fileReservedTime": "72",
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == expected
+    before = json.loads((answer.ext_fields or {})["version"])
+    assert stand.call(25, b"regionId=S\n").code == 0
+    answer = stand.call(26)
+    assert "regionId=S" in (answer.body or b"").decode().splitlines()
+    assert json.loads((answer.ext_fields or {})["version"])["counter"] == before["counter"] + 1
+
+
+def test_the_settings_that_were_told_can_be_set() -> None:
+    stand = Stand()
+    before = stand.call(26).body
+    assert stand.call(25, before).code == 0
+    assert stand.call(26).body == before
+
+
+def test_the_smallest_offset_of_a_queue() -> None:
+    stand = Stand()
+    for _ in range(5):
+        stand.send(queue_id=1)
+    stand.broker.store.dispatch()
+    assert stand.call(31, None, topic="T", queueId=1).ext_fields == {"offset": "0"}
+    queue = stand.broker.store.queues.find("T", 1)
+    assert queue is not None
+    queue.min_offset = 3
+    assert stand.call(31, None, topic="T", queueId=1).ext_fields == {"offset": "3"}
+    assert stand.call(31, None, topic="T", queueId=0).ext_fields == {"offset": "0"}
+
+
+def test_the_offsets_of_a_topic() -> None:
+    stand = Stand()
+    stand.topic("U", write=3, read=5)
+    stand.send("U", queue_id=1)
+    stand.send("U", queue_id=1)
+    stored = stand.last().store_timestamp
+    stand.broker.store.dispatch()
+    answer = stand.call(202, None, topic="U")
+    assert (answer.code, answer.remark) == (0, None)
+    text = (answer.body or b"").decode()
+    queues = re.findall(r'\{"brokerName":"broker-a","queueId":(\d),"topic":"U"\}:(\{[^}]*\})', text)
+    assert {int(queue): json.loads(offsets) for queue, offsets in queues} == {
+        0: {"minOffset": 0, "maxOffset": 0, "lastUpdateTimestamp": 0},
+        1: {"minOffset": 0, "maxOffset": 2, "lastUpdateTimestamp": stored},
+        2: {"minOffset": 0, "maxOffset": 0, "lastUpdateTimestamp": 0},
+    }
+    answer = stand.call(202, None, topic="nosuch")
+    assert (answer.code, answer.remark) == (17, "topic[nosuch] not exist")
+
+
+def test_a_queue_whose_last_record_is_gone_says_so() -> None:
+    stand = Stand()
+    stand.send()
+    stand.broker.store.dispatch()
+    queue = stand.broker.store.queues.find("T", 0)
+    assert queue is not None
+    entry = queue.entry(0)
+    assert entry is not None
+    queue.put(1, entry._replace(physical_offset=1 << 30))
+    assert b'"lastUpdateTimestamp":-1' in (stand.call(202, None, topic="T").body or b"")
+
+
+@pytest.mark.behaviour("REM-04")
+@pytest.mark.parametrize("code", [30, 31, 33, 202])
+def test_fields_that_are_missing(code: int) -> None:
+    assert "RemotingCommandException: the custom field <" in str(Stand("P49").call(code).remark)
+    assert str(Stand("P494").call(code).remark).startswith("java.lang.NullPointerException")
+
+
+@pytest.mark.behaviour("REM-04")
+def test_administrators_may_leave_fields_out_too() -> None:
+    stand = Stand("P494")
+    assert (
+        stand.call(215, None, x="").remark == stand.call(17, None, topicFilterType="SINGLE_TAG").remark == "The specified topic is blank."
+    )
+    assert "topicFilterType = [null] value invalid" in str(stand.call(17, None, topic="N").remark)
+    assert str(stand.call(37, None, msgId="m").remark).startswith("java.lang.NullPointerException")
+    for body in (None, b"{}"):
+        assert str(stand.call(200, body).remark).startswith("java.lang.NullPointerException")
+
+
+# JSON
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{0:"a", -1 : {2:3},"b":[1,2]}', {"0": "a", "-1": {"2": 3}, "b": [1, 2]}),
+        ('{name:1,"text":"{2:3},4:5"}', {"name": 1, "text": "{2:3},4:5"}),
+        ('{"a\\"{1:":2,3:"\\\\"}', {'a"{1:': 2, "3": "\\"}),
+        ('{"standard":true}', {"standard": True}),
+        ("[]", []),
+    ],
+)
+def test_names_without_quotes_are_read(text: str, value: object) -> None:
+    assert loads(text) == loads(text.encode()) == value
+
+
+def test_what_is_no_json_is_an_error() -> None:
+    for text in ("", "{", "{1}", "nonsense"):
+        with pytest.raises(ValueError, match=r"."):
+            loads(text)
+
+
+def test_a_name_can_be_an_object() -> None:
+    assert map_text([({"b": 1, "a": 2}, [3]), (4, None)]) == '{{"a":2,"b":1}:[3],4:null}'

@@ -1,0 +1,285 @@
+"""Producers are asked for the outcome of their transactions, as a real 4.9.4 does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sending import FakeChannel, Stand
+
+from rocketproof_impl.broker.check import GROUP, behind
+from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC, Message
+from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.store import record
+from rocketproof_impl.store.result import PutMessageStatus, PutResult
+
+COMMIT, ROLLBACK = 8, 12
+TRANSACTION = {"TRAN_MSG": "true", "PGROUP": "pg"}
+
+
+class Checked(Stand):
+    """A broker with a producer of the group pg on a connection of its own; its dispatcher keeps up."""
+
+    def __init__(self, profile: str = "P494", **settings: Any) -> None:
+        super().__init__(profile, **settings)
+        self.producer = FakeChannel()
+        self.broker.receive(self.producer, Command(34, None, b'{"clientID":"p","producerDataSet":[{"groupName":"pg"}]}'))
+        self.scheduler.settle()
+        self.producer.written.clear()
+
+    def half(self, body: bytes = b"t", born: int = 0, **properties: str) -> dict[str, str]:
+        """Send a half message, born so many milliseconds from now; its answer's fields. Time goes on by 10 seconds."""
+        fields = {"sys_flag": 4, "flag": 7, "queue_id": 2, "born_timestamp": self.clock.now() + born}
+        answer = self.send(body=body, properties=TRANSACTION | {"UNIQ_KEY": body.decode()} | properties, **fields)
+        assert answer.code == 0 and answer.ext_fields is not None
+        return answer.ext_fields
+
+    def end(self, outcome: int, half: Message) -> None:
+        fields = {"producerGroup": "pg", "msgId": "m", "tranStateTableOffset": half.queue_offset}
+        assert self.call(37, None, **fields, commitLogOffset=half.physical_offset, commitOrRollback=outcome).code == 0
+
+    def round(self) -> list[Command]:
+        """One round, a second after the last thing; what the producer was asked in it."""
+        self.scheduler.advance(1000)
+        self.broker.store.dispatch()
+        self.producer.written.clear()
+        self.scheduler.complete(self.broker.transaction_check.check())
+        self.broker.store.dispatch()
+        return self.producer.written
+
+    def halves(self) -> list[Message]:
+        return [message for message in self.stored() if message.topic == HALF_TOPIC]
+
+    def offsets(self) -> tuple[int | None, int | None]:
+        """How far the half queue and the operation queue are."""
+        query = self.broker.offsets.query
+        return query(GROUP, HALF_TOPIC, 0), query(GROUP, OP_HALF_TOPIC, 0)
+
+
+def known(request: Command) -> Message:
+    found = record.decode(request.body or b"", exact=False)
+    assert found is not None
+    return found
+
+
+def test_an_old_half_message_is_put_once_more_and_its_producer_is_asked() -> None:
+    stand = Checked()
+    stand.half()
+    (asked,) = stand.round()
+    first, again = stand.halves()
+    assert (asked.code, asked.flag, asked.ext_fields) == (
+        39,
+        ONE_WAY,
+        {
+            "tranStateTableOffset": "1",
+            "commitLogOffset": str(again.physical_offset),
+            "offsetMsgId": again.msg_id,
+            "msgId": "t",
+            "transactionId": "t",
+        },
+    )
+    assert again.properties == first.properties | {"TRANSACTION_CHECK_TIMES": "1"}
+    assert (again.body, again.born_timestamp, again.store_host, again.queue_offset) == (b"t", first.born_timestamp, first.store_host, 1)
+    message = known(asked)
+    assert (message.topic, message.queue_id, message.flag, message.queue_offset) == ("T", 2, 7, 1)
+    assert message.properties == again.properties | {"WAIT": "false"}
+    assert stand.offsets() == (1, None)
+
+
+def test_the_flag_of_a_message_is_lost_by_asking() -> None:
+    stand = Checked()
+    stand.half()
+    stand.round()
+    first, again = stand.halves()
+    assert (first.flag, again.flag) == (7, 0)
+    stand.end(COMMIT, again)
+    assert next(message for message in stand.stored() if message.topic == "T").flag == 0
+
+
+def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:
+    stand = Checked()
+    for body in (b"a", b"b", b"c"):
+        stand.half(body)
+    a, b, c = stand.halves()
+    stand.end(ROLLBACK, b)
+    stand.end(COMMIT, a)
+    (asked,) = stand.round()
+    assert known(asked).body == b"c"
+    assert stand.offsets() == (3, 2)
+    stand.end(COMMIT, stand.halves()[-1])
+    assert stand.round() == []
+    assert stand.offsets() == (4, 3)
+    assert c.queue_offset == 2
+
+
+def test_an_operation_record_waits_for_its_half_message() -> None:
+    """It is needed until its half message is reached, which is behind one that is too young."""
+    stand = Checked()
+    stand.half(b"a")
+    stand.half(b"b")
+    stand.end(COMMIT, stand.halves()[1])
+    stand.broker.offsets.commit(GROUP, OP_HALF_TOPIC, 0, 0)
+    assert stand.clock.now() - stand.halves()[0].born_timestamp == 30_000
+    stand.settings.transaction_time_out = 40_000
+    assert stand.round() == []
+    assert stand.offsets() == (None, 0)
+    stand.scheduler.advance(10_000)
+    assert [known(asked).body for asked in stand.round()] == [b"a"]
+    assert stand.offsets() == (2, 1)
+
+
+def test_a_young_half_message_ends_the_round() -> None:
+    stand = Checked(transaction_time_out=15_000)
+    stand.half(b"old")
+    stand.half(b"young")
+    assert [known(asked).body for asked in stand.round()] == [b"old"]
+    assert stand.offsets() == (1, None)
+    stand.scheduler.advance(5001)
+    assert [known(asked).body for asked in stand.round()] == [b"young", b"old"]
+
+
+def test_what_was_asked_is_asked_again_until_it_was_often_enough() -> None:
+    stand = Checked(transaction_check_max=3)
+    stand.half()
+    for times in ("1", "2", "3"):
+        (asked,) = stand.round()
+        assert known(asked).properties["TRANSACTION_CHECK_TIMES"] == times
+    assert stand.round() == []
+    given_up = stand.last()
+    assert (given_up.topic, given_up.queue_id, given_up.body) == ("TRANS_CHECK_MAX_TIME_TOPIC", 0, b"t")
+    assert stand.broker.topics.table["TRANS_CHECK_MAX_TIME_TOPIC"].write_queue_nums == 1
+    count = len(stand.stored())
+    assert stand.round() == []
+    assert len(stand.stored()) == count
+    assert stand.offsets() == (4, None)
+
+
+def test_a_message_older_than_the_files_are_kept_is_given_up_at_once() -> None:
+    stand = Checked(file_reserved_time=1)
+    stand.half(born=-3_600_000)
+    assert stand.round() == []
+    assert (stand.last().topic, stand.last().flag) == ("TRANS_CHECK_MAX_TIME_TOPIC", 7)
+
+
+def test_a_message_of_the_future_is_asked_for_at_once() -> None:
+    stand = Checked()
+    stand.half(born=100_000)
+    assert len(stand.round()) == 1
+
+
+def test_a_message_can_ask_for_time() -> None:
+    """While it has it, it goes to the end of the queue, and remembers where it was first. That it was committed meanwhile is not
+    seen any more: its operation record names an offset that the round has behind it."""
+    stand = Checked()
+    stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS="30")
+    for count in (2, 3):
+        assert stand.round() == []
+        assert len(stand.halves()) == count
+        again = stand.halves()[-1]
+        assert (again.properties["TRAN_PREPARED_QUEUE_OFFSET"], again.properties["WAIT"]) == ("0", "false")
+    stand.end(COMMIT, stand.halves()[0])
+    stand.scheduler.advance(30_000)
+    assert len(stand.round()) == 1
+
+
+def test_a_copy_ends_with_the_message_that_it_names() -> None:
+    """Its operation record is used up by that, so the message itself is asked for if it comes later."""
+    stand = Checked()
+    stand.half(b"copy", CHECK_IMMUNITY_TIME_IN_SECONDS="60", TRAN_PREPARED_QUEUE_OFFSET="1")
+    stand.half(b"first")
+    stand.end(COMMIT, stand.halves()[1])
+    assert [known(asked).body for asked in stand.round()] == [b"first"]
+    assert (len(stand.halves()), stand.offsets()) == (3, (2, 1))
+
+
+@pytest.mark.parametrize("text", ["x", "-1"])
+def test_a_time_that_is_none_is_the_usual_one(text: str) -> None:
+    stand = Checked()
+    stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS=text)
+    assert len(stand.round()) == 1
+
+
+def test_nobody_is_asked_where_nobody_is() -> None:
+    stand = Checked()
+    stand.half()
+    stand.broker.channel_closed(stand.producer)
+    assert stand.round() == []
+    assert len(stand.halves()) == 2
+
+
+def test_a_message_without_a_way_back_is_not_asked_for() -> None:
+    stand = Checked()
+    message = Message(HALF_TOPIC, body=b"x", properties_text="PGROUP\x01pg\x02")
+    stand.scheduler.complete(stand.broker.store.put_message(message))
+    assert stand.round() == []
+    assert stand.offsets() == (1, None)
+
+
+def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
+    stand = Checked()
+    stand.half()
+    stand.put_gives(PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))
+    began = stand.clock.now()
+    assert stand.round() == []
+    assert 60_000 < stand.clock.now() - began < 62_000
+    assert stand.offsets() == (None, None)
+
+
+def test_what_is_no_operation_record_is_passed_over() -> None:
+    stand = Checked()
+    for text, body in (("TAGS\x01x", b"0"), ("TAGS\x01d", b"nonsense")):
+        message = Message(OP_HALF_TOPIC, body=body, properties_text=text)
+        stand.scheduler.complete(stand.broker.store.put_message(message))
+    stand.half()
+    stand.round()
+    assert len(stand.producer.written) == 1
+
+
+def test_many_operation_records_are_read_in_turns() -> None:
+    stand = Checked()
+    for number in range(70):
+        stand.half(str(number).encode())
+    for half in stand.halves():
+        stand.end(ROLLBACK, half)
+    stand.half(b"last")
+    (asked,) = stand.round()
+    assert known(asked).body == b"last"
+    assert stand.offsets() == (71, 70)
+
+
+def test_an_offset_that_is_not_there_any_more_is_corrected() -> None:
+    stand = Checked()
+    stand.half()
+    stand.broker.offsets.commit(GROUP, HALF_TOPIC, 0, 50)
+    assert stand.round() == []
+    assert stand.offsets()[0] == 1
+
+
+def test_a_store_that_is_shut_down_ends_the_round() -> None:
+    stand = Checked()
+    stand.half()
+    stand.broker.store.shutdown = True
+    assert stand.round() == []
+
+
+def test_the_service_makes_its_rounds() -> None:
+    stand = Checked(transaction_check_interval=1000)
+    (service,) = stand.broker.services()
+    stand.scheduler.spawn(service.run(), service.name)
+    stand.half()
+    stand.broker.store.dispatch()
+    stand.scheduler.advance(1000)
+    assert len(stand.producer.written) == 1
+    service.stop()
+    stand.scheduler.settle()
+    assert service.ended.done
+
+
+def test_who_does_not_ask() -> None:
+    assert Stand("P40").broker.services() == ()
+    assert Stand("P494", broker_role="SLAVE").broker.services() == ()
+
+
+def test_the_first_offset_that_is_not_done() -> None:
+    assert behind({3, 4, 6}, 3) == 5
+    assert behind({4}, 3) == 3

@@ -1,0 +1,227 @@
+"""Threads on an asyncio loop: the same coroutines as on the simulator, stepped as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from rocketproof_impl.periodic import Periodic, drive
+from rocketproof_impl.service import Service
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.threads import Threads
+from rocketproof_impl.tasks import Future, Lock, Pause, Wait
+
+HERE = Pause("here")
+
+
+@pytest.fixture
+def background() -> Iterator[Background]:
+    with Background() as made:
+        yield made
+
+
+def test_a_thread_runs_through_its_pauses_inside_the_call_that_spawned_it() -> None:
+    async def scene() -> None:
+        threads = Threads()
+
+        async def work() -> int:
+            await HERE
+            await HERE
+            return 5
+
+        assert threads.spawn(work()).done.result() == 5
+
+    asyncio.run(scene())
+
+
+def test_a_thread_that_is_spawned_by_another_comes_after_its_step() -> None:
+    async def scene() -> None:
+        threads = Threads()
+        order: list[str] = []
+
+        async def inner() -> None:
+            order.append("inner")
+
+        async def outer() -> None:
+            threads.spawn(inner())
+            order.append("outer")
+
+        threads.spawn(outer())
+        assert order == ["outer", "inner"]
+
+    asyncio.run(scene())
+
+
+def test_a_wait_ends_by_its_future_or_by_its_time(background: Background) -> None:
+    finished: Future[None] = Future()
+
+    async def late() -> bool:
+        return await Wait(finished, 60_000)
+
+    async def timed() -> bool:
+        got = await Wait(Future(), 1)
+        finished.complete(None)
+        return got
+
+    waiting = background.submit(late())
+    assert background.run(timed()) is False
+    assert waiting.result(20) is True
+
+
+def test_what_a_thread_raises_is_its_result(background: Background) -> None:
+    async def fails() -> None:
+        await Wait(Future(), 1)
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"):
+        background.run(fails())
+
+
+def test_a_lock_is_handed_on_in_order(background: Background) -> None:
+    lock, order = Lock(), []
+
+    async def work(number: int) -> None:
+        await lock.acquire()
+        order.append(number)
+        await Wait(Future(), 1)
+        lock.release()
+
+    for one in [background.submit(work(number)) for number in range(5)]:
+        one.result(20)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() -> None:
+    async def scene() -> None:
+        threads = Threads()
+        events: list[str] = []
+
+        async def work() -> None:
+            try:
+                await Wait(Future(), 1)
+                events.append("went on")
+            finally:
+                events.append("left")
+
+        threads.spawn(work())
+        threads.after(1, lambda: events.append("timer"))
+        threads.every(1, 1, lambda: events.append("again"))
+        threads.close()
+        late = threads.spawn(work())
+        await asyncio.sleep(0.05)
+        assert events == ["left"]
+        assert not late.done.done
+
+    asyncio.run(scene())
+
+
+def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
+    async def scene() -> None:
+        threads = Threads()
+
+        async def gives() -> int:
+            return 7
+
+        async def never() -> None:
+            await asyncio.sleep(3600)
+
+        assert await threads.outcome(threads.beside(gives())) == 7
+        pending = threads.beside(never())
+        await asyncio.sleep(0)
+        threads.close()
+        with pytest.raises(asyncio.CancelledError):
+            await threads.outcome(pending)
+
+    asyncio.run(scene())
+
+
+class Repeats:
+    """Periodic functions: a plain one, one that waits for a future, one that fails."""
+
+    PERIODIC = (
+        Periodic("plain", 1, 1),
+        Periodic("slow", 1, 1),
+        Periodic("failing", 1, 1),
+        Periodic("late", 1, 1),
+        Periodic("giving", 1, 1),
+    )
+
+    def __init__(self) -> None:
+        self.plains = self.slows = self.failings = self.lates = 0
+        self.gate: Future[None] = Future()
+
+    def plain(self) -> None:
+        self.plains += 1
+
+    async def slow(self) -> None:
+        self.slows += 1
+        await Wait(self.gate)
+
+    def failing(self) -> None:
+        self.failings += 1
+        raise ValueError("once more")
+
+    def giving(self) -> list[str]:
+        return ["given"]
+
+    async def late(self) -> None:
+        self.lates += 1
+        raise OSError("later")
+
+
+def test_periodic_functions_are_called_again_whatever_happens_but_never_twice_at_a_time() -> None:
+    async def scene() -> None:
+        threads, thing = Threads(), Repeats()
+        given: list[str] = []
+        drive(threads, thing, thing.PERIODIC, given.extend)
+        await until(lambda: min(thing.plains, thing.failings, thing.lates) >= 3)
+        assert thing.slows == 1
+        thing.gate.complete(None)
+        await until(lambda: thing.slows >= 3)
+        assert set(given) == {"given"}
+        threads.close()
+
+    asyncio.run(scene())
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not done():
+            await asyncio.sleep(0.002)
+
+
+class Counting(Service):
+    def __init__(self) -> None:
+        super().__init__("counting")
+        self.rounds = 0
+
+    async def work(self) -> None:
+        while not self.stopped:
+            self.rounds += 1
+            await self.wait_for_running(60_000)
+
+
+def test_a_service_is_woken_and_ends(background: Background) -> None:
+    service = Counting()
+
+    async def scene() -> int:
+        running = background.threads.spawn(service.run())
+        service.wakeup()
+        await Wait(Future(), 1)
+        rounds = service.rounds
+        await service.shutdown(20_000)
+        assert running.done.done
+        return rounds
+
+    assert background.run(scene()) == 2
+
+
+def test_the_wait_for_a_future_of_asyncio_code(background: Background) -> None:
+    async def soon(future: Future[int]) -> int:
+        background.threads.after(1, lambda: future.complete(3))
+        return await background.threads.outcome(future)
+
+    made: Awaitable[int] = soon(Future())
+    assert background.complete(made) == 3  # type: ignore[arg-type]

@@ -1,0 +1,245 @@
+"""The listener: frames, both serialisations, and strangers who do not keep to them."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from serving import PATIENCE, EchoServer, Raw, echo_server
+
+from rocketproof_impl.remoting import frame
+from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.server import BACKLOG, Limits, listening_socket
+
+behaviour = pytest.mark.behaviour
+FORMS = pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
+
+
+@pytest.fixture(scope="module")
+def server() -> object:
+    with echo_server() as made:
+        yield made
+
+
+def alive(server: EchoServer) -> None:
+    """The server answers a newcomer."""
+    with Raw(server.port) as raw:
+        raw.send(frame.encode(Command(1, opaque=77)))
+        answer = raw.command()
+        assert answer is not None and answer.opaque == 77
+
+
+@FORMS
+@behaviour("REM-01")
+def test_the_answer_comes_in_the_form_of_the_request(server: EchoServer, serialisation: int) -> None:
+    with Raw(server.port) as raw:
+        raw.send(frame.encode(Command(9, {"a": "ä"}, b"body", opaque=5), serialisation))
+        answer = raw.command()
+        assert answer is not None
+        assert (answer.code, answer.ext_fields, answer.body, answer.opaque, answer.serialisation) == (
+            0,
+            {"a": "ä"},
+            b"body",
+            5,
+            serialisation,
+        )
+
+
+def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
+    data = b"".join(frame.encode(Command(1, opaque=n), n % 2) for n in range(20))
+    with Raw(server.port) as raw:
+        raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for start in range(0, len(data), 7):
+            raw.send(data[start : start + 7])
+        found = [raw.command() for _ in range(20)]
+        assert [one.opaque for one in found if one] == list(range(20))
+
+
+def test_a_one_way_request_has_no_answer(server: EchoServer) -> None:
+    with Raw(server.port) as raw:
+        raw.send(frame.encode(Command(1, opaque=1, flag=ONE_WAY)) + frame.encode(Command(1, opaque=2)))
+        answer = raw.command()
+        assert answer is not None and answer.opaque == 2
+
+
+LYING = {
+    "a byte over the limit": struct.pack(">I", frame.MAX_FRAME + 1),
+    "all ones": b"\xff" * 8,
+    "a header longer than its frame": struct.pack(">II", 8, 100) + b"{}{}",
+    "an unknown serialisation": struct.pack(">II", 6, 7 << 24 | 2) + b"{}",
+    "no room for the word": struct.pack(">I", 2) + b"ab",
+    "nothing at all": struct.pack(">I", 0),
+    "no JSON": struct.pack(">II", 7, 3) + b"abc",
+    "JSON without a code": struct.pack(">II", 6, 2) + b"{}",
+    "JSON that is a list": struct.pack(">II", 6, 2) + b"[]",
+    "JSON so deep that it cannot be read": struct.pack(">II", 100_004, 100_000) + b"[" * 100_000,
+    "a number without end": struct.pack(">II", 4 + 20_010, 20_010) + b'{"code":1' + b"1" * 20_000 + b"}",
+    "a binary header that is cut": struct.pack(">II", 8, 1 << 24 | 4) + b"abcd",
+}
+
+
+@pytest.mark.parametrize("data", LYING.values(), ids=LYING.keys())
+@behaviour("REM-01")
+def test_what_is_no_frame_closes_the_connection_and_nothing_else(server: EchoServer, data: bytes) -> None:
+    before = len(server.echo.received)
+    with Raw(server.port) as raw:
+        raw.send(data)
+        assert raw.command() is None
+    assert len(server.echo.received) == before
+    alive(server)
+
+
+@given(data=st.binary(max_size=600))
+@settings(max_examples=30)
+def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
+    with Raw(server.port) as raw:
+        raw.send(data)
+        raw.socket.shutdown(socket.SHUT_WR)
+        while raw.command() is not None:
+            pass
+    alive(server)
+
+
+@given(cut=st.integers(0, 200), change=st.integers(0, 255), at=st.integers(0, 200), form=st.sampled_from([JSON, ROCKETMQ]))
+@settings(max_examples=30)
+def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut: int, change: int, at: int, form: int) -> None:
+    data = bytearray(frame.encode(Command(10, {"a": "b", "c": "1"}, b"xyz", opaque=3, remark="r"), form))
+    data[at % len(data)] = change
+    with Raw(server.port) as raw:
+        raw.send(bytes(data[: len(data) - cut % len(data)]))
+        raw.socket.shutdown(socket.SHUT_WR)
+        while raw.command() is not None:
+            pass
+    alive(server)
+
+
+def test_a_frame_of_sixteen_mebibytes_is_served() -> None:
+    with echo_server() as server, Raw(server.port) as raw:
+        data = frame.encode(Command(1, opaque=4, body=bytes(frame.MAX_FRAME - 200)))
+        assert frame.MAX_FRAME - 200 < len(data) - 4 <= frame.MAX_FRAME
+        sender = threading.Thread(target=raw.send, args=(data,))
+        sender.start()
+        answer = raw.command()
+        sender.join(PATIENCE)
+        assert answer is not None and len(answer.body or b"") == frame.MAX_FRAME - 200
+
+
+def test_a_length_that_is_only_claimed_takes_no_memory() -> None:
+    with echo_server() as server, Raw(server.port) as raw:
+        raw.send(struct.pack(">I", frame.MAX_FRAME) + b"x" * 10)
+        alive(server)
+        assert server.tcp._incomplete == 14
+
+
+def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
+    with echo_server(Limits(incomplete=100_000)) as server:
+        begun = struct.pack(">I", 90_000) + b"x" * 60_000
+        with Raw(server.port) as first, Raw(server.port) as second:
+            first.send(begun)
+            wait_until(server, lambda: server.tcp._incomplete >= 60_000)
+            second.send(begun)
+            assert second.command() is None
+            alive(server)
+            assert server.tcp._incomplete == 60_004
+
+
+def test_who_reads_no_answers_is_not_read_from() -> None:
+    """Far more is asked than fits into the buffers of both sides; what waits to be written stays bounded."""
+    asked = 400
+    with echo_server() as server, Raw(server.port) as raw:
+        data = frame.encode(Command(1, body=bytes(100_000))) * asked
+        sender = threading.Thread(target=raw.send, args=(data,))
+        sender.start()
+        wait_until(server, lambda: any(one._stuck for one in server.tcp.connections))
+        (connection,) = server.tcp.connections
+        assert connection._transport.get_write_buffer_size() < 3 * 1024 * 1024
+        assert len(server.echo.received) < asked
+        alive(server)
+        for _ in range(asked):
+            assert raw.command() is not None
+        sender.join(PATIENCE)
+        assert len(server.echo.received) == asked + 1
+
+
+def test_so_many_connections_and_no_more() -> None:
+    with echo_server(Limits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
+        wait_until(server, lambda: len(server.tcp.connections) == 2)
+        with Raw(server.port) as third:
+            assert third.command() is None
+        for raw in (first, second):
+            raw.send(frame.encode(Command(1, opaque=6)))
+            assert raw.command() is not None
+    assert len(server.echo.lost) == 2
+
+
+@pytest.mark.parametrize("said", [b"", b"\x00\x00"], ids=["silent", "a frame that never ends"])
+def test_an_idle_connection_is_closed_after_two_minutes(said: bytes) -> None:
+    with echo_server() as server:
+        assert server.tcp._limits.idle == 120
+        with Raw(server.port) as raw:
+            raw.send(said)
+            wait_until(server, lambda: len(server.tcp.connections) == 1 and server.tcp._incomplete == len(said))
+            (connection,) = server.tcp.connections
+            server.background.complete(sweep(server))
+            assert not connection.closing
+            if connection.began is None:
+                connection.active -= 121
+            else:
+                connection.began -= 121  # a byte now and then does not help
+            server.background.complete(sweep(server))
+            assert raw.command() is None
+
+
+async def sweep(server: EchoServer) -> None:
+    server.tcp.sweep()
+
+
+@behaviour("REM-11")
+def test_the_socket_is_as_the_described_one() -> None:
+    assert BACKLOG == 1024
+    with listening_socket("127.0.0.1", 0) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 1
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+@behaviour("REM-11")
+def test_a_connection_sends_at_once_and_is_not_kept_alive() -> None:
+    with echo_server() as server, Raw(server.port):
+        wait_until(server, lambda: len(server.tcp.connections) == 1)
+        (connection,) = server.tcp.connections
+        made = connection._transport.get_extra_info("socket")
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
+
+
+def test_a_port_in_use_is_an_error() -> None:
+    with listening_socket("127.0.0.1", 0) as made, pytest.raises(OSError, match="in use"):
+        listening_socket("127.0.0.1", made.getsockname()[1])
+
+
+def wait_until(server: EchoServer, done: object) -> None:
+    """Wait on the server's own loop, so that nothing is read while it changes."""
+    import asyncio
+
+    async def waiting() -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not done():  # type: ignore[operator]
+                await asyncio.sleep(0.002)
+
+    server.background.complete(waiting())
+
+
+def test_a_background_loop_can_be_left_with_connections_open() -> None:
+    with Background() as background:
+        server = EchoServer(background)
+        raw = Raw(server.port)
+        raw.send(frame.encode(Command(1, opaque=9)))
+        assert raw.command() is not None
+    assert raw.command() is None
+    raw.socket.close()

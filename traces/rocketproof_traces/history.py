@@ -83,6 +83,16 @@ def read(path: str | Path) -> tuple[Header, Iterator[Event]]:
     return header, _events(str(path), lines)
 
 
+def is_history(path: str | Path) -> bool:
+    """Whether a file begins with the header of a history. One that cannot be read is none."""
+    try:
+        with Path(path).open(encoding="utf-8", newline="\n") as file:
+            row = json.loads(file.readline())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and row.get("schema") == SCHEMA
+
+
 def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8", newline="\n") as file:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rocketproof_model import EvaluationError, Int
+from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import Scope as Sight
-from rocketproof_model.interpreter import State, effect, evaluate, initial, refusing
+from rocketproof_model.interpreter import State, evaluate, initial
 from rocketproof_model.language.expr import Expr, show, walk
 from rocketproof_model.language.model import Action, Guard, Instance
 from rocketproof_model.language.types import JAVA_INT
@@ -25,7 +26,7 @@ from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify
 
-from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, Case, Config, read
+from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, SYSTEM_BUSY, Case, Config, read
 
 _CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 _BETWEEN = {"register", "accept_registration", "ignore_registration"}
@@ -93,7 +94,7 @@ def judge(path: Path, profile: str, report: Callable[[int, int], None] | None = 
     heard, explained, reasons, refusals = 0, 0, Counter[str](), []
     for cfg in dict.fromkeys(c.cfg for c in cases):
         mine = [c for c in cases if c.cfg == cfg]
-        if _is_slave(mine):
+        if _is_slave(mine, rejects=PROFILES[profile].slave_rejects):
             reasons["role of the store"] += len(mine)
             heard += len(mine)
             continue
@@ -124,9 +125,11 @@ def _refused(outcomes: Sequence[tuple[str, Refusal | None]]) -> int:
     return sum(refusal is not None for _, refusal in outcomes)
 
 
-def _is_slave(cases: Sequence[Case]) -> bool:
-    """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows."""
-    return {c.code for c in cases if c.request in (SEND, SEND_V2, BATCH)} - {1, 16, 17, None} == {SERVICE_NOT_AVAILABLE}
+def _is_slave(cases: Sequence[Case], *, rejects: bool) -> bool:
+    """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows. Where
+    slaves reject sends unread, every one was."""
+    codes = {c.code for c in cases if c.request in (SEND, SEND_V2, BATCH)}
+    return codes == {SYSTEM_BUSY} if rejects else codes - {1, 16, 17, None} == {SERVICE_NOT_AVAILABLE}
 
 
 def _switches(cases: Sequence[Case]) -> tuple[bool, ...]:
@@ -159,7 +162,7 @@ class Court:
         self.profile = PROFILES[profile]
         self.cluster = next((c.cluster for c in cases if c.cluster), "DefaultCluster")
         self.broker = next((b for c in cases for b in c.route), "broker-a")
-        system = system_topics(self.cluster, self.broker, auto_create=auto_create)
+        system = system_topics(self.cluster, self.broker, auto_create=auto_create, more=self.profile.more_system_topics)
         names = dict.fromkeys([TEMPLATE, *system])
         for case in cases:
             names.update(dict.fromkeys([case.topic, case.default, *(s.topic for s in case.stored)]))
@@ -170,6 +173,8 @@ class Court:
             profile, auto_create=auto_create, sends=0, update_budget=-1, template_read=8, template_write=8, size_limit=_FILE, blank=8
         )
         self.instance: Instance = self.spec.model.given(**switches)
+        self.functions = Functions(self.instance)
+        self.inner = [self.functions[a.name] for a in self.spec.model.actions if a.name not in _OUTSIDE]
         state = initial(self.instance)
         routes = {c.topic: c.route[self.broker] for c in reversed(cases) if c.kind == "route" and c.code == 0 and self.broker in c.route}
         for name, (queues, perm) in system.items():
@@ -216,6 +221,9 @@ class Court:
         if case.kind == "other":
             self._adopt(case)
             return case.why, None
+        if case.kind == "send" and self.profile.always_traced and not case.body:
+            self._adopt(case)
+            return "requests without a body", None
         if case.kind == "send" and case.code is None:
             self.states |= {h.of(self._finish(s)) for h in self.states for s, _ in self._answers(h, case)}
             return "no answer came", None
@@ -235,10 +243,9 @@ class Court:
 
     def _submit(self, state: State, case: Case) -> State:
         size = case.stored[0].size if case.stored else 1
-        action = self.spec.model.named("request")
         kind = self.spec.job[0].kind.type.encode(case.transaction)
         args = (0, 0, self.topics[case.topic], self.topics[case.default], case.numbers, case.queue, kind, size)
-        return effect(self.instance, state, action, args)
+        return self.functions["request"].effect(state, args)
 
     def _answers(self, h: Hypothesis, case: Case) -> Iterator[tuple[State, Hypothesis]]:
         """The states in which the broker has answered, over all orders of its own steps, each with what it may still store."""
@@ -267,12 +274,10 @@ class Court:
         return seen
 
     def _steps(self, state: State, case: Case | None) -> Iterator[tuple[Action, State]]:
-        for action in self.spec.model.actions:
-            if action.name in _OUTSIDE:
-                continue
-            args = self._args(action, case)
-            if refusing(self.instance, state, action, args) is None:
-                yield action, effect(self.instance, state, action, args)
+        for function in self.inner:
+            args = self._args(function.action, case)
+            if function.enabled(state, args):
+                yield function.action, function.effect(state, args)
 
     def _args(self, action: Action, case: Case | None) -> tuple[int, ...]:
         """The one producer, the one broker, and as draw the recorded queue."""
@@ -293,25 +298,25 @@ class Court:
 
     def _wanted(self, case: Case) -> str | None:
         """The specification's word for the recorded code; a status of flush or replication is a success of the store."""
-        return "SUCCESS" if case.code in self.statuses else _CODES.get(-1 if case.code is None else case.code)
+        return "SUCCESS" if case.code in self.statuses else _CODES.get(-1 if case.code is None else self.profile.plain(case.code))
 
     def _config_matches(self, state: State, case: Case) -> bool:
         return case.config == "absent" or self._table(state, "config", case.topic) == case.config
 
     def _finish(self, state: State) -> State:
-        return effect(self.instance, state, self.spec.model.named("finish"), (0,))
+        return self.functions["finish"].effect(state, (0,))
 
     def _update(self, case: Case) -> set[Hypothesis]:
-        action = self.spec.model.named("update_topic")
+        update = self.functions["update_topic"]
         if case.wanted is None:
             return set()
         args = (0, self.topics[case.topic], case.wanted.read, case.wanted.write, case.wanted.perm)
         result = set()
         for h in self._settled():
-            refused = refusing(self.instance, h.state, action, args)
+            refused = update.guard(h.state, args)
             if refused is None and case.code == 0:
-                result.add(h.of(effect(self.instance, h.state, action, args)))
-            elif refused is not None and refused.name == "proper name" and case.code == 1:
+                result.add(h.of(update.effect(h.state, args)))
+            elif refused is not None and refused.name == "proper name" and case.code == self.profile.illegal_code:
                 result.add(h)
         return {h for h in result if self._config_matches(h.state, case)}
 
@@ -429,7 +434,7 @@ class Court:
         wanted = case.wanted or Config(0, 0, 0, False)
         state = min(self._settled()).state
         args = (0, self.topics[case.topic], wanted.read, wanted.write, wanted.perm)
-        guard = refusing(self.instance, state, action, args)
+        guard = self.functions["update_topic"].guard(state, args)
         if guard is None:
             return Refusal(case.label, recorded, "updates the topic")
         values = self._leaves(guard.condition, Sight(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants))
@@ -451,7 +456,7 @@ class Court:
             refused = [g for g in action.guards if not evaluate(g.condition, sight)]
             if len(refused) != 1 or refused[0] is action.guards[0]:
                 return None
-            after = effect(self.instance, state, action, args)
+            after = self.functions[action.name].effect(state, args)
         except EvaluationError:
             return None
         wanted = self._wanted(case)

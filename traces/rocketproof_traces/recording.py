@@ -18,7 +18,7 @@ from rocketproof_model.language.types import JAVA_INT
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
-SERVICE_NOT_AVAILABLE = 14
+SYSTEM_BUSY, SERVICE_NOT_AVAILABLE = 2, 14
 _V2 = {
     "a": "producerGroup",
     "b": "topic",
@@ -70,7 +70,8 @@ class Stored:
 
 @dataclass(frozen=True)
 class Case:
-    """One recorded request with its answer. `config` is absent if it was not recorded, None if the topic did not exist."""
+    """One recorded request with its answer. `config` is absent if it was not recorded, None if the topic did not exist. `body` is the
+    request's, in bytes."""
 
     number: int
     cfg: str
@@ -93,6 +94,7 @@ class Case:
     config: Config | Literal["absent"] | None
     route: dict[str, Config] = field(default_factory=dict)
     cluster: str = ""
+    body: int = 0
 
     @property
     def label(self) -> str:
@@ -177,7 +179,7 @@ def _case(row: dict[str, Any]) -> Case:
     raw = dict(request.get("extFields") or {})
     fields = {_V2[key]: value for key, value in raw.items() if key in _V2} if code in (SEND_V2, BATCH) else raw
     answer = response.get("extFields") or {}
-    kind, why = _reach(code, fields, response["code"], _int(request.get("body_len")))
+    kind, why = reach(code, fields, response["code"], _int(request.get("body_len")))
     numbers = {name: _int(fields.get(name)) if kind == "send" else 0 for name in _NUMBERS}
     properties = _properties(fields)
     body = row.get("body")
@@ -205,6 +207,7 @@ def _case(row: dict[str, Any]) -> Case:
         config=_config(row["topicConfig"]) if "topicConfig" in row else "absent",
         route={q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in body.get("queueDatas", [])},
         cluster=brokers[0]["cluster"] if brokers else "",
+        body=_int(request.get("body_len")),
     )
 
 
@@ -214,7 +217,7 @@ def _properties(fields: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, _, value in items if name and value}
 
 
-def _reach(code: int, fields: dict[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
+def reach(code: int, fields: dict[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
     """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells."""
     if code == ROUTE:
         return "route", ""

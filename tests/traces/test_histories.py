@@ -1,0 +1,296 @@
+"""The judge of histories: requests of many clients at once, what it finds, what it leaves out, and its bound."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rocketproof_properties.contention import Load, contend
+from rocketproof_traces import histories
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.histories import Verdict, judge_history
+from rocketproof_traces.history import Event, Header
+from rocketproof_traces.recording import BATCH
+
+QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+
+def stored(events: list[Event]) -> list[int]:
+    return [k for k, e in enumerate(events) if e.type == "ok" and e.op == "send" and e.value["code"] == 0]
+
+
+def answered(event: Event, **fields: object) -> Event:
+    changed = {**event.value["fields"], **{name: str(value) for name, value in fields.items()}}
+    return replace(event, value={**event.value, "fields": changed})
+
+
+def numbers(event: Event) -> tuple[int, int]:
+    fields = event.value["fields"]
+    return int(fields["queueId"]), int(fields["queueOffset"])
+
+
+def asked(events: list[Event], place: int) -> str:
+    """The topic of the request that is answered there."""
+    return next(
+        str(e.value["fields"]["topic"]) for e in reversed(events[:place]) if e.type == "invoke" and e.process == events[place].process
+    )
+
+
+LOADS = [
+    Load(events=200, topics=2),
+    Load(events=200, topics=1, queues=1),
+    Load(events=200, topics=1, queues=2, lost=0.1, asked=0.1, random_queues=0.4),
+    Load(events=200, topics=2, updates=0.15, asked=0.1, lost=0.05),
+    Load(events=200, topics=2, updates=0.15, settings={"auto_create_topic_enable": False}),
+    Load(events=200, topics=1, producers=3, lost=0.3),
+]
+
+
+@QUICK
+@given(st.sampled_from(LOADS), st.integers(0, 10**6))
+def test_what_the_implementation_does_at_once_is_explained(load: Load, seed: int) -> None:
+    header, events = contend(load, seed)
+    found = judge_history(header, events, load.profile)
+    assert found.verdict == "ok", [str(f) for f in found.findings]
+    closed = sum(e.type == "ok" for e in events)
+    assert found.explained >= closed
+
+
+def swapped(events: list[Event], chance: Any) -> list[Event] | None:
+    """Two answers about one queue, one over before the other began, exchange their offsets."""
+    places = stored(events)
+    begun = {}
+    for k, e in enumerate(events):
+        if e.type == "invoke":
+            begun[e.process] = k
+        if k in places:
+            begun[k] = begun[e.process]
+    pairs = [
+        (a, b) for a in places for b in places
+        if a < begun[b] and asked(events, a) == asked(events, b) and numbers(events[a])[0] == numbers(events[b])[0]
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    a, b = chance.choice(pairs)
+    first, second = numbers(events[a])[1], numbers(events[b])[1]
+    changed = list(events)
+    changed[a], changed[b] = answered(events[a], queueOffset=second), answered(events[b], queueOffset=first)
+    return changed
+
+
+def doubled(events: list[Event], chance: Any) -> list[Event] | None:
+    """An answer repeats the offset of another one about its queue."""
+    places = stored(events)
+    pairs = [
+        (a, b) for a in places for b in places
+        if a < b and asked(events, a) == asked(events, b) and numbers(events[a])[0] == numbers(events[b])[0]
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    a, b = chance.choice(pairs)
+    changed = list(events)
+    changed[b] = answered(events[b], queueOffset=numbers(events[a])[1])
+    return changed
+
+
+def beyond(events: list[Event], chance: Any) -> list[Event] | None:
+    """A message is accepted in a queue that its topic does not have."""
+    k = chance.choice(stored(events))
+    changed = list(events)
+    changed[k] = answered(events[k], queueId=7)
+    return changed
+
+
+def forgotten(events: list[Event], chance: Any) -> list[Event] | None:
+    """A stored message's request is gone from the history, so that nobody took its offset, while a later one is there."""
+    places = stored(events)
+    last: dict[tuple[str, int], int] = {}
+    for k in places:
+        key = (asked(events, k), numbers(events[k])[0])
+        last[key] = max(last.get(key, 0), numbers(events[k])[1])
+    inner = [k for k in places if numbers(events[k])[1] < last[asked(events, k), numbers(events[k])[0]]]
+    if not inner:
+        return None
+    k = chance.choice(inner)
+    begun = max(j for j in range(k) if events[j].process == events[k].process)
+    rest = [e for j, e in enumerate(events) if j not in (k, begun)]
+    return [replace(e, seq=n) for n, e in enumerate(rest)]
+
+
+def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
+    """The broker shows a topic with another permission than it can have."""
+    places = [k for k, e in enumerate(events) if e.type == "state" and k and "topic-0" in e.value["topics"]]
+    if not places:
+        return None
+    k = chance.choice(places)
+    topics = {**events[k].value["topics"]}
+    topics["topic-0"] = {**topics["topic-0"], "perm": 2}
+    changed = list(events)
+    changed[k] = replace(events[k], value={"topics": topics})
+    return changed
+
+
+@QUICK
+@pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
+def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int, chance: Any) -> None:
+    header, events = contend(Load(events=210, topics=2, queues=3), seed)
+    changed = change(events, chance)
+    if changed is None:
+        return
+    found = judge_history(header, changed, "P49")
+    assert found.verdict == "illegal"
+    first = found.findings[0]
+    assert changed[first.seq].type in ("ok", "state")
+    cut = [e for e in changed if e.seq < first.seq]
+    assert judge_history(header, cut, "P49").verdict == "ok", "the history before the finding is not explained"
+    assert all(seq < first.seq for seq in first.prefix)
+
+
+# Single requests
+
+
+def send(topic: str = "T", queue: int = 0, **more: object) -> dict[str, Any]:
+    fields = {
+        "producerGroup": "g", "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": str(queue),
+        "sysFlag": "0", "bornTimestamp": "0", "flag": "0", **{name: str(value) for name, value in more.items()},
+    }  # fmt: skip
+    return {"to": "broker-a", "code": 10, "fields": fields}
+
+
+def place(queue: int, offset: int) -> dict[str, Any]:
+    return {"code": 0, "fields": {"queueId": str(queue), "queueOffset": str(offset)}}
+
+
+Line = tuple[str, str, str, dict[str, Any]]
+
+
+def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] = (), profile: str = "P494") -> Verdict:
+    events = [Event(k, *line, time=times[k] if times else None) for k, line in enumerate(lines)]
+    return judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, profile, limit)
+
+
+def test_a_finding_says_what_why_and_how_far() -> None:
+    found = verdict(
+        ("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0)),
+        ("invoke", "a", "send", send(queue=8)), ("ok", "a", "send", place(8, 0)),
+    )  # fmt: skip
+    one = found.findings[0]
+    assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
+    assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
+    assert one.refused.values["job.queue[p]"] == 8
+    assert str(one).startswith("event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers")
+    assert one.steps[-1] == "store (event 0, a)"
+    assert one.state["offsets"] == {"T-0": 1}
+    assert one.data()["refused"]["guard"] == "legal queue id"
+
+
+def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:
+    lost: list[Line] = [("invoke", "a", "send", send()), ("info", "a", "send", {"error": "timeout"})]
+    first: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 0))]
+    second: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 2))]
+    third: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 3))]
+    assert verdict(*lost, *first).verdict == "ok"
+    assert verdict(*lost, *first, *second).verdict == "ok"
+    assert verdict(*lost, *first, *second, *third).verdict == "ok"
+    assert verdict(*first, *second).verdict == "illegal"
+    again: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 5))]
+    assert verdict(*lost, *first, *second, *again).verdict == "illegal"
+
+
+def test_a_request_that_failed_had_no_effect() -> None:
+    failed: list[Line] = [("invoke", "a", "send", send()), ("fail", "a", "send", {"error": "connect"})]
+    assert verdict(*failed, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1))).verdict == "illegal"
+
+
+def test_the_lock_is_waited_for_three_seconds() -> None:
+    lines: list[Line] = [
+        ("invoke", "a", "send", send()), ("invoke", "b", "send", send()),
+        ("ok", "b", "send", {"code": 17, "fields": {}}), ("ok", "a", "send", place(0, 0)),
+    ]  # fmt: skip
+    assert verdict(*lines).verdict == "ok"
+    assert verdict(*lines, times=(0, 1, 3_100_000_000, 3_200_000_000)).verdict == "ok"
+    assert verdict(*lines, times=(0, 1, 2_900_000_000, 3_200_000_000)).verdict == "illegal"
+
+
+def test_the_lock_may_be_held_for_another_topic() -> None:
+    other: Line = ("invoke", "a", "send", send("elsewhere"))
+    lines: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})]
+    assert verdict(*lines).verdict == "illegal"
+    assert verdict(other, *lines).verdict == "ok"
+
+
+def test_a_batch_takes_its_offsets_at_once() -> None:
+    body = b"".join((20).to_bytes(4, "big") + b"x" * 16 for _ in range(3))
+    batch = {**send(), "code": BATCH, "body": b64encode(body).decode(), "bodySize": len(body)}
+    many: list[Line] = [("invoke", "a", "batch", batch), ("ok", "a", "batch", place(0, 0))]
+    for offset, expected in ((3, "ok"), (1, "illegal"), (4, "illegal")):
+        assert verdict(*many, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, offset))).verdict == expected
+
+
+def test_delayed_messages_come_back_by_themselves() -> None:
+    delayed = send(properties="DELAY\x013\x02")
+    lines: list[Line] = [("invoke", "a", "send", delayed), ("ok", "a", "send", place(2, 5))]
+    found = verdict(*lines, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1)))
+    assert (found.verdict, found.out_of_reach) == ("ok", {"delayed messages": 1})
+    assert verdict(("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1))).verdict == "illegal"
+
+
+@pytest.mark.parametrize("op", ["delete_topic", "configure"])
+def test_a_part_ends_where_the_specification_has_no_word(op: str) -> None:
+    lines: list[Line] = [("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0))]
+    lines += [("invoke", "a", op, {"to": "broker-a", "fields": {"topic": "T"}}), ("ok", "a", op, {"code": 0, "fields": {}})]
+    found = verdict(*lines, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 9)))
+    assert (found.verdict, found.explained) == ("ok", 1)
+    assert sum(found.out_of_reach.values()) == 2
+
+
+def test_how_far_a_queue_is() -> None:
+    sent: list[Line] = [("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0))]
+    question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
+    for offset, expected in ((0, "ok"), (1, "ok"), (2, "illegal")):
+        said: Line = ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": str(offset)}})
+        assert verdict(*sent, ("invoke", "a", "max_offset", question), said).verdict == expected
+
+
+def test_a_switch_that_nobody_told_is_either() -> None:
+    lines: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})]
+    events = [Event(k, *line) for k, line in enumerate(lines)]
+    assert judge_history(Header(), events, "P494").verdict == "ok"
+    assert verdict(*lines).verdict == "illegal"
+
+
+def test_the_bound_is_told() -> None:
+    header, events = contend(Load(events=100, topics=1), 0)
+    found = judge_history(header, events, "P49", limit=5)
+    assert found.verdict == "unknown"
+    assert found.unknown[0].endswith("5 expanded states are reached")
+
+
+def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    header, events = contend(Load(events=200, topics=3), 0)
+    tried = histories._tried
+    calls = iter([True, False])
+
+    def stop(*args: Any) -> Any:
+        if not next(calls):
+            raise KeyboardInterrupt
+        return tried(*args)
+
+    monkeypatch.setattr(histories, "_tried", stop)
+    found = judge_history(header, events, "P49")
+    assert found.interrupted and found.verdict == "unknown"
+    assert found.explained > 0 and len(found.unknown) == 2
+
+
+def test_events_that_are_no_requests_are_named() -> None:
+    with pytest.raises(TraceError, match="event 0: does not say whom it asks"):
+        verdict(("invoke", "a", "send", {}))
+    with pytest.raises(TraceError, match="event 0: holds no topics"):
+        verdict(("state", "broker-a", "topics", {"topics": {"T": {"perm": 6}}}))

@@ -1,0 +1,303 @@
+"""One part of a history before the specification: which requests there are, whether an order of their steps explains the answers, and if
+none does, which answer is the first that nothing explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
+
+from .concurrent import Answer, Request, Search, Searched
+from .machine import MOST_QUEUES, Machine, Shape
+from .operations import Operation
+from .parts import SENDS, Part
+from .recording import Config
+from .refusals import Refused, refused
+from .requests import COUNTED, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
+
+LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
+_KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
+Make = Callable[[Shape], Machine]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first event of a part that no state explains. `prefix` are the numbers of the part's events that are explained,
+
+    `steps` is one order of steps that explains them, `state` what the broker then holds.
+    """
+
+    part: str
+    seq: int
+    process: str
+    op: str
+    recorded: str
+    refused: Refused
+    prefix: tuple[int, ...]
+    steps: tuple[str, ...]
+    state: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"event {self.seq} ({self.op} of {self.process}; {self.part}): recorded {self.recorded}; {self.refused}"
+
+    def data(self) -> dict[str, Any]:
+        return {**vars(self), "refused": vars(self.refused), "prefix": list(self.prefix), "steps": list(self.steps)}
+
+
+def closed(part: Part, upto: int | None = None) -> list[Operation]:
+    """The answered operations that are judged, in the order of their ends."""
+    last = min(x for x in (upto, None if part.cut is None else part.cut - 1, 1 << 62) if x is not None)
+    return sorted((o for o in part.asked if o.closed is not None and o.closed <= last), key=lambda o: o.closed or 0)
+
+
+def reason(one: Operation) -> str:
+    """Why an answered operation is not judged."""
+    if one.op in SENDS:
+        if one.reason:
+            return one.reason
+        if "broker busy" in str((one.answer or {}).get("remark") or "") or one.code in (2, 14):
+            return "a busy broker"
+    if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
+        return "answers without their value"
+    if one.op == "max_offset" and one.code != 0:
+        return f"max_offset answered with code {one.code}"
+    if one.op == "topic_config" and one.code not in (0, 17):
+        return f"topic_config answered with code {one.code}"
+    return ""
+
+
+@dataclass
+class Court:
+    """A part and the machine that it is judged with."""
+
+    part: Part
+    profile: Profile
+    cluster: str
+    make: Make
+    auto_create: bool = True
+    permission: int = 6
+    machine: Machine = field(init=False)
+    topics: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        part = self.part
+        defaults = [str(o.fields.get("defaultTopic", TEMPLATE)) for o in part.asked if o.op in SENDS]
+        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *sorted(defaults), *part.topics]))}
+        queues = [q for o in part.asked for q in (o.number("queueId"), o.answered("queueId") or 0) if 0 <= q < MOST_QUEUES]
+        queues += [config.write - 1 for o in part.asked if o.op in SENDS and o.number("queueId") < 0 for config in self._configs()]
+        most = max([q for q in queues if q < MOST_QUEUES], default=0) + 1
+        classes: tuple[NameClass, ...] = tuple(self._class(name) for name in self.topics)
+        self.machine = self.make(
+            Shape(
+                self.profile.name,
+                classes,
+                1 << (most - 1).bit_length(),
+                alone=part.alone,
+                auto_create=self.auto_create,
+                readable=bool(self.permission & 4),
+                writable=bool(self.permission & 2),
+            )
+        )
+
+    def _configs(self) -> list[Config]:
+        wide = [Config(8, 8, 6, False)]
+        return wide + [self.part.initial[t] for t in self.part.topics if t in self.part.initial and self.part.initial[t].write <= 1024]
+
+    def _class(self, name: str) -> NameClass:
+        if name in (self.cluster, self.part.broker):
+            return "cluster"
+        found: NameClass = classify(name, self.profile)
+        if found == "ordinary" and not self.profile.check_names and java_length(name) > self.profile.topic_limit:
+            found = "long"  # STO-01: only the store refuses it
+        return found
+
+    # Searching
+
+    def search(self, upto: int | None, limit: int, tick: Callable[[int], None] = lambda _: None) -> Searched:
+        """Explain the answers up to an event; later ones are not known then."""
+        self.order = self._statements(upto)
+        claims = self._claims(upto)
+        self.requests: list[Request] = []
+        self.made: list[Operation | None] = []
+        opened: list[tuple[int, int, int | None]] = []
+        last = min(x for x in (upto, None if self.part.cut is None else self.part.cut - 1, 1 << 62) if x is not None)
+        for one in self.part.asked:
+            if one.opened > last:
+                continue
+            end = one.closed if one.closed is not None and one.closed <= last and not reason(one) else None
+            request = self._request(one, known=end is not None, claims=claims)
+            if request is not None:
+                opened.append((one.opened, self._add(request, one), end))
+        for since, topic, queue in self.part.own:
+            if since <= last:
+                opened.append((since, self._add(self._own(topic, queue, claims), None), None))
+        if not self.part.alone and not self.auto_create:
+            opened.append((-1, self._add(Reduced(self.machine), None), None))
+        for seq, topic, config in self.order:
+            opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
+        self.answers = _answers(opened)
+        return Search(self.requests, self.answers, self.machine.control, limit, tick).run(self._start())
+
+    def _add(self, request: Request, one: Operation | None) -> int:
+        self.requests.append(request)
+        self.made.append(one)
+        return len(self.requests) - 1
+
+    def _statements(self, upto: int | None) -> list[tuple[int, str, Config | None]]:
+        last = min(x for x in (upto, None if self.part.cut is None else self.part.cut - 1, 1 << 62) if x is not None)
+        return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in self.part.topics]
+
+    def _claims(self, upto: int | None) -> Claims:
+        claims: set[tuple[int, int, int]] = set()
+        for one in closed(self.part, upto):
+            queue, offset = one.answered("queueId"), one.answered("queueOffset")
+            if one.op in SENDS and not reason(one) and queue is not None and offset is not None and self._kind(one) in COUNTED:
+                claims.update((self.topics[one.topic], queue, offset + k) for k in range(one.messages or 0))
+        return frozenset(claims)
+
+    @staticmethod
+    def _kind(one: Operation) -> str:
+        return _KINDS[one.number("sysFlag") & 12]
+
+    def _request(self, one: Operation, *, known: bool, claims: Claims) -> Request | None:
+        """The operation as a request; None if it changes nothing and says nothing."""
+        topic = self.topics[one.topic]
+        if one.op in SENDS:
+            return self._send(one, topic, known=known, claims=claims)
+        if one.op == "update_topic":
+            wanted = Config(one.number("readQueueNums"), one.number("writeQueueNums"), one.number("perm"), False)
+            if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
+                return None
+            return Update(self.machine, topic, wanted, one.code if known else None)
+        if not known:
+            return None
+        if one.op == "topic_config":
+            return Said(self.machine, topic, one.config())
+        return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0)
+
+    def _send(self, one: Operation, topic: int, *, known: bool, claims: Claims) -> Request | None:
+        numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
+        if not fits_int(numbers, queue) or one.reason in ("delayed messages", "transactional messages", "headers that do not decode"):
+            return None
+        ended = None
+        if known:
+            ended = Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
+        default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
+        start = self.machine.arrived(topic, default, numbers, queue, self._kind(one))
+        patient = one.took is None or one.took >= LOCK_TIMEOUT
+        return Send(
+            self.machine,
+            start,
+            topic,
+            numbers,
+            one.messages or 0,
+            ended,
+            claims if ended is None else frozenset(),
+            patient,
+            self.profile.illegal_code,
+        )
+
+    def _own(self, topic: str, queue: int, claims: Claims) -> Request:
+        start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")
+        return Send(self.machine, start, self.topics[topic], 0, claims=claims)
+
+    def _start(self) -> tuple[int, ...]:
+        shared = self.machine.start
+        for name, topic in self.topics.items():
+            shared = self.machine.with_config(shared, topic, self.part.initial.get(name))
+        if self.part.fresh:
+            return shared
+        lowest: dict[tuple[int, int], int] = {}
+        for one in closed(self.part):
+            queue, offset = one.answered("queueId"), one.answered("queueOffset" if one.op in SENDS else "offset")
+            if one.op == "max_offset":
+                queue = one.number("queueId")
+            if queue is not None and offset is not None and 0 <= queue < self.machine.shape.queues:
+                key = (self.topics[one.topic], queue)
+                lowest[key] = min(lowest.get(key, offset), offset)
+        return self.machine.assigned(shared, {self.machine.offset_slot(*key): offset for key, offset in lowest.items()})
+
+    # What is not explained
+
+    def finding(self, judged: Searched, limit: int) -> tuple[Finding, int]:
+        """The first event that no state explains. Looking ahead, the search may fail earlier: cut the history to see."""
+        spent = 0
+        ends = [answer.seq for answer in self.answers]
+        low, high, step = judged.end, len(ends) - 1, 4
+        while low < high:  # the first `low` answers are explained, the first `high` + 1 are not
+            middle = min(low + step, (low + high) // 2) if step else (low + high) // 2
+            found = self.search(ends[middle], limit)
+            spent += found.expanded
+            if found.limit:
+                break
+            if found.complete:
+                low, step = middle + 1, step * 4
+            else:
+                high, step = middle, 0
+        best = self.search(ends[high], limit)  # also sets the answers that the explanation is about
+        spent += best.expanded
+        if best.complete:  # what is open at a cut may explain more than what is known of it later
+            best = self.search(None, limit)
+        answer = self.answers[best.end]
+        request, one = self.requests[answer.request], self.made[answer.request]
+        why = refused(self.machine, request, best.stuck)
+        point = best.stuck[0]
+        return Finding(
+            part=self.part.name,
+            seq=answer.seq,
+            process=one.process if one is not None else self.part.broker,
+            op=one.op if one is not None else "topics",
+            recorded=_recorded(request, one),
+            refused=why,
+            prefix=tuple(sorted(a.seq for a in self.answers[: best.end])),
+            steps=tuple(self._step(s.request, s.label) for s in best.steps),
+            state=self._readable(point.shared),
+        ), spent
+
+    def _step(self, request: int, label: str) -> str:
+        one = self.made[request]
+        return f"{label} ({f'event {one.opened}, {one.process}' if one is not None else 'the broker'})"
+
+    def _readable(self, shared: tuple[int, ...]) -> dict[str, Any]:
+        topics = {}
+        for name, topic in self.topics.items():
+            config = self.machine.config(shared, topic)
+            topics[name] = None if config is None else vars(config)
+        counters = {
+            f"{name}-{queue}": shared[self.machine.offset_slot(topic, queue)]
+            for name, topic in self.topics.items()
+            for queue in range(self.machine.shape.queues)
+            if shared[self.machine.offset_slot(topic, queue)]
+        }
+        return {"topics": topics, "offsets": counters}
+
+
+def _recorded(request: Request, one: Operation | None) -> str:
+    if isinstance(request, Send):
+        return str(request.ended)
+    if isinstance(request, Said):
+        return f"topic {request.config}"
+    if isinstance(request, Reached):
+        return f"offset {request.offset} of queue {request.queue}"
+    return f"code {one.code if one is not None else None}"
+
+
+def _answers(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
+    """The ends in order, each with what else is open there."""
+    events = [(seq, 0, request) for seq, request, _ in opened]
+    events += [(end, 1, request) for _, request, end in opened if end is not None]
+    events.sort()
+    pending: dict[int, None] = {}
+    answers = []
+    for seq, ends, request in events:
+        if ends:
+            del pending[request]
+            answers.append(Answer(request, seq, tuple(pending)))
+        else:
+            pending[request] = None
+    return answers
+
+
+__all__ = ["Court", "Finding", "Make", "closed", "reason"]

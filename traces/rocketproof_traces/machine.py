@@ -1,0 +1,222 @@
+"""The specification as the judge of concurrent histories runs it: one broker, some topics, and the steps of one request at a time.
+
+Of the specification stays what decides answers, configurations and queue offsets; registrations, files, versions and the log's
+positions are left out. The state of a request's handler (`job`) lies last in a state, so that a state is the shared part and one
+handler's part. A part that is one of several of its broker may only allow more than the whole: another topic's creation may hold
+the lock, unseen from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from operator import itemgetter
+
+from rocketproof_model import EvaluationError, Int
+from rocketproof_model.functions import Function, Functions
+from rocketproof_model.interpreter import State, initial
+from rocketproof_model.language.model import Action, Model
+from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.slicing import control, sliced
+from rocketproof_model.specification import Scope, Specification, constants, specify
+from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
+from rocketproof_profiles import NameClass
+
+from .concurrent import Local, Move
+from .recording import Config
+
+MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
+COLUMNS = ("known", "read", "write", "perm", "order")
+_WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
+UNSEEN = {"request", "finish", "register", "accept_registration", "ignore_registration", "lose_registration", "dispatch", "flush"}
+SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
+Change = Callable[[Model], Model]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What parts have in common that run on the same functions. Topic 0 is the template."""
+
+    profile: str
+    classes: tuple[NameClass, ...]
+    queues: int
+    alone: bool = True
+    auto_create: bool = True
+    readable: bool = True
+    writable: bool = True
+
+
+class Machine:
+    """The functions of one shape, and where things lie in its states."""
+
+    def __init__(self, shape: Shape, change: Change | None = None) -> None:
+        spec, whole = _specified(shape.classes, shape.queues)
+        whole = change(whole) if change is not None else whole
+        names = [a.name for a in whole.actions if a.name not in UNSEEN | SIZES]
+        model = sliced(whole, _WANTED, names, last="job.")
+        if not shape.alone:
+            model.actions = [_unseen_holder(a) for a in model.actions]
+        self.shape = shape
+        self.spec = spec
+        self.instance = model.given(
+            **constants(shape.profile, auto_create=shape.auto_create, broker_readable=shape.readable, broker_writable=shape.writable),
+            sends=0,
+            update_budget=-1,
+            template_read=8,
+            template_write=8,
+        )
+        self.functions = Functions(self.instance)
+        self.handler = [self.functions[a.name] for a in model.actions if "p" in a.parameters]
+        self.update = self.functions["update_topic"]
+        self.shared = model.variable("job.phase").first
+        self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in model.variables if v.name.startswith("job.")}
+        self.first = {v.name: v.first for v in model.variables}
+        start = initial(self.instance)
+        self.start, self.idle = start[: self.shared], start[self.shared :]
+        deciding = sorted(v.first + k for v in control(model) if v.first < self.shared for k in range(v.size))
+        self.control: Callable[[State], Hashable] = itemgetter(*deciding)
+        self._enabled: dict[Hashable, list[tuple[Function, tuple[int, ...], int]]] = {}
+
+    # Shared states
+
+    def offset_slot(self, topic: int, queue: int) -> int:
+        return self.first["offset"] + topic * self.shape.queues + queue
+
+    def config_slots(self, topic: int) -> tuple[int, ...]:
+        return tuple(self.first[f"config.{column}"] + topic for column in COLUMNS)
+
+    def config(self, shared: State, topic: int) -> Config | None:
+        known, read, write, perm, order = (shared[slot] for slot in self.config_slots(topic))
+        return Config(read, write, perm, bool(order)) if known else None
+
+    def with_config(self, shared: State, topic: int, config: Config | None) -> State:
+        values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
+        return self.assigned(shared, dict(zip(self.config_slots(topic), values, strict=True)))
+
+    @staticmethod
+    def assigned(shared: State, codes: Mapping[int, int]) -> State:
+        after = list(shared)
+        for slot, code in codes.items():
+            after[slot] = code
+        return tuple(after)
+
+    # Handlers
+
+    def arrived(self, topic: int, default: int, numbers: int, queue: int, kind: str, phase: str = "arrived") -> Local:
+        """A handler that has just got this request; with another phase, one that is further on."""
+        return self.handling(
+            phase=Phase.encode(phase), broker=1, topic=topic, default=default, numbers=numbers, queue=queue, kind=Kind.encode(kind)
+        )
+
+    def handling(self, **codes: int) -> Local:
+        local = list(self.idle)
+        for name, code in codes.items():
+            local[self.columns[name]] = code
+        return tuple(local)
+
+    def read(self, local: Local, column: str) -> int:
+        return local[self.columns[column]]
+
+    def word(self, local: Local) -> str:
+        """The specification's word for the answer."""
+        return Answer.names[local[self.columns["answer"]]]
+
+    def enabled(self, shared: State, local: Local, draws: tuple[int, ...]) -> list[tuple[Function, tuple[int, ...], int]]:
+        """What the handler may do next, with the shared slots that each step looks at, one bit a slot.
+
+        It depends on the deciding slots alone, so it is worked out once for each of their values.
+        """
+        key = (local, draws, self.control(shared))
+        found = self._enabled.get(key)
+        if found is None:
+            state, found = shared + local, []
+            for function in self.handler:
+                for args in _arguments(function.action, draws):
+                    if self._may(function, state, args):
+                        found.append((function, args, bits(s for s in function.reads(state, args) if s < self.shared)))
+            self._enabled[key] = found
+        return found
+
+    @staticmethod
+    def _may(function: Function, state: State, args: tuple[int, ...]) -> bool:
+        """Whether the step is enabled and its effect has a value: what has none cannot have happened."""
+        try:
+            if not function.enabled(state, args):
+                return False
+            function.changes(state, *args)
+        except EvaluationError:
+            return False
+        return True
+
+    def step(self, function: Function, args: tuple[int, ...], shared: State, local: Local, reads: int) -> Move:
+        """The move that an enabled step makes."""
+        edge = self.shared
+        pairs = function.changes(shared + local, *args)
+        own, others, writes = list(local), None, 0
+        for k in range(0, len(pairs), 2):
+            slot, code = pairs[k], pairs[k + 1]
+            if slot >= edge:
+                own[slot - edge] = code
+            elif shared[slot] != code:
+                if others is None:
+                    others = list(shared)
+                others[slot] = code
+                writes |= 1 << slot
+        return Move(function.action.name, shared if others is None else tuple(others), tuple(own), reads, writes)
+
+
+def bits(slots: Iterable[int]) -> int:
+    """A set of slots, one bit a slot."""
+    found = 0
+    for slot in slots:
+        found |= 1 << slot
+    return found
+
+
+def _arguments(action: Action, draws: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [(0, draw) for draw in draws] if "draw" in action.parameters else [(0,)]
+
+
+@cache
+def machine(shape: Shape) -> Machine:
+    """The machine of a shape, made once."""
+    return Machine(shape)
+
+
+@cache
+def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specification, Model]:
+    number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
+    spec = specify(
+        Scope(
+            "judge",
+            "requests of one broker",
+            topics=classes,
+            queues=queues,
+            counts=count,
+            numbers=number,
+            queue_ids=number,
+            draws=count,
+            requests=True,
+            routes=False,
+            store=True,
+            updates=True,
+            defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
+            offsets=1 << 60,
+            file_size=16,
+            blank=8,
+            sizes=Int(0, 0),
+            versions=1 << 40,
+            sends=0,
+            permissions=tuple(range(16)),
+        )
+    )
+    return spec, spec.model
+
+
+def _unseen_holder(action: Action) -> Action:
+    """The lock may be held by the creation of a topic that is not in this part."""
+    return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
+
+
+__all__ = ["SIZES", "UNSEEN", "Machine", "Shape", "bits", "machine"]

@@ -1,0 +1,141 @@
+"""Why no state explains an answer: what the specification does instead, and the guard that would have had to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocketproof_model import EvaluationError
+from rocketproof_model.functions import Function
+from rocketproof_model.interpreter import Scope, State, evaluate
+from rocketproof_model.language.expr import Expr, show, walk
+from rocketproof_model.language.model import Guard
+
+from .concurrent import Local, Point, Request
+from .machine import Machine
+from .requests import Reached, Said, Send, Update
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What the specification does instead of the recorded. Where a single guard stands in the way, its action, name, sentence and values;
+
+    where no guard does, the sentence of the effect that differs.
+    """
+
+    specified: str
+    action: str = ""
+    guard: str = ""
+    sentence: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = f"the specification {self.specified}"
+        if not self.sentence:
+            return text
+        said = f"{self.action} is refused by guard '{self.guard}' ({self.sentence})" if self.guard else self.sentence
+        return f"{text}; {said} with {', '.join(f'{name} = {value}' for name, value in self.values.items())}"
+
+
+def refused(machine: Machine, request: Request, stuck: Sequence[Point]) -> Refused:
+    """Why the request did not end as recorded from any of these states; explained in the first of them."""
+    shared = stuck[0].shared
+    if isinstance(request, Said):
+        return Refused(f"has topic {machine.config(shared, request.topic)}")
+    if isinstance(request, Reached):
+        slot = machine.offset_slot(request.topic, request.queue)
+        return Refused(f"has {shared[slot]} records in queue {request.queue}")
+    if isinstance(request, Update):
+        guard = machine.update.guard(shared + machine.idle, request.args)
+        if guard is None:
+            return Refused("updates the topic")
+        values = leaves(machine, guard.condition, shared + machine.idle, machine.update, request.args)
+        return Refused("refuses the update", "update_topic", guard.name, guard.sentence, values)
+    assert isinstance(request, Send)
+    return _send(machine, request, stuck)
+
+
+def _send(machine: Machine, request: Send, stuck: Sequence[Point]) -> Refused:
+    assert request.ended is not None
+    specified = _answers(machine, request, stuck)
+    shared = stuck[0].shared
+    if any(word in request.ended.words(request.illegal_code) for word in specified):
+        said = f"answers {' or '.join(dict.fromkeys(specified.values()))}"
+        queue = request.ended.queue
+        if queue is None or not 0 <= queue < machine.shape.queues:
+            return Refused(said)
+        values = {f"offset[b, {request.topic}, {queue}]": shared[machine.offset_slot(request.topic, queue)]}
+        return Refused(said, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
+    said = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
+    for point in stuck:
+        for shared, local in _alone(machine, request, point.shared, request.start):
+            for function in machine.handler:
+                guard, args = _single(machine, request, function, shared, local)
+                if guard is not None and _would(machine, request, function, args, shared, local):
+                    values = leaves(machine, guard.condition, shared + local, function, args)
+                    return Refused(said, function.action.name, guard.name, guard.sentence, values)
+    return Refused(said)
+
+
+def _answers(machine: Machine, request: Send, stuck: Sequence[Point]) -> dict[str, str]:
+    """What the specification answers if nobody else moves: its words, each with one of the answers."""
+    found: dict[str, str] = {}
+    for point in stuck:
+        for _, local in _alone(machine, request, point.shared, request.start):
+            if machine.read(local, "answer"):
+                found.setdefault(machine.word(local), request.answer(local))
+    return found
+
+
+def _alone(machine: Machine, request: Send, shared: State, local: Local) -> list[tuple[State, Local]]:
+    """Everything that the request goes through if nobody else moves."""
+    found, todo = [], [(shared, local)]
+    while todo:
+        state, at = todo.pop()
+        if (state, at) in found:
+            continue
+        found.append((state, at))
+        for function, args, reads in machine.enabled(state, at, request.draws):
+            move = machine.step(function, args, state, at, reads)
+            assert move.local is not None
+            todo.append((move.shared, move.local))
+    return found
+
+
+def _single(machine: Machine, request: Send, function: Function, shared: State, local: Local) -> tuple[Guard | None, tuple[int, ...]]:
+    """The guard that alone refuses the action; the first one, which says where the request is, does not count."""
+    args = (0, request.draws[0]) if "draw" in function.action.parameters else (0,)
+    state = shared + local
+    scope = Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)
+    if not evaluate(function.action.guards[0].condition, scope):
+        return None, args
+    try:
+        against = [g for g in function.action.guards if not evaluate(g.condition, scope)]
+    except EvaluationError:
+        return None, args
+    return (against[0] if len(against) == 1 else None), args
+
+
+def _would(machine: Machine, request: Send, function: Function, args: tuple[int, ...], shared: State, local: Local) -> bool:
+    """Whether the recorded answer's word would follow had the guard let the action happen."""
+    try:
+        move = machine.step(function, args, shared, local, 0)
+    except EvaluationError:
+        return False
+    assert move.local is not None and request.ended is not None
+    words = request.ended.words(request.illegal_code)
+    return any(machine.word(at) in words for _, at in _alone(machine, request, move.shared, move.local))
+
+
+def leaves(machine: Machine, condition: Expr, state: State, function: Function, args: tuple[int, ...]) -> dict[str, Any]:
+    """The values that a guard looks at."""
+    scope = Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)
+    values: dict[str, Any] = {}
+    for e in walk(condition):
+        if e.op in ("ref", "par", "given"):
+            try:
+                values[show(e)] = e.type.decode(evaluate(e, scope))
+            except EvaluationError:
+                continue
+    return values

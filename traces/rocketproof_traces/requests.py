@@ -1,0 +1,203 @@
+"""What clients ask of a broker, as requests whose steps are the specification's actions.
+
+Sends and batches run a handler of the specification from `arrived` to `answered`; a batch of n takes n offsets at once. A topic
+update is one step; what a broker says of a topic or a queue looks at the state. A record that the broker stores by itself starts
+where the checks are behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from rocketproof_model.interpreter import State
+from rocketproof_model.language.types import JAVA_INT
+
+from .concurrent import Local, Move
+from .machine import Machine, bits
+from .recording import STATUSES, Config
+
+OVER: Local = (0,)
+COUNTED = ("not", "commit")
+_WORDS = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
+Claims = frozenset[tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset."""
+
+    code: int
+    queue: int | None = None
+    offset: int | None = None
+
+    def words(self, illegal_code: int = 1) -> tuple[str, ...]:
+        if self.code in STATUSES:
+            return ("SUCCESS",)
+        word = _WORDS.get(self.code)
+        words = () if word is None else (word,)
+        return ("SYSTEM_ERROR", *words) if self.code == illegal_code and word != "SYSTEM_ERROR" else words
+
+    def __str__(self) -> str:
+        named = f"code {self.code}" + (f" {_WORDS[self.code]}" if self.code in _WORDS else "")
+        return f"{named}, queue {self.queue}, offset {self.offset}" if self.code == 0 or self.code in STATUSES else named
+
+
+@dataclass(frozen=True, eq=False)
+class Send:
+    """A message or a batch of `count`. `ended` is None if nobody knows how it ended.
+
+    `claims` are the offsets that other answers name: a request without an answer cannot have taken one of them. `patient`: it was
+    under way for longer than a broker waits for its lock.
+    """
+
+    machine: Machine
+    start: Local
+    topic: int
+    numbers: int
+    count: int = 1
+    ended: Ended | None = None
+    claims: Claims = frozenset()
+    patient: bool = True
+    illegal_code: int = 1
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """The random numbers that matter to a negative queue id: the answered queue, or any."""
+        if self.machine.read(self.start, "queue") >= 0:
+            return (0,)
+        if self.ended is not None:
+            return (self.ended.queue or 0,)
+        return tuple(range(self.machine.shape.queues))
+
+    @property
+    def kind(self) -> Hashable:
+        return ("send", self.count, self.draws, self.patient)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine = self.machine
+        found = []
+        for function, args, reads in machine.enabled(shared, local, self.draws):
+            if not self.patient and function.action.name == "lock_timeout":
+                continue
+            move = machine.step(function, args, shared, local, reads)
+            assert move.local is not None
+            if machine.read(move.local, "answer"):
+                move = self._end(move, move.local)
+            found.append(move)
+        return found
+
+    def _end(self, move: Move, local: Local) -> Move:
+        """The answered request: is it the recorded answer?"""
+        word = self.machine.word(local)
+        queue, offset = self.machine.read(local, "queue"), self.machine.read(local, "offset")
+        counted = move.writes and word == "SUCCESS"
+        if counted and self.count != 1:
+            slot = self.machine.offset_slot(self.topic, queue)
+            move = move._replace(shared=self.machine.assigned(move.shared, {slot: move.shared[slot] + self.count - 1}))
+        if self.ended is None:
+            taken = range(offset, offset + self.count) if counted else ()
+            return move._replace(local=None, dead=any((self.topic, queue, o) in self.claims for o in taken))
+        right = word in self.ended.words(self.illegal_code)
+        if right and word == "SUCCESS":
+            right = (queue, offset) == (self.ended.queue, self.ended.offset)
+        return move._replace(local=None, dead=not right)
+
+    def answer(self, local: Local) -> str:
+        """What the specification answers here."""
+        word = self.machine.word(local)
+        if word != "SUCCESS":
+            return word
+        return f"SUCCESS, queue {self.machine.read(local, 'queue')}, offset {self.machine.read(local, 'offset')}"
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it."""
+
+    machine: Machine
+    topic: int
+    wanted: Config
+    code: int | None = None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("update", self.args)
+
+    @property
+    def args(self) -> tuple[int, ...]:
+        return (0, self.topic, self.wanted.read, self.wanted.write, self.wanted.perm)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine = self.machine
+        state = shared + machine.idle
+        function = machine.update
+        reads = bits(s for s in function.reads(state, self.args) if s < machine.shared)
+        refused = function.guard(state, self.args)
+        if refused is not None:
+            right = self.code is None or (refused.name == "proper name" and self.code != 0)
+            return [Move("refuse_update", shared, None, reads, 0, dead=not right)]
+        move = machine.step(function, self.args, shared, machine.idle, reads)
+        return [move._replace(local=None, dead=self.code not in (0, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What the broker said of a topic: its configuration, None if it had none."""
+
+    machine: Machine
+    topic: int
+    config: Config | None
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("said", self.topic)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        reads = bits(self.machine.config_slots(self.topic))
+        return [Move("topic_config", shared, None, reads, 0, dead=self.machine.config(shared, self.topic) != self.config)]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """How far a queue was, as the broker said: no further than its records go. The dispatcher may be behind."""
+
+    machine: Machine
+    topic: int
+    queue: int
+    offset: int
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("reached", self.topic, self.queue)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        if not 0 <= self.queue < self.machine.shape.queues:
+            return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
+        slot = self.machine.offset_slot(self.topic, self.queue)
+        return [Move("max_offset", shared, None, 1 << slot, 0, dead=not 0 <= self.offset <= shared[slot])]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The creation of a topic that is not in this part takes INHERIT from the template (TCM-13)."""
+
+    machine: Machine
+    start: Local = OVER
+    kind: Hashable = "reduced"
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        slot = self.machine.first["config.perm"]
+        after = self.machine.assigned(shared, {slot: 6})
+        return [Move("template_found elsewhere", after, None, 1 << slot, 0 if after == shared else 1 << slot)]
+
+
+def fits_int(*numbers: int) -> bool:
+    """Whether all are 32-bit ints."""
+    return all(JAVA_INT[0] <= n <= JAVA_INT[1] for n in numbers)
+
+
+__all__ = ["COUNTED", "OVER", "Claims", "Ended", "Reached", "Reduced", "Said", "Send", "Update", "fits_int"]

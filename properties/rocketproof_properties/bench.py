@@ -48,6 +48,22 @@ def simulate(*, seconds: float) -> tuple[list[Bench], bool]:
     return _printed(lambda tell, rows: speed.measure(seconds=seconds, tell=tell, into=rows), speed.table)
 
 
+def judge() -> tuple[list[Bench], bool]:
+    """Measure the judge of histories, see `verdict_speed.run_judge_bench`; as `_printed`."""
+    from . import verdict_speed
+
+    return _printed(lambda tell, rows: verdict_speed.run_judge_bench(tell=tell, into=rows), verdict_speed.table)
+
+
+def serve(*, seconds: int, rounds: int, version: str) -> tuple[list[Bench], bool]:
+    """Measure `rocketproof serve` beside a real broker, see `throughput.measure`; as `_printed`."""
+    from . import throughput
+
+    return _printed(
+        lambda tell, rows: throughput.measure(seconds=seconds, rounds=rounds, version=version, tell=tell, into=rows), throughput.table
+    )
+
+
 def _printed(measure: Callable[[Tell, list[Bench]], object], text: Callable[[Sequence[Bench]], str]) -> tuple[list[Bench], bool]:
     """Measure everything, tell on stderr what is being done, print the table; its rows, and whether Ctrl-C left some out."""
     rows: list[Bench] = []

@@ -7,7 +7,7 @@ bytes here, by a reader that shares no code with any broker, so that a mistake i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import NamedTuple
 
@@ -225,6 +225,12 @@ def read_log(data: bytes, file_size: int, end: int) -> Log:
         log.records.append(record)
         at += size
     return log
+
+
+def record_at(data: bytes, place: int) -> Record | None:
+    """The record whose bytes these are, from that place of a log; None if they are none."""
+    record = _read(data, 0) if len(data) >= HEAD and _HEAD.unpack_from(data)[1] == MESSAGE else None
+    return None if record is None else replace(record, at=place)
 
 
 def _read(data: bytes, at: int) -> Record | None:

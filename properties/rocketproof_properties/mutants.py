@@ -6,29 +6,18 @@ violation of the described system vanishes. Ids without M are ours; M ids are th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from rocketproof_model import Expr, ite, java_abs, maximum, minimum, rem
 from rocketproof_model.language.expr import const
-from rocketproof_model.mutation import Mutant, dropped, negated, with_mutants
-from rocketproof_model.specification import Specification, build
+from rocketproof_model.mutation import dropped, negated, with_mutants
+from rocketproof_model.specification import FAULTS, Part, Specification, part
 from rocketproof_model.specification.arithmetic import clamped
 
-
-@dataclass(frozen=True)
-class Killer:
-    """Which claim of the catalogue notices the mutant, in which scope, profile and condition, and its usual verdict."""
-
-    mutant: Mutant
-    claim: str
-    scope: str
-    usual: str = "holds"
-    given: Mapping[str, Any] = field(default_factory=dict)
-    profile: str = "P49"
-
+from .faultmutants import fault_kills
+from .killer import Killer, makers
 
 _OFF = {"auto_create": False, "template_in_file": True}
 _FIT = {"size_limit": 4, "existing": True}
@@ -40,7 +29,7 @@ def _row(s: Specification) -> Any:
 
 
 def _kills(s: Specification) -> list[Killer]:
-    """All mutants that this specification's scope can state."""
+    """All mutants that this scope of sending can state."""
     name = s.scope.name
     row = _row(s)
     here = row.broker.get
@@ -48,11 +37,7 @@ def _kills(s: Specification) -> list[Killer]:
     template = s.config[here, row.default]
     b, t, q = Expr("par", ("b",), s.Broker), Expr("par", ("t",), s.Topic), Expr("par", ("q",), s.Queue)
 
-    def guard(id_: str, sentence: str, action: str, guard: str, change: Any, claim: str, **more: Any) -> Killer:
-        return Killer(Mutant(id_, sentence, action, change, guard=guard), claim, name, **more)
-
-    def sets(id_: str, sentence: str, action: str, variable: str, change: Any, claim: str, **more: Any) -> Killer:
-        return Killer(Mutant(id_, sentence, action, change, sets=variable), claim, name, **more)
+    guard, sets = makers(name)
 
     if name == "creation":
         return [
@@ -385,11 +370,11 @@ def _answer(s: Specification, name: str) -> Expr:
 
 
 @cache
-def mutated(scope: str) -> tuple[Specification, tuple[Killer, ...]]:
+def mutated(scope: str) -> tuple[Part, tuple[Killer, ...]]:
     """The specification of a scope with all its mutants, and who kills each: mutant number k is the k-th, from 1."""
-    s = build(scope)
-    killers = tuple(_kills(s))
+    s = part(scope)
+    killers = tuple(_kills(s) if isinstance(s, Specification) else fault_kills(s))
     return replace(s, model=with_mutants(s.model, [k.mutant for k in killers])), killers
 
 
-SCOPES = ("creation", "names", "small", "restart", "store")
+SCOPES = ("creation", "names", "small", "restart", "store", *FAULTS)

@@ -34,6 +34,7 @@ from .rules import sections
 from .skew import RECORDED, RECORDED_TOPICS, Share
 
 if TYPE_CHECKING:
+    from rocketproof_traces.histories import Verdict
     from rocketproof_traces.judge import Judgement
 
     from .patches import campaign
@@ -318,6 +319,28 @@ def print_judgement(found: Judgement, console: Console | None = None) -> None:
         console.print(Text(f"{len(found.unexplained)} not explained", "bold"), soft_wrap=True)
 
 
+def print_verdict(found: Verdict, console: Console | None = None) -> None:
+    """Print what the specification says of a history: what it explains, and of each part the first event that it does not."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+
+    def lines(text: str, style: str = "", indent: str = "  ") -> None:
+        console.print(Text("\n".join(textwrap.wrap(text, width, subsequent_indent=indent)), style), soft_wrap=True)
+
+    counted = f"{found.events} events in {found.parts} part{'' if found.parts == 1 else 's'} judged by {found.profile}"
+    lines(f"{counted}: {found.explained} answers explained")
+    for reason, number in found.out_of_reach.items():
+        lines(f"{number:6} out of reach: {reason}", indent=" " * 9)
+    for one in found.findings:
+        lines(f"not explained: {one}", "bold red")
+        lines(f"  the {len(one.prefix)} answers of this part before it are explained", indent="    ")
+    for text in found.unknown:
+        lines(f"not decided: {text}", "bold yellow")
+    words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}
+    text, style = words.get(found.verdict, ("Unknown: a larger --limit may decide", "bold yellow"))
+    console.print(Text(f"{text}{', stopped by Ctrl-C' if found.interrupted else ''}", style), soft_wrap=True)
+
+
 def print_skew(shares: Sequence[Share], console: Console | None = None) -> None:
     """Print the simulated shares of skewed topics beside the formula's and the recorded ones."""
     console = console or Console(highlight=False)
@@ -409,7 +432,6 @@ def print_requirements(found: Sequence[Requirement], every: bool = False, consol
         "no implementation": "no code",
         "no test": "no test",
         "failed test": "failed",
-        "later": "later",
     }
     total = Counter(one.status for one in found)
     table = Table(box=box.SIMPLE, pad_edge=False)
@@ -428,10 +450,10 @@ def print_requirements(found: Sequence[Requirement], every: bool = False, consol
 
 
 def _requirement(one: Requirement, every: bool, width: int) -> Text:
-    style = "bold red" if one.is_gap else "yellow" if one.rule.later else "green"
+    style = "bold red" if one.is_gap else "green"
     line = Text(f"{'!' if one.is_gap else ' '} {one.rule.id:<8}", style)
     side = " " * len(line.plain)
-    words = f"{one.rule.sentence} ({'later: ' if one.rule.later else ''}{one.reason})" if one.reason else one.rule.sentence
+    words = f"{one.rule.sentence} ({one.reason})" if one.reason else one.rule.sentence
     line.append(f"\n{side}".join(textwrap.wrap(words, width - len(side))), "default")
     evidence = {"code": one.implementation, "model": one.model, "failed": one.failed, "test": one.tests if every else ()}
     for name, places in evidence.items():

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from .choices import InputError
 from .rules import ID, Rule, rules
 
-Coverage = Literal["covered", "no implementation", "no test", "failed test", "later"]
+Coverage = Literal["covered", "no implementation", "no test", "failed test"]
 Results = Mapping[str, Mapping[str, Sequence[str]]]
 """Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
 
@@ -45,8 +45,6 @@ class Requirement:
 
     @property
     def status(self) -> Coverage:
-        if self.rule.later:
-            return "later"
         if not self.implementation:
             return "no implementation"
         if self.failed:
@@ -55,13 +53,11 @@ class Requirement:
 
     @property
     def is_gap(self) -> bool:
-        return self.status not in ("covered", "later")
+        return self.status != "covered"
 
     @property
     def reason(self) -> str:
         """Why it is not covered; empty if it is."""
-        if self.rule.later:
-            return self.rule.later
         said = [] if self.implementation else ["no code names it"]
         if self.failed:
             said.append("a marked test failed")
@@ -138,11 +134,11 @@ def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
 
 def stated() -> dict[str, list[str]]:
     """Per rule the actions of the specification, in any of its scopes, that carry its id."""
-    from rocketproof_model.specification import SCOPES, build
+    from rocketproof_model.specification import NAMES, part
 
     found: dict[str, dict[str, None]] = {}
-    for scope in SCOPES:
-        for action in build(scope).model.actions:
+    for scope in NAMES:
+        for action in part(scope).model.actions:
             for id_ in action.rules:
                 found.setdefault(id_, {})[action.name] = None
     return {id_: list(names) for id_, names in found.items()}

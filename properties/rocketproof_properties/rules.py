@@ -16,12 +16,11 @@ _OTHERS = re.compile(r"(INV|LIV|ACT|REA|AUX|END|HAZ)-\d{2}|M-\d{2,3}")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `later` says why it is not built yet; it is empty for a rule that must have code and a test."""
+    """One rule, which must have code and a test."""
 
     id: str
     section: str
     sentence: str
-    later: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +37,9 @@ def sections() -> tuple[Section, ...]:
     """All rules, section by section."""
     text = resources.files("rocketproof_properties").joinpath("rules.toml").read_text("utf-8")
     return tuple(
-        Section(one["id"], one["title"], tuple(_rule(id_, one["id"], entry) for id_, entry in one["rules"].items()))
+        Section(one["id"], one["title"], tuple(Rule(id_, one["id"], sentence) for id_, sentence in one["rules"].items()))
         for one in tomllib.loads(text)["sections"]
     )
-
-
-def _rule(id_: str, section: str, entry: str | dict[str, str]) -> Rule:
-    return Rule(id_, section, entry) if isinstance(entry, str) else Rule(id_, section, entry["says"], entry["later"])
 
 
 @cache

@@ -59,7 +59,8 @@ class Source:
     def _constants(self) -> dict[str, Any]:
         from rocketproof_model.specification import constants
 
-        return constants(self.profile, **dict(self.given))
+        specification, _ = _specification(self.scope)
+        return constants(self.profile, type(specification), **dict(self.given))
 
     @property
     def is_messages(self) -> bool:
@@ -98,10 +99,10 @@ def choose(file: str | None, scope: str | None, profile: str | None) -> Source:
         if profile is not None:
             raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
         return Source(modelfile.load(file, scope).scope, file=file)
-    from rocketproof_model.specification import SCOPES
+    from rocketproof_model.specification import NAMES
     from rocketproof_profiles import PROFILES
 
-    return Source(known("scope", scope or "tiny", SCOPES), known("profile", profile or "P49", PROFILES))
+    return Source(known("scope", scope or "tiny", NAMES), known("profile", profile or "P49", PROFILES))
 
 
 def _stamp(path: str) -> tuple[object, ...]:
@@ -120,9 +121,9 @@ def _file(path: str, scope: str, stamp: tuple[object, ...]) -> modelfile.ModelFi
 
 @functools.lru_cache(maxsize=16)
 def _specification(scope: str) -> tuple[Any, tuple[Property, ...]]:
-    from rocketproof_model.specification import SCOPES, build
+    from rocketproof_model.specification import NAMES, part
 
     from .catalogue import properties
 
-    specification = build(known("scope", scope, SCOPES))
+    specification = part(known("scope", scope, NAMES))
     return specification, tuple(properties(specification))

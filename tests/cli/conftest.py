@@ -108,9 +108,9 @@ SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The door's specification and catalogue under the real names; set CASES on the returned module to change it."""
     specification = ModuleType("rocketproof_model.specification")
-    specification.SCOPES = dict.fromkeys(SIZES)  # type: ignore[attr-defined]
-    specification.build = lambda name: door(SIZES[name])  # type: ignore[attr-defined]
-    specification.constants = lambda profile, **switches: switches  # type: ignore[attr-defined]
+    specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
+    specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]
+    specification.constants = lambda profile, of, **switches: switches  # type: ignore[attr-defined]
     made = ModuleType("rocketproof_properties.catalogue")
     made.CASES = CASES  # type: ignore[attr-defined]
     made.properties = lambda s: s.claims  # type: ignore[attr-defined]

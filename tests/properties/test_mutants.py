@@ -2,7 +2,7 @@
 
 import pytest
 
-from rocketproof_model import search, symbolic
+from rocketproof_model import liveness, search, symbolic
 from rocketproof_model.mutation import CONSTANT
 from rocketproof_model.specification import constants
 from rocketproof_properties import catalogue, mutants
@@ -14,10 +14,12 @@ def verdict(scope: str, number: int, killer: mutants.Killer) -> str:
     """The verdict of the mutant's killer; number 0 is the specification itself."""
     specification, _ = mutants.mutated(scope)
     claim = next(c for c in catalogue.CLAIMS if c.id == killer.claim).of(specification)
-    given = {**constants(killer.profile, **killer.given), CONSTANT: number}
+    given = {**constants(killer.profile, type(specification), **killer.given), CONSTANT: number}
     instance = specification.model.given(**given)
     if claim.kind == "lemma":
         return symbolic.prove(instance, claim).verdict
+    if claim.kind == "leads_to":
+        return liveness.check(instance, [claim])[0].verdict
     properties = [c for c in catalogue.properties(specification) if c.kind not in ("lemma", "leads_to")]
     explored = search.explore(instance, properties, workers=1)
     return next(o.verdict for o in explored.outcomes if o.property.id == killer.claim)

@@ -87,17 +87,9 @@ def test_rules_have_an_id_a_sentence_and_one_place() -> None:
     ids = [rule.id for section in sections() for rule in section.rules]
     assert len(ids) == len(set(ids)) == len(rules()) == 203
     assert all(ID.fullmatch(id_) for id_ in ids)
-    assert all(r.sentence.endswith(".") and len(r.sentence) <= 140 and not r.later.endswith(".") for r in rules().values())
+    assert all(r.sentence.endswith(".") and len(r.sentence) <= 140 for r in rules().values())
     names = [section.id for section in sections()]
     assert names == sorted(set(names)) and {name[0] for name in names} == set("ABCDEFGH")
-
-
-def test_what_is_left_for_later() -> None:
-    """A rule may not become `later` without anybody noticing."""
-    assert [r.id for r in rules().values() if r.later] == [
-        *("REM-06", "REM-07", "REM-10", "REM-11", "PER-10"),
-        *("FLU-01", "FLU-03", "FLU-04", "FLU-05", "FLU-06", "REC-02", "REC-03"),
-    ]
 
 
 def test_the_specification_names_rules_that_exist() -> None:
@@ -272,22 +264,20 @@ def test_a_missing_package_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "later", "status", "reason"),
+    ("evidence", "status", "reason"),
     [
-        ({"implementation": ("m:f",), "tests": ("t",)}, "", "covered", ""),
-        ({"implementation": ("m:f",), "tests": ("t",), "skipped": ("s",)}, "", "covered", ""),
-        ({"implementation": ("m:f",), "tests": ("t",), "failed": ("u",)}, "", "failed test", "a marked test failed"),
-        ({"implementation": ("m:f",)}, "", "no test", "no marked test of it ran"),
-        ({"implementation": ("m:f",), "skipped": ("s",)}, "", "no test", "every marked test was skipped"),
-        ({"tests": ("t",)}, "", "no implementation", "no code names it"),
-        ({}, "", "no implementation", "no code names it; no marked test of it ran"),
-        ({}, "not built", "later", "not built"),
-        ({"failed": ("u",)}, "not built", "later", "not built"),
+        ({"implementation": ("m:f",), "tests": ("t",)}, "covered", ""),
+        ({"implementation": ("m:f",), "tests": ("t",), "skipped": ("s",)}, "covered", ""),
+        ({"implementation": ("m:f",), "tests": ("t",), "failed": ("u",)}, "failed test", "a marked test failed"),
+        ({"implementation": ("m:f",)}, "no test", "no marked test of it ran"),
+        ({"implementation": ("m:f",), "skipped": ("s",)}, "no test", "every marked test was skipped"),
+        ({"tests": ("t",)}, "no implementation", "no code names it"),
+        ({}, "no implementation", "no code names it; no marked test of it ran"),
     ],
 )
-def test_status(evidence: Mapping[str, tuple[str, ...]], later: str, status: str, reason: str) -> None:
-    found = requiring.Requirement(Rule("CHK-10", "D.3", "A sentence.", later), **evidence)
-    assert (found.status, found.reason, found.is_gap) == (status, reason, status not in ("covered", "later"))
+def test_status(evidence: Mapping[str, tuple[str, ...]], status: str, reason: str) -> None:
+    found = requiring.Requirement(Rule("CHK-10", "D.3", "A sentence."), **evidence)
+    assert (found.status, found.reason, found.is_gap) == (status, reason, status != "covered")
 
 
 @pytest.fixture
@@ -318,7 +308,7 @@ def test_no_gap_is_exit_0(rocketproof: Callable[..., tuple[int, str, str]], tmp_
     (tmp_path / "r.json").write_text(json.dumps(results()))
     code, out, err = rocketproof("requirements", "--results", "r.json")
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "203 rules: 191 covered, 12 later"
+    assert out.splitlines()[-1] == "203 rules: 203 covered"
     assert "CHK-10" not in out and "no test" not in out
     assert next(line for line in out.splitlines() if "D.3" in line).split() == [
         "D.3",
@@ -334,9 +324,7 @@ def test_no_gap_is_exit_0(rocketproof: Callable[..., tuple[int, str, str]], tmp_
 
 def test_gaps_are_exit_1_and_named(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     none: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": []}
-    (tmp_path / "r.json").write_text(
-        json.dumps(results(CHK_10=none, CHK_11=none | {"passed": ["t.py::a"], "failed": ["t.py::b"]}, REM_06=none))
-    )
+    (tmp_path / "r.json").write_text(json.dumps(results(CHK_10=none, CHK_11=none | {"passed": ["t.py::a"], "failed": ["t.py::b"]})))
     code, out, _ = rocketproof("requirements", "--results", "r.json")
     assert code == 1
     gaps = out[out.index("\n! ") :].splitlines()[1:]
@@ -349,7 +337,7 @@ def test_gaps_are_exit_1_and_named(rocketproof: Callable[..., tuple[int, str, st
         f"! CHK-11  {rules()['CHK-11'].sentence} (a marked test failed)",
         "          code   m:f",
         "          failed t.py::b",
-        "203 rules: 189 covered, 1 no test, 1 failed test, 12 later",
+        "203 rules: 201 covered, 1 no test, 1 failed test",
     ]
 
 
@@ -357,7 +345,7 @@ def test_all_lists_every_rule(rocketproof: Callable[..., tuple[int, str, str]], 
     (tmp_path / "r.json").write_text(json.dumps(results()))
     _, out, _ = rocketproof("requirements", "--results", "r.json", "--all")
     assert [line.split()[0] for line in out.splitlines() if ID.match(line.strip())] == list(rules())
-    assert "test   t.py::CHK-10" in out and f"(later: {rules()['PER-10'].later})" in " ".join(out.split())
+    assert "test   t.py::CHK-10" in out
 
 
 def test_json_shape(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
@@ -376,7 +364,6 @@ def test_json_shape(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: 
         "status": "covered",
         "reason": "",
     }
-    assert (found["REC-02"]["status"], found["REC-02"]["reason"]) == ("later", rules()["REC-02"].later)
 
 
 def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:

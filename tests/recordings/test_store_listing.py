@@ -6,6 +6,7 @@ Content is free in a recording; here the bodies are taken from the real log, so 
 from __future__ import annotations
 
 import json
+import struct
 import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.store.record import decode
+from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.recorded import bodies
 from rocketproof_properties.recorded.brokers import settings_of
@@ -29,20 +31,32 @@ MESSAGES = [row for row in LISTING if row["offset"] < next(r["offset"] for r in 
 
 
 @cache
-def real_log() -> bytes:
+def real_files() -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
-        file = archive.extractfile("store-4.9.4/commitlog/00000000000000000000")
-        assert file is not None
-        return file.read()
+        for member in archive:
+            file = archive.extractfile(member)
+            if file is not None:
+                found[member.name.partition("/")[2]] = file.read()
+    return found
+
+
+def real_log() -> bytes:
+    return real_files()["commitlog/00000000000000000000"]
 
 
 @cache
-def replayed_log() -> bytes:
+def replayed() -> MessageStore:
     """What the replay of cfg A leaves, with the real bodies in its requests."""
     cases = [with_real_body(case) for case in read(DATA / "rocketmq-4.9.4.jsonl").cases if case.cfg == "A"]
     stage = Stage(PROFILES["P494"], cases, settings_of("A", cases, {}, ()))
     assert not any(differences for differences in stage.play())
-    store = stage.broker.store
+    stage.broker.store.dispatch()
+    return stage.broker.store
+
+
+def replayed_log() -> bytes:
+    store = replayed()
     return b"".join(filter(None, (store.select_one_message_by_offset(message.physical_offset) for message in store.records())))
 
 
@@ -73,6 +87,41 @@ def test_the_replayed_log_is_the_real_one() -> None:
     assert len(ours) == MESSAGES[-1]["offset"] + MESSAGES[-1]["size"] == 82767
     for (row, mine), (_, theirs) in zip(records(ours), records(real), strict=True):
         assert masked(mine) == masked(theirs), row
+
+
+@pytest.mark.behaviour("REC-04")
+def test_the_replayed_queues_are_the_real_ones() -> None:
+    """Entry by entry, those of the schedule topic without their time. The real queues are longer, but for those of topics that were
+    deleted at the end, and of the half topic, which goes with them: they are gone, or have started again."""
+    compared, deleted = 0, set[str]()
+    for (topic, queue_id), queue in replayed().queues.queues.items():
+        real = real_files().get(f"consumequeue/{topic}/{queue_id}/{0:020d}")
+        if real is None or topic == "RMQ_SYS_TRANS_HALF_TOPIC" or struct.unpack_from(">q", real)[0] >= MESSAGES[-1]["offset"]:
+            deleted.add(topic)
+            continue
+        for index in range(queue.max_offset):
+            physical_offset, size, tags = struct.unpack_from(">qiq", real, 20 * index)
+            entry = queue.entry(index)
+            assert entry is not None
+            assert (entry.physical_offset, entry.size) == (physical_offset, size), (topic, queue_id, index)
+            assert topic == "SCHEDULE_TOPIC_XXXX" or entry.tags_code == tags
+            compared += 1
+    assert compared == 110
+    assert deleted == {"w8r4", "RMQ_SYS_TRANS_HALF_TOPIC"}
+
+
+@pytest.mark.behaviour("REC-04")
+def test_the_replayed_index_is_the_real_one() -> None:
+    """Entry by entry, but for the seconds since the first one, and the header as far as it tells of the first record."""
+    (file,) = replayed().index.files
+    (real,) = (data for path, data in real_files().items() if path.startswith("index/"))
+    slots = 1000
+    for number in range(1, file.header.index_count):
+        entry = file.entry(number)
+        key_hash, place, _, previous = struct.unpack_from(">iqii", real, 40 + 4 * slots + 20 * number)
+        assert (entry.key_hash, entry.physical_offset, entry.previous) == (key_hash, place, previous)
+    assert file.header.index_count == 33
+    assert file.header.begin_physical_offset == struct.unpack_from(">q", real, 16)[0]
 
 
 def test_the_broker_wrote_six_of_these_records_by_itself() -> None:

@@ -10,19 +10,23 @@ from __future__ import annotations
 from functools import cache
 
 from rocketproof_model.language.model import Property
-from rocketproof_model.specification import Specification
+from rocketproof_model.specification import Part
 
-from . import creation, history, queues, routing, store
+from . import answers, creation, durability, history, persistence, queues, routing, store, time
 from .claim import Case, Claim
 from .history import HISTORY_CLAIMS, HistoryClaim
 
 __all__ = ["CASES", "CLAIMS", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties"]
 
-CLAIMS: tuple[Claim, ...] = tuple(c for module in (creation, queues, routing, store) for c in module.CLAIMS)
-CASES: tuple[Case, ...] = tuple(c for module in (creation, queues, routing, store, history) for c in module.CASES)
+CLAIMS: tuple[Claim, ...] = tuple(
+    c for module in (creation, queues, routing, store, persistence, answers, time, durability) for c in module.CLAIMS
+)
+CASES: tuple[Case, ...] = tuple(
+    c for module in (creation, queues, routing, store, persistence, answers, time, durability, history) for c in module.CASES
+)
 
 
 @cache
-def properties(specification: Specification) -> tuple[Property, ...]:
+def properties(specification: Part) -> tuple[Property, ...]:
     """The properties of the catalogue that this specification's scope can state."""
-    return tuple(claim.of(specification) for claim in CLAIMS if claim.needs(specification))
+    return tuple(claim.of(specification) for claim in CLAIMS if claim.stated(specification))

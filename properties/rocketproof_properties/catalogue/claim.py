@@ -10,22 +10,30 @@ from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_
 from rocketproof_model.language.model import Kind, Property
 from rocketproof_model.language.types import JAVA_INT, Index, Int, Type
 from rocketproof_model.mutation import CONSTANT as MUTANT
-from rocketproof_model.specification import Specification
+from rocketproof_model.specification import Part, Specification
 
 SEEDS = ("P40", "P45", "P49")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A property: `formula(specification)` gives its term, or (term, goal) for leads_to; `needs` says which scopes have it."""
+    """A property: `formula(specification)` gives its term, or (term, goal) for leads_to.
+
+    `part` is the part of the specification that it is about, and `needs` says which scopes of that part have it.
+    """
 
     id: str
     sentence: str
     kind: Kind
-    formula: Callable[[Specification], Any]
-    needs: Callable[[Specification], bool] = lambda s: True
+    formula: Callable[[Any], Any]
+    needs: Callable[[Any], bool] = lambda s: True
+    part: type[Part] = Specification
 
-    def of(self, s: Specification) -> Property:
+    def stated(self, s: Part) -> bool:
+        """Whether this part of the specification can state it."""
+        return isinstance(s, self.part) and self.needs(s)
+
+    def of(self, s: Part) -> Property:
         made = self.formula(s)
         formula, goal = made if isinstance(made, tuple) else (made, None)
         return s.model.claim(self.id, self.sentence, self.kind, formula, goal)

@@ -80,7 +80,7 @@ def async_retry_with_foreign_queue_id(story: Story) -> None:
     ends: list[SendResult | Exception] = []
     cluster.do(producer.send_async(Message("T", body=b"hello"), ends.append))
     said = [failed(end) if isinstance(end, Exception) else sent(end) for end in ends]
-    refused = "MQBrokerException, SYSTEM_ERROR: request queueId[7] is illegal"
+    refused = f"MQBrokerException, {cluster.illegal}: request queueId[7] is illegal"
     story.check("the callback gets", [each.split(", TopicConfig")[0] for each in said], [refused])
     story.check("stored on broker-b", cluster.stored("broker-b"), [])
 
@@ -115,6 +115,8 @@ def duplicate_by_retry(story: Story) -> None:
     story.check("stored on broker-b", cluster.stored("broker-b"), ["T queue 0 offset 0"])
     story.check("UNIQ_KEY is the same", unique_keys(cluster, "broker-a") == unique_keys(cluster, "broker-b"), True)
 
+    if cluster.profile.counts_replicas:
+        return  # such a master counts itself, and waits for nobody
     cluster = story.cluster(brokers=2, broker_role="SYNC_MASTER")
     producer = cluster.producer(settings=ProducerSettings(retry_another_broker_when_not_store_ok=True))
     story.say("Two masters that want a replica and have no slave; a producer that tries again when a message is not safe.")

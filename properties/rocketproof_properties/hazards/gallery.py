@@ -22,8 +22,7 @@ class Hazard:
     """A known problem of the described system.
 
     `asserts`: the rules that its facts would notice if they were changed. `properties`: those of the catalogue that it
-    violates or touches. `profiles`: those that show it, the first one unless a user chooses. `missing`: what is still to be
-    built before all of it can be shown; empty if all is.
+    violates or touches. `profiles`: those that show it, the first one unless a user chooses.
     """
 
     id: str
@@ -31,7 +30,6 @@ class Hazard:
     asserts: tuple[str, ...]
     properties: tuple[str, ...]
     profiles: tuple[str, ...]
-    missing: str
 
     @property
     def title(self) -> str:
@@ -62,12 +60,12 @@ class Hazard:
         return wanted
 
 
-def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "", missing: str = "") -> Callable[[Program], Hazard]:
+def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "") -> Callable[[Program], Hazard]:
     """Make a program a hazard. Ids and profiles are separated by blanks; all profiles, P49 first, unless given."""
     ordered = tuple(profiles.split()) or ("P49", *(name for name in PROFILES if name != "P49"))
 
     def made(program: Program) -> Hazard:
-        return Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered, missing)
+        return Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered)
 
     return made
 
@@ -85,7 +83,7 @@ class Told:
     @property
     def shown(self) -> bool:
         """Whether all of it was seen to happen."""
-        return not self.finding and not self.hazard.missing
+        return not self.finding
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
@@ -97,7 +95,6 @@ class Told:
             "shown": self.shown,
             "seconds": round(self.seconds, 3),
             "finding": self.finding,
-            "missing": self.hazard.missing,
             "rules": list(self.hazard.rules),
             "properties": list(self.hazard.properties),
         }

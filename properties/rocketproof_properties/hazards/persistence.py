@@ -65,7 +65,12 @@ def lose_power(cluster: Scene, main: bytes) -> None:
     cluster.node().disk.files[FILE] = bytearray(main)
 
 
-@hazard("HAZ-35", asserts="PER-02 PER-03 PER-05 PER-06 PER-07 PER-08 NS-04", properties="INV-26 INV-27 INV-28 INV-29")
+@hazard(
+    "HAZ-35",
+    asserts="PER-02 PER-03 PER-05 PER-06 PER-07 PER-08 NS-04",
+    properties="INV-26 INV-27 INV-28 INV-29",
+    profiles="P49 P40 P45 P494",
+)
 def persist_windows(story: Story) -> None:
     """A crash while the table of topics is written can lose topics, all topics, or the broker's ability to start.
 

@@ -69,13 +69,13 @@ def full_executor_loses_answers(story: Story) -> None:
         story.check("the answer to the good one", outcome(good), "SUCCESS, queue 0 offset 0")
 
 
-@hazard("HAZ-26", asserts="REM-05 REM-12", properties="INV-03")
+@hazard("HAZ-26", asserts="REM-05 REM-06 REM-10 REM-12", properties="INV-03")
 def one_way_requests_get_answers(story: Story) -> None:
     """A caller that wants no answer gets one.
 
     A request with an unknown code is answered, whether the caller waits or not (REM-05). The caller has no entry for it
-    (REM-12) and writes a line into its log. Not shown yet: the refusals of a busy broker (REM-06, REM-10) forget the flag in the
-    same way.
+    (REM-12) and writes a line into its log. The refusals of a busy broker forget the flag in the same way, on arrival (REM-06) and
+    in the queue (REM-10).
 
     To avoid it: nothing; such lines in a client's log are harmless.
     """
@@ -89,3 +89,17 @@ def one_way_requests_get_answers(story: Story) -> None:
     cluster.do(cluster.caller().post(cluster.node().settings.address, request))
     story.check("answers that nobody waits for", len(cluster.network.unmatched), 1)
     story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
+    story.say("A message is being served by the only send thread, and another one is sent one way. It waits in the queue for 200 ms.")
+    cluster.node().executors["send"].threads = 1
+    cluster.scheduler.stops = at("arrived")
+    cluster.calling(cluster.request())
+    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
+    cluster.scheduler.advance(200)
+    cluster.broker().fail_fast()
+    refused = "SYSTEM_BUSY: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 200ms, size of queue: 0"
+    story.check("the answer that nobody waits for", answer(cluster.network.unmatched[-1].command), refused)
+    story.say("A put has held the lock of the log for two seconds, and a message is sent one way.")
+    cluster.broker().store.commit_log.begin_time_in_lock = cluster.clock.now() - 2000
+    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
+    refused = "SYSTEM_BUSY: [REJECTREQUEST]system busy, start flow control for a while"
+    story.check("the answer that nobody waits for", answer(cluster.network.unmatched[-1].command), refused)

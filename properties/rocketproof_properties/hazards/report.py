@@ -45,17 +45,15 @@ def _print_story(told: Told, console: Console, width: int) -> None:
 
 
 def print_list(found: Sequence[Told], left_out: int = 0, console: Console | None = None) -> None:
-    """Print a line for each hazard, marked `!` if it is not as told and `?` if a part is missing, and how many there are."""
+    """Print a line for each hazard, marked `!` if it is not as told, and how many there are."""
     console = console or Console(highlight=False)
     width = min(max(console.width, 80), 160)
     for told in found:
-        sign, style = ("!", "bold red") if told.finding else ("?", "yellow") if not told.shown else (" ", "")
-        said = told.finding or told.hazard.missing
-        line = f"{told.hazard.title}{f' ({said})' if said else ''}"
+        sign, style = ("!", "bold red") if told.finding else (" ", "")
+        line = f"{told.hazard.title}{f' ({told.finding})' if told.finding else ''}"
         console.print(Text(_wrapped(f"{sign} {told.hazard.id}  {told.profile:<5} ", line, width), style), soft_wrap=True)
     counts = {
         "shown": sum(1 for told in found if told.shown),
-        "shown in part": sum(1 for told in found if told.hazard.missing and not told.finding),
         "not as told": sum(1 for told in found if told.finding),
         "left out, as the profile does not show them": left_out,
     }
@@ -92,6 +90,4 @@ def _closing(told: Told) -> str:
     facts: list[Fact] = [fact for step in told.steps for fact in step.facts]
     if told.finding:
         return f"{told.hazard.id} is not as told in {told.profile}: see the line with !"
-    if told.hazard.missing:
-        return f"{told.hazard.id} is shown in part: {told.hazard.missing}"
     return f"{told.hazard.id} is shown in {told.profile}: {len(facts)} facts as told, {told.seconds:.2f} s"

@@ -49,6 +49,7 @@ _ANSWERS = {
         "NO_PERMISSION",
         "TOPIC_NOT_EXIST",
         "SUBSCRIPTION_GROUP_NOT_EXIST",
+        "INVALID_PARAMETER",
     )
 }
 _PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, at the end of its remark
@@ -57,13 +58,18 @@ _PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, a
 class Scene(Cluster):
     """A cluster with a client, an administrator and an observer. `to` and `broker` are names of brokers."""
 
+    @property
+    def illegal(self) -> str:
+        """The answer about a name or a queue that is none."""
+        return _ANSWERS[self.profile.illegal_code]
+
     # Requests
 
     def request(
         self, topic: str = "T", *, properties: dict[str, str] | None = None, body: bytes | None = b"hello", **fields: Any
     ) -> Command:
         """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other fields of the header by name."""
-        text = properties_text(properties or {}, trailing=self.profile.exact_properties)
+        text = properties_text(properties or {}, trailing=self.profile.ends_properties)
         header = SendMessageRequestHeader("producers", topic, "TBW102", 4, 0, 0, self.clock.now(), 0, text, 0)
         return Command(codes.SEND_MESSAGE_V2, encode_v2(replace(header, **fields)), body)
 

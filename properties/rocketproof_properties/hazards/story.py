@@ -43,7 +43,7 @@ class Story:
         self.steps: list[Step] = []
 
     def cluster(self, brokers: int = 1, *, profile: str | None = None, **settings: Any) -> Scene:
-        """A fresh cluster; settings hold for all of its brokers."""
+        """A fresh cluster; settings hold for all of its brokers. With `services` the threads of their stores run."""
         return Scene(brokers, profile=profile or self.profile, **settings)
 
     def say(self, text: str) -> None:

@@ -120,7 +120,7 @@ PATCHES: dict[str, Patch] = {
     "M-66": [Text(_RESULT, "return None", "return response")],
     "M-67": [Text(f"{_ANSWERING}:do_response", "if not request.is_one_way:", "if True:")],
     "M-68": [
-        Text(_RESULT, "fill_success(response, code, append, sent.queue_id)", "fill_success(response, code, append, sent.message.queue_id)")
+        Text(_RESULT, "fill_success(response, code, append, sent.queue_id,", "fill_success(response, code, append, sent.message.queue_id,")
     ],
     "M-69": [
         Text(

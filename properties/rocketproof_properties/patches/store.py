@@ -14,6 +14,8 @@ _APPEND, _PUT, _EXCEEDED = f"{_LOG}._append_message", f"{_LOG}.put_message", f"{
 _ENCODE, _OPEN = f"{_RECORD}:encode", f"{_RECORD}:_open"
 _SCHEDULE = f"{_STORE}.delay:to_schedule_topic"
 _SERVICE = f"{_STORE}.service:MessageStore"
+_DURABILITY = f"{_STORE}.flush:Durability"
+_GROUP, _REAL_TIME = f"{_STORE}.flushing:GroupCommitService", f"{_STORE}.flushing:FlushRealTimeService"
 
 _COUNT = "self.topic_queue_table[key] = queue_offset + 1"
 _NO_ROOM = (
@@ -107,4 +109,35 @@ PATCHES: dict[str, Patch] = {
             "if length(message.topic) > TOPIC_LIMIT:\n    return PutMessageStatus.MESSAGE_ILLEGAL\nif self.shutdown",
         )
     ],
+    # Flush and replicas
+    "M-97": [
+        Text(
+            f"{_DURABILITY}._one_by_one",
+            "not await wanted.fulfilled(wanted.millis)",
+            "not await wanted.fulfilled(wanted.millis) and put.status is PutMessageStatus.PUT_OK",
+        ),
+        Text(f"{_DURABILITY}._together", "if each in failed", "if each in failed and put.status is PutMessageStatus.PUT_OK"),
+    ],
+    "M-98": [Text(f"{_DURABILITY}.ask_flush", " and message.waits", "")],
+    "M-99": [Text(f"{_DURABILITY}.slave_ok", "behind < self", "behind <= self")],
+    "M-131a": [Text(f"{_GROUP}._flush_to", "self._profile.looks_after_flush and ", "")],
+    "M-131b": [Text(f"{_GROUP}._flush_to", "return self._profile.looks_after_flush and", "return False and")],
+    "M-132a": [Text(f"{_GROUP}._round", "self._requests_read.clear()", "self._requests_write.clear()")],
+    "M-132b": [Text(f"{_GROUP}.work", "await sleep(GROUP_WAIT)\nself._round()", "")],
+    "M-133a": [Text(f"{_REAL_TIME}.work", "self._files.flush(least_pages)", "self._files.flush()")],
+    "M-133b": [Text(f"{_REAL_TIME}.work", "least_pages = 0", "pass")],
+    "M-134": [
+        Text(
+            f"{_STORE}.flushing:CommitRealTimeService.work",
+            "if not self._files.commit(least_pages):",
+            "if self._files.commit(least_pages):",
+        )
+    ],
+    "M-135": [
+        Text(f"{_STORE}.ha:GroupTransferService._transferred", "while self._ha", "while False and self._ha"),
+        Text(
+            f"{_STORE}.ha:GroupTransferService._transferred", "return self._ha.push2_slave_max_offset >= request.next_offset", "return True"
+        ),
+    ],
+    "M-136": [Text(f"{_SERVICE}._dispatch", "if message.transaction in (NOT, COMMIT):", "if True:")],
 }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from struct import Struct
 from typing import Any, NamedTuple
 
-from rocketproof_impl.message import CLUSTER, parse_properties
+from rocketproof_impl.message import CLUSTER, MSG_REGION, TRACE_ON, parse_properties
 
 from .cases import Recorded
 
@@ -50,7 +50,7 @@ def batch(case: Recorded) -> bytes:
 
 def _stored(case: Recorded) -> list[Item]:
     """The messages that were read back, without what came from the batch's header and from the broker."""
-    added = {CLUSTER, *parse_properties(case.header.get("properties"), exact=False)}
+    added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.header.get("properties"), exact=False)}
     return [Item(int(entry["flag"]), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 

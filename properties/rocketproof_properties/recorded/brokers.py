@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocketproof_impl.broker.admin import FIELDS, update_settings
 from rocketproof_impl.broker.settings import BrokerSettings
 
+from ..brokersettings import change, split
 from ..choices import InputError, offer
 from .cases import Recorded
 
@@ -28,8 +28,13 @@ def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str]
     settings = BrokerSettings()
     for source in (_ALL, _address(cases), _OWN.get(cfg, {}), recorded, _given(cfg, given)):
         for name, value in source.items():
-            _set(settings, name, value)
+            change(settings, name, value)
     return settings
+
+
+def started_with(cfg: str) -> dict[str, str]:
+    """The settings by which a real broker is started for a `cfg`; its address is its own."""
+    return {**_ALL, **_OWN.get(cfg, {})}
 
 
 def _address(cases: Sequence[Recorded]) -> dict[str, str]:
@@ -49,23 +54,7 @@ def _given(cfg: str, texts: Sequence[str]) -> dict[str, str]:
     found = {}
     for text in texts:
         where, _, rest = text.rpartition(":") if ":" in text.partition("=")[0] else ("", "", text)
-        name, equals, value = rest.partition("=")
-        if not name or not equals:
-            raise InputError(f"--set {text}: is no setting; give name=value, such as autoCreateTopicEnable=false")
+        name, value = split(rest)
         if where in ("", cfg):
             found[name] = value
     return found
-
-
-def _set(settings: BrokerSettings, name: str, value: str) -> None:
-    field = FIELDS.get(name)
-    if field is None:
-        raise InputError(f"unknown broker setting {name!r}; {offer(name, FIELDS)}")
-    current = getattr(settings, field)
-    if isinstance(current, bool):
-        fits = value.lower() in ("true", "false")
-    else:
-        fits = not isinstance(current, int) or value.lstrip("-").isdecimal()
-    if not fits:
-        raise InputError(f"{name}={value} does not fit; give a value like {name}={str(current).lower()}")
-    update_settings(settings, f"{name}={value}")

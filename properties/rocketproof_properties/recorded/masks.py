@@ -13,6 +13,7 @@ _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
 _DISKS = re.compile(r"\[CL:.*?\]")
 _HELP = re.compile(r"\nSee \S+ for further details\.")
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
+_ID = re.compile(r"[0-9A-F]{32}")
 _NULL = "java.lang.NullPointerException"
 _NULL_POINTER = re.compile(rf"({re.escape(_NULL)}).*", re.DOTALL)
 
@@ -30,5 +31,10 @@ def remark(text: str | None) -> str | None:
 
 
 def varies(name: str, version: str) -> bool:
-    """Whether a broker of this version makes up the value of an extField or property anew each time."""
-    return version.startswith("5.") and name in ("transactionId", "UNIQ_KEY")
+    """Whether a broker of this version makes up the value of an extField or property anew each time, if the sender gave none."""
+    return version.startswith("5.") and name in ("transactionId", "__transactionId__", "UNIQ_KEY")
+
+
+def made_up(*values: str | None) -> bool:
+    """Whether these values look like ids that a broker made up."""
+    return all(value is not None and _ID.fullmatch(value) for value in values)

@@ -21,12 +21,17 @@ def begin(broker: Broker, cases: Sequence[Recorded]) -> bool:
     first = next((case.positions[0] for case in cases if case.positions), 0)
     if first == 0:
         return False
+    continue_at(broker, first)
+    return True
+
+
+def continue_at(broker: Broker, first: int) -> None:
+    """Let an empty log go on at a place."""
     store = broker.store
     mapped = store.commit_log.files.last_or_next(first)
     assert mapped is not None, "the simulated disk has room"
     mapped.wrote_position = mapped.flushed_position = first - mapped.file_from_offset
     store.dispatched_to = first
-    return True
 
 
 def recall(broker: Broker, case: Recorded) -> None:

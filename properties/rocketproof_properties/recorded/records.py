@@ -52,7 +52,7 @@ class Deliveries:
     def __init__(self, scheduler: Scheduler, broker: Broker) -> None:
         self._scheduler = scheduler
         self._store = broker.store
-        self._trailing = broker.profile.exact_properties
+        self._trailing = broker.profile.ends_properties
         self._file = broker.settings.mapped_file_size_commit_log
 
     def pass_time(self, until: int, place: int | None) -> None:

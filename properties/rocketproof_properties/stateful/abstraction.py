@@ -159,7 +159,7 @@ def observe(scene: Scene) -> State:
         values = found.get(variable.name)
         for at in variable.elements():
             value = single[variable.name] if values is None else values[at]
-            state.append(_code(variable, at, value))
+            state.append(encoded(variable, at, value))
     return tuple(state)
 
 
@@ -305,11 +305,11 @@ def _config(found: _Found, name: str, at: tuple[int, ...], config: TopicConfig |
     _put(found, f"{name}.order", at, config is not None and config.order)
 
 
-def _code(variable: Variable, at: tuple[int, ...], value: Any) -> int:
+def encoded(variable: Variable, at: tuple[int, ...], value: Any) -> int:
     try:
         return variable.type.encode(value)
     except ValueError:
-        name = f"{variable.name}[{','.join(map(str, at))}]"
+        name = f"{variable.name}[{','.join(map(str, at))}]" if at else variable.name
         raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None
 
 

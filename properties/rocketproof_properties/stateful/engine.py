@@ -12,14 +12,33 @@ from dataclasses import dataclass, field
 from rocketproof_model import Action, Expr, Property, all_of, any_of, search
 from rocketproof_model.language.expr import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
+from rocketproof_model.specification import Specification
+from rocketproof_model.specification.answering import Answering
+from rocketproof_model.specification.deadlines import Expiry
+from rocketproof_model.specification.persistence import Persistence
+from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.waiting import Waiting
 
 from ..sources import Source, Subject
-from .follow import Finding
+from .answers import AnswersTarget
+from .expiry import ExpiryTarget
+from .follow import Finding, Target
+from .locks import LocksTarget
 from .machine import Campaign, perform, run
+from .persistence import PersistenceTarget
+from .recovery import RecoveryTarget
 from .target import SimulatedTarget
 
 CHUNK = 50  # programs between two looks at the clock
 LONGER = 3_000_000  # states of the search for a witness
+TARGETS: dict[type, Callable[..., Target]] = {
+    Specification: SimulatedTarget,
+    Persistence: PersistenceTarget,
+    Answering: AnswersTarget,
+    Waiting: LocksTarget,
+    Expiry: ExpiryTarget,
+    Recovery: RecoveryTarget,
+}
 FEW = 64  # instances of an action whose enabling is searched for
 
 
@@ -35,17 +54,18 @@ class Result:
     finished: bool = True
 
 
-def target_of(source: Source, subject: Subject) -> Callable[[], SimulatedTarget]:
+def target_of(source: Source, subject: Subject) -> Callable[[], Target]:
     """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file."""
-    from rocketproof_model.specification import build
+    from rocketproof_model.specification import part
     from rocketproof_profiles import PROFILES
 
     from ..choices import InputError
 
     if source.file is not None:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
-    specification = build(source.scope)
-    return lambda: SimulatedTarget(specification, subject.instance, PROFILES[source.profile])
+    specification = part(source.scope)
+    made = TARGETS[type(specification)]
+    return lambda: made(specification, subject.instance, PROFILES[source.profile])
 
 
 def campaign(

@@ -177,12 +177,12 @@ def _smallest(run: _Run, breach: Breach) -> Breach:
     before = None
     while before != steps:
         before = list(steps)
-        steps = _shorter(steps, breaks)
-        steps = _plainer(steps, breaks)
+        steps = shorter(steps, breaks)
+        steps = plainer(steps, breaks)
     return Breach(breach.claim, breaks(steps) or breach.text, tuple(steps))
 
 
-def _shorter(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
+def shorter(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
     """Without every step that is not needed, in pieces that get smaller."""
     size = max(1, len(steps) // 2)
     while True:
@@ -198,7 +198,7 @@ def _shorter(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) 
         size //= 2
 
 
-def _plainer(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
+def plainer(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
     """With defaults in the place of arguments, and without single properties, where that is enough."""
     for at, (name, args) in enumerate(steps):
         for key in args:

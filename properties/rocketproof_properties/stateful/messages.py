@@ -19,7 +19,6 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message, properties_text
-from rocketproof_impl.ports import Rejected
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.remoting import codes
@@ -27,9 +26,12 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2
 from rocketproof_impl.simulator.cluster import Cluster, Node
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.faults import DiskFaults, heal, inject
+from rocketproof_impl.simulator.journal import Metadata, PowerLoss
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
-from rocketproof_impl.store.flush import FlushOnDemand, NoReplicas
+from rocketproof_impl.store.flush import FlushOnDemand
 from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
@@ -37,6 +39,7 @@ from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
 
 from ..catalogue.history import HALF, OPERATIONS
 from ..history import FIXED, Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
+from .sizes import stored_length
 
 Step = tuple[str, dict[str, Any]]
 
@@ -164,10 +167,7 @@ class Stage:
         exchange.retries = 16 if config is None else config.retry_max_times
         before = store.max_phy_offset
         command = Command(code, fields, body, asked.opaque, ONE_WAY if asked.one_way else 0, asked.version)
-        try:
-            node.running.receive(_Line(exchange), command)
-        except Rejected:
-            exchange.ended = False
+        node.running.receive(_Line(exchange), command)
         self.cluster.scheduler.settle()
         topic = node.running.topics.table.get(asked.topic)
         exchange.queues = None if topic is None else max(topic.read_queue_nums, topic.write_queue_nums)
@@ -225,9 +225,7 @@ class Stage:
     def _room(self, broker: int, topic: str, properties: dict[str, str], leave: int) -> int:
         """The body's size with which a record leaves so many bytes of its file; 1 if it cannot."""
         settings = self._node(broker).settings
-        stored = {**properties, "CLUSTER": settings.broker_cluster_name} if self.profile.stores_parsed else properties
-        trailing = self.profile.stores_parsed and self.profile.exact_properties
-        fixed = FIXED + len(topic) + len(properties_text(stored, trailing=trailing))
+        fixed = FIXED + len(topic) + stored_length(properties, settings, self.profile)
         free = settings.mapped_file_size_commit_log - self._node(broker).running.store.max_phy_offset % settings.mapped_file_size_commit_log
         return max(1, min(free - leave, settings.max_message_size) - fixed)
 
@@ -370,7 +368,8 @@ class Stage:
         """The broker waits for a slave from here on: one that is not there, slow or quick."""
         node = self._node(broker)
         node.settings.broker_role = "SYNC_MASTER"
-        node.running.store.replicas = NoReplicas() if state == "none" else _Replica(state == "quick")
+        store = node.running.store
+        store.replicas = store.ha if state == "none" else _Replica(state == "quick")
 
     def _do_store(self, *, state: str = "good", broker: int = 0) -> None:
         """The store is full, busy, or good again."""
@@ -387,6 +386,35 @@ class Stage:
                 raise OSError("no space left on device")
 
         disk.failing = refuse if full else None
+
+    def _do_crash(self, *, power: bool = False, metadata: Metadata = "ordered", seed: int = 0, broker: int = 0) -> None:
+        """The broker's process ends, or with `power` its machine, and it starts again; its disk is well then.
+
+        What a start takes offence at is deleted by an administrator.
+        """
+        node = self._node(broker)
+        name = next(name for name, each in self.cluster.nodes.items() if each is node)
+        DiskFaults().inject(node, seed)
+        if power:
+            self.cluster.power_loss(name, PowerLoss(seed, metadata))
+        else:
+            self.cluster.crash(name, silent=True)
+        while not self.cluster.restart(name):
+            _mend(node.disk)
+        end = node.running.store.max_phy_offset
+        here = [exchange.broker == node.name for exchange in self.exchanges]
+        self._spans = [(min(a, end), min(b, end)) if own else (a, b) for (a, b), own in zip(self._spans, here, strict=True)]
+
+    def _do_faults(self, *, name: str | None = None, seed: int = 0) -> None:
+        """Faults of this name happen from here on; none without a name."""
+        if name is None:
+            heal(self.cluster)
+        else:
+            inject(self.cluster, name, seed)
+
+    def _do_clock(self, *, millis: int = -SECOND) -> None:
+        """Somebody sets the clock."""
+        self.cluster.clock.jump(millis)
 
     def _do_executor(self, *, full: bool = True, broker: int = 0) -> None:
         """The threads for sends: one, and no place to wait for it; or as many as are asked for."""
@@ -508,6 +536,18 @@ class Stage:
     def _node(self, broker: int) -> Node:
         nodes = list(self.cluster.nodes.values())
         return nodes[broker % len(nodes)]
+
+
+def _mend(disk: SimulatedDisk) -> None:
+    """Delete the files that have lost their length; if it is not these, the configuration."""
+    for folder in ("/commitlog/", "/consumequeue/"):
+        damaged = [path for path in disk.files if folder in path and disk.size(path) == 0]
+        for path in damaged:
+            disk.delete(path)
+        if damaged:
+            return
+    for path in [path for path in disk.files if "/config/" in path]:
+        disk.delete(path)
 
 
 def _entries(broker: Broker) -> dict[tuple[str, int], list[Entry | None]]:

@@ -135,7 +135,7 @@ _hooks = _step("hooks", send=(True, False), consume=(True, False))
 _trouble = st.one_of(
     _step("flush", stuck=(True, False)),
     _step("replica", state=("none", "slow", "quick")),
-    _step("store", state=("full", "busy", "good", "good", "good")),
+    _step("store", state=("full", "good", "good", "good")),
     _step("disk", full=(True, False)),
 )
 _anything = _weighted(
@@ -174,6 +174,9 @@ _registered = st.one_of(
     _step("unregister", name=("broker-x", "broker-y"), broker_id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
     _step("lose", address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")),
 )
+_waiting_send = _step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1, 3), body=("a", "b"), size=(0, 0, 200))
+_power = _step("crash", power=(True,), seed=st.integers(0, 99))
+_slow = _step("faults", name=(None, "slow disk", "slow network", "bad network", "cut from the name server"), seed=(0, 1))
 _GROUP = {"group": ("g", "h"), "most": (16, 3)}
 
 _STORE = Setting(settings=SMALL_FILES)
@@ -213,7 +216,8 @@ PROGRAMS: Mapping[str, Programs] = {
         _weighted((1, _step("executor", full=(True, False))), (1, _step("store", state=("full", "good"))), (3, _step("send", body=("a",)))),
         _STORE,
     ),
-    about.UNKNOWN: Programs(st.one_of(_step("unknown", code=(9999, 11), one_way=(True, False)), _plain_send), _STORE, most=8),
+    about.BUSY: Programs(_weighted((1, _step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
+    about.UNKNOWN: Programs(st.one_of(_step("unknown", code=(9999, 12), one_way=(True, False)), _plain_send), _STORE, most=8),
     about.HOOKED: Programs(
         _weighted((1, _hooks), (3, _step("send", properties=_mixed(_WAITS, ({}, *_TEXTS)), body=("a",))), (1, _batch)),
         Setting(settings=SMALL_FILES, twin=True),
@@ -232,6 +236,13 @@ PROGRAMS: Mapping[str, Programs] = {
         most=2,
         first=(("send", {}), ("fail", {})),
     ),
+    about.CRASHED: Programs(_weighted((4, _waiting_send), (2, _delayed), (1, _time), (2, _step("crash")), (1, _slow)), _STORE),
+    about.WAITING: Programs(
+        _weighted((5, _waiting_send), (1, _time), (2, _power), (1, _slow)),
+        Setting(settings={**SMALL_FILES, "flush_disk_type": "SYNC_FLUSH"}),
+    ),
+    about.HASTY: Programs(_weighted((4, _waiting_send), (2, _power)), _STORE),
+    about.SET_BACK: Programs(_weighted((3, _plain_send), (2, _step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
     about.REGISTERED: Programs(_registered, _STORE, most=12),
     about.LOST: Programs(
         _weighted(

@@ -28,6 +28,7 @@ from rocketproof_model.specification import Specification
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE, Profile
 
 from .abstraction import BLANK, CAP, UNIT, Deviation, Job, Scene, observe
+from .sizes import stored_length
 
 KINDS = {"not": KIND_NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
 ANSWERS = {
@@ -63,7 +64,10 @@ class SimulatedTarget:
         if scope.routes:
             for p in range(scope.producers):
                 chosen = ProducerSettings(
-                    default_topic_queue_nums=self.given["client_queues"], retry_times_when_send_failed=self.given["retries"]
+                    default_topic_queue_nums=self.given["client_queues"],
+                    retry_times_when_send_failed=self.given["retries"],
+                    # The specification has one word for both codes of what is illegal.
+                    retry_response_codes=ProducerSettings().retry_response_codes | {profile.illegal_code},
                 )
                 self.scene.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
                 self.scene.producers[p].choose = self._choose
@@ -244,7 +248,7 @@ class SimulatedTarget:
         job.answer = self._answer(p)
         if job.answer is not None:
             command = job.answer.command
-            job.result = ANSWERS.get(command.code, "")
+            job.result = ANSWERS.get(self.cluster.profile.plain(command.code), "")
             if not job.result:
                 raise Deviation(f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
             job.checks = place == "arrived"
@@ -293,8 +297,8 @@ class SimulatedTarget:
         """Bytes of body so that the record takes `size` units."""
         if not self.s.scope.store:
             return 10
-        stored = f"CLUSTER\x01{self._settings(0).broker_cluster_name}" if self.cluster.profile.stores_parsed else ""
-        return size * UNIT - 91 - len(self.scene.names[t].encode()) - len(stored)
+        stored = stored_length({}, self._settings(0), self.cluster.profile)
+        return size * UNIT - 91 - len(self.scene.names[t].encode()) - stored
 
     def _arrive(self, p: int, job: Job) -> None:
         """The broker's thread that serves the request stands at its first pause."""

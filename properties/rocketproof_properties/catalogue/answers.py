@@ -1,0 +1,99 @@
+"""Answers: how many a request gets, whoever is asked (INV-01 to INV-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model import Expr, Row, count, exists, forall, implies
+from rocketproof_model.specification.answering import RUNNING, WAITING, Answering, within
+
+from .claim import Case, Claim, cases, second
+
+
+def _each(body: Callable[[Row], Expr]) -> Callable[[Answering], Expr]:
+    return lambda v: forall(v.Request, lambda r: body(v.job[r]))
+
+
+def _under_way(v: Answering) -> Expr:
+    return exists(v.Request, lambda r: within(v.job[r], *WAITING, *RUNNING, "future"))
+
+
+def _claim(id_: str, sentence: str, kind: Any, formula: Callable[[Answering], Any]) -> Claim:
+    return Claim(id_, sentence, kind, formula, part=Answering)
+
+
+def _queue_in_order(v: Answering) -> Expr:
+    """The places of the queue are taken from the first on, each once, and only by what waits for the busy thread."""
+
+    def one(r: Expr) -> Expr:
+        row = v.job[r]
+        alone = forall(v.Request, lambda q: (q == r) | (v.job[q].place != row.place))
+        return implies(row.place > 0, alone & within(row, *WAITING)) & implies(within(row, *WAITING), row.place > 0)
+
+    threads = count(v.Request, lambda r: within(v.job[r], *RUNNING))
+    queued = exists(v.Request, lambda r: v.job[r].place > 0)
+    return forall(v.Request, one) & (threads <= 1) & implies(queued, threads == 1)
+
+
+ONE = _claim(
+    "INV-01",
+    "a request that waits for an answer and whose task ends gets exactly one",
+    "always",
+    _each(lambda row: implies((row.stage == "over") & ~row.one_way, row.answers == 1)),
+)
+NOT_TWO = _claim("INV-02", "no request gets two answers", "always", _each(lambda row: row.answers <= 1))
+NONE = _claim("INV-03", "a one-way request gets no answer", "always", _each(lambda row: implies(row.one_way, row.answers == 0)))
+OVER = _claim(
+    "AUX-12",
+    "a request that an executor has taken is over some time",
+    "leads_to",
+    lambda v: (_under_way(v), ~_under_way(v)),
+)
+QUEUE = _claim("AUX-11", "the queue has no gaps, and nothing waits while the thread is free", "always", _queue_in_order)
+LOST = _claim(
+    "REA-50",
+    "a put has failed and the executor has no room for its answer",
+    "reachable",
+    lambda v: _silent(v, ~v.constant["future_throws"]),
+)
+LATE = _claim(
+    "REA-51",
+    "the error answer of a put waits for a thread",
+    "reachable",
+    lambda v: exists(v.Request, lambda r: v.job[r].stage == "reply queued"),
+)
+
+
+def _silent(v: Answering, when: Expr) -> Expr:
+    return when & exists(v.Request, lambda r: (v.job[r].stage == "over") & ~v.job[r].one_way & (v.job[r].answers == 0))
+
+
+CLAIMS = [ONE, NOT_TWO, NONE, OVER, QUEUE, LOST, LATE]
+
+_SOUND: dict[str, Any] = {
+    "condition": "no exception in a future, room for every completion",
+    "given": {"future_throws": False, "capacity": 3},
+}
+_THROWN: dict[str, Any] = {"condition": "an exception in a future", "given": {"capacity": 3}}
+_FULL: dict[str, Any] = {"condition": "an executor with one place", "given": {"future_throws": False}}
+_SERVED: dict[str, Any] = {"condition": "every request is served", "given": {"refuses": False, "future_throws": False}}
+_SERVED_THROWN: dict[str, Any] = {"condition": "every request is served, futures may throw", "given": {"refuses": False}}
+_LATER = {"P40": "holds", "P45": "holds", "P49": "violated"}
+
+CASES: list[Case] = [
+    *cases(ONE, "answers", "holds", **_SOUND),
+    *cases(ONE, "answers", _LATER, **_THROWN, reason="HAZ-24: in P49 nobody catches what a future throws"),
+    *second(ONE, "answers", 4, **_THROWN),
+    *cases(ONE, "answers", _LATER, **_FULL, reason="HAZ-25: in P49 the completion needs a place of its own"),
+    *cases(NOT_TWO, "answers", "holds", **_THROWN),
+    *cases(NOT_TWO, "answers", "holds", **_FULL),
+    *cases(NONE, "answers", "violated", **_FULL, reason="HAZ-26: refusals do not look at the flag"),
+    *second(NONE, "answers", 1, **_FULL),
+    *cases(NONE, "answers", "holds", **_SERVED),
+    *cases(OVER, "answers", "holds", **_SERVED),
+    *cases(OVER, "answers", "holds", **_SERVED_THROWN),
+    *cases(QUEUE, "answers", "holds", **_FULL),
+    *cases(LOST, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL, reason="HAZ-25"),
+    *cases(LATE, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL),
+]

@@ -1,0 +1,113 @@
+"""Waits and deadlines: how long at most (INV-20, INV-25, LIV-01, LIV-02, LIV-04, LIV-07)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_model import Expr, Row, forall, implies
+from rocketproof_model.specification.deadlines import ATTEMPTS, Expiry, News, Patience
+from rocketproof_model.specification.waiting import Waiting, all_over
+
+from .claim import Case, Claim, cases
+
+
+def _each(body: Callable[[Row], Expr]) -> Callable[[Waiting], Expr]:
+    return lambda w: forall(w.Request, lambda r: body(w.job[r]))
+
+
+def _late(p: Patience, more: int) -> Expr:
+    return p.cost <= p.constant["timeout"] + more
+
+
+INDEPENDENT = Claim(
+    "INV-20",
+    "a first message creates its topic, whatever is created beside it",
+    "always",
+    _each(lambda row: row.step != "missing"),
+    part=Waiting,
+)
+WAIT = Claim("INV-25", "a request waits at most 3 s for the broker lock", "always", _each(lambda row: row.waited <= 3), part=Waiting)
+TWICE = Claim(
+    "INV-25.twice",
+    "a request waits at most 3 s for the broker lock, and one to a retry topic 6 s",
+    "always",
+    _each(lambda row: (row.waited <= 3) | (row.retry & (row.waited <= 6))),
+    part=Waiting,
+)
+DONE = Claim(
+    "AUX-13",
+    "whoever waits for the broker lock or holds it comes to an end",
+    "leads_to",
+    lambda w: (~all_over(w), all_over(w)),
+    part=Waiting,
+)
+LISTED = Claim(
+    "LIV-01",
+    "the name server knows a created topic's broker within 30 s, though creation's own registration is lost",
+    "always",
+    lambda n: implies(n.created & ~n.listed, n.since <= 30),
+    part=News,
+)
+LISTED_SOME_TIME = Claim(
+    "LIV-01.fair", "a created topic is known to the name server some time", "leads_to", lambda n: (n.created, n.listed), part=News
+)
+SEEN = Claim(
+    "LIV-02",
+    "a producer that uses a topic sees its route within 30 s and the 3 s of a request",
+    "always",
+    lambda n: implies(n.listed & ~n.seen, n.since <= 33),
+    part=News,
+)
+SEEN_LATE = Claim(
+    "REA-52",
+    "a producer sees the route later than 30 s after the name server knew it",
+    "reachable",
+    lambda n: n.listed & ~n.seen & (n.since > 30),
+    part=News,
+)
+GONE = Claim(
+    "LIV-04", "a dead broker is in the routes for at most 120 s and the 10 s of a scan", "always",
+    lambda x: implies(x.listed, x.dead <= 130), part=Expiry,
+)  # fmt: skip
+ALIVE = Claim(
+    "AUX-14", "a broker that registers every 30 s stays in the routes", "always", lambda x: implies(x.alive, x.listed), part=Expiry
+)
+GONE_LATE = Claim("REA-53", "a dead broker is in the routes for 130 s", "reachable", lambda x: x.listed & (x.dead == 130), part=Expiry)
+ENDS = Claim(
+    "LIV-07", "a synchronous send ends within its timeout and 12 s, after at most 3 attempts", "always",
+    lambda p: _late(p, 12) & (p.attempts <= ATTEMPTS), part=Patience,
+)  # fmt: skip
+ENDS_SOME_TIME = Claim(
+    "LIV-07.fair", "a synchronous send ends", "leads_to", lambda p: (p.doing != "nothing", p.doing == "over"), part=Patience
+)
+ENDS_LATE = Claim(
+    "REA-54",
+    "a synchronous send ends 12 s after its timeout",
+    "reachable",
+    lambda p: (p.doing == "over") & ~_late(p, 11),
+    part=Patience,
+)
+
+CLAIMS = [
+    INDEPENDENT, WAIT, TWICE, DONE, LISTED, LISTED_SOME_TIME, SEEN, SEEN_LATE, GONE, ALIVE, GONE_LATE, ENDS, ENDS_SOME_TIME, ENDS_LATE,
+]  # fmt: skip
+
+_SLOW: dict[str, Any] = {"condition": "a persist takes up to 4 s", "given": {"slow": 4}}
+_QUICK: dict[str, Any] = {"condition": "a persist takes up to 1 s", "given": {"slow": 1}}
+_MANY: dict[str, Any] = {"condition": "a persist takes up to 2 s, no retry topics", "given": {"slow": 2, "retries": False}}
+_ORDINARY: dict[str, Any] = {"condition": "a persist takes up to 4 s, no retry topics", "given": {"slow": 4, "retries": False}}
+_LOCK = "HAZ-08: a lock that is not got in 3 s looks like a missing topic"
+
+CASES: list[Case] = [
+    *cases(INDEPENDENT, "locks", "violated", **_SLOW, reason=_LOCK),
+    *cases(INDEPENDENT, "locks", "violated", **_MANY, reason="HAZ-09: two creations before it take 4 s together"),
+    *cases(INDEPENDENT, "locks", "holds", **_QUICK),
+    *cases(WAIT, "locks", "violated", **_SLOW, reason="HAZ-08: a retry topic is tried a second time, and waits again"),
+    *cases(WAIT, "locks", "holds", **_ORDINARY),
+    *cases(TWICE, "locks", "holds", **_SLOW),
+    *cases(DONE, "locks", "holds", **_SLOW),
+    *[c for claim in (LISTED, LISTED_SOME_TIME, SEEN, SEEN_LATE) for c in cases(claim, "news", "holds", condition="a fair network")],
+    *[c for claim in (GONE, ALIVE, GONE_LATE) for c in cases(claim, "expiry", "holds", condition="a scan every 10 s")],
+    *[c for claim in (ENDS, ENDS_SOME_TIME, ENDS_LATE) for c in cases(claim, "patience", "holds", condition="a timeout of 3 s")],
+]

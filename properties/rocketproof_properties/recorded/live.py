@@ -1,0 +1,225 @@
+"""Replaying a recording on a broker that runs: the recorded requests go over the wire, and the answers are compared.
+
+Unlike a simulated cluster, a broker has an address of its own, draws its own queues, and delivers delayed messages when it does. So the
+recorded case is first moved to this broker: to its address, to the queue that it drew, and to the place that its queue has come to.
+A drawn queue has to be one of the topic's, and only as many messages may have come into a queue by themselves as are delayed or were
+committed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rocketproof_impl import fastjson
+from rocketproof_impl.message import COMMIT, HALF_TOPIC, NOT, TRANSACTION_BITS
+from rocketproof_impl.remoting.codes import (
+    END_TRANSACTION,
+    GET_ALL_TOPIC_CONFIG,
+    GET_MAX_OFFSET,
+    GET_ROUTEINFO_BY_TOPIC,
+    SUCCESS,
+    VIEW_MESSAGE_BY_ID,
+)
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError, TimedOut
+from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_profiles import SCHEDULE
+
+from ..validation.target import Running
+from ..validation.wire import Connection
+from . import bodies, differences
+from .cases import ABSENT, Recorded, positions
+from .differences import Difference, record_data
+
+SECONDS = 20.0
+"""How long to wait for an answer that was recorded."""
+
+SETTLE_SECONDS = 10.0
+"""How long what somebody only reads may need to become as recorded: registrations and consume queues lag behind."""
+
+_READS = (GET_ROUTEINFO_BY_TOPIC, GET_MAX_OFFSET)
+_POLL = 0.1
+
+Queue = tuple[str, int]
+
+
+class Queues:
+    """How many messages the queues hold here, as far as that was seen.
+
+    `committed` have come into a queue unseen, `delayed` may have.
+    """
+
+    def __init__(self) -> None:
+        self._next: Counter[Queue] = Counter()
+        self._committed: Counter[Queue] = Counter()
+        self._delayed: Counter[Queue] = Counter()
+
+    def explains(self, queue: Queue, offset: int) -> bool:
+        """Whether the queue may have held so many messages."""
+        unseen = offset - self._next[queue] - self._committed[queue]
+        return 0 <= unseen <= self._delayed[queue]
+
+    def seen(self, queue: Queue, held: int) -> None:
+        """The queue holds so many messages."""
+        unseen = held - self._next[queue] - self._committed[queue]
+        self._delayed[queue] = max(0, self._delayed[queue] - max(0, unseen))
+        self._committed[queue] = 0
+        self._next[queue] = held
+
+    def delays(self, queue: Queue) -> None:
+        self._delayed[queue] += 1
+
+    def commits(self, queue: Queue) -> None:
+        self._committed[queue] += 1
+
+
+class Live:
+    """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
+
+    def __init__(self, running: Running, broker: str, cases: Sequence[Recorded]) -> None:
+        self.cases = cases
+        self._broker = running.brokers[broker]
+        self._name_server = str(running.name_server)
+        self._host = next((case.store_host for case in cases if case.store_host is not None), None)
+        self._connections: dict[str, Connection] = {}
+        self._queues = Queues()
+        self._places: dict[int, int] = {}  # recorded position of a message to the one it has here
+        self._halves: dict[int, Queue] = {}  # recorded position of a half message to the queue it is meant for
+
+    def play(self) -> Iterator[tuple[Difference, ...]]:
+        """The differences of each case, in order. Raises RemotingError if the broker is gone."""
+        try:
+            for case in self.cases:
+                yield self._perform(case)
+        finally:
+            for connection in self._connections.values():
+                connection.close()
+
+    def _perform(self, case: Recorded) -> tuple[Difference, ...]:
+        """Once; or until nothing differs or the time is over, if it only reads."""
+        end = time.monotonic() + (SETTLE_SECONDS if case.code in _READS else 0)
+        while True:
+            found = tuple(self._compare(case))
+            if not found or time.monotonic() > end:
+                return found
+            time.sleep(_POLL)
+
+    def _compare(self, case: Recorded) -> Iterator[Difference]:
+        answer = self._call(case)
+        places = positions(answer.ext_fields or {}) if answer is not None else ()
+        drift = places[0] - case.positions[0] if places and case.positions else 0
+        found = [self._view(place) for place in places]
+        moved = self._moved(case, answer, [None if data is None else record_data(data) for data in found])
+        yield from differences.of_answer(moved, answer, drift)
+        yield from differences.of_body(moved, answer)
+        if moved.stored is not None and answer is not None:
+            yield from differences.of_records(moved, found, drift)
+        if case.config != ABSENT:
+            yield from differences.of_topic(case, self._topic(case.topic))
+        self._places.update(zip(case.positions, places, strict=False))
+
+    # Asking
+
+    def _call(self, case: Recorded) -> Command | None:
+        """The answer, None if none comes in time. Positions in the request are those of the same messages here."""
+        fields = dict(case.fields)
+        for name in ("offset", "commitLogOffset"):
+            if fields.get(name, "").isdecimal():
+                fields[name] = str(self._places.get(int(fields[name]), fields[name]))
+        seconds = case.millis / 1000 if case.answer.code is None else SECONDS
+        return self._send(
+            self._name_server if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds
+        )
+
+    def _view(self, place: int) -> bytes | None:
+        """The record at a place of the log, None if the broker finds none there."""
+        answer = self._send(self._broker, Command(VIEW_MESSAGE_BY_ID, {"offset": str(place)}), SECONDS)
+        return answer.body if answer is not None and answer.code == SUCCESS else None
+
+    def _topic(self, topic: str) -> TopicConfig | None:
+        answer = self._send(self._broker, Command(GET_ALL_TOPIC_CONFIG), SECONDS)
+        table, _ = table_from_data(fastjson.loads((answer and answer.body) or b"{}"))
+        return table.get(topic)
+
+    def _send(self, address: str, request: Command, seconds: float) -> Command | None:
+        """On the connection to this address, which is given up where no answer came."""
+        connection = self._connections.get(address) or Connection(address)
+        self._connections[address] = connection
+        try:
+            return connection.call(request, seconds)
+        except RemotingError as problem:
+            self._connections.pop(address).close()
+            if isinstance(problem, TimedOut):
+                return None
+            raise
+
+    # Moving a case to this broker
+
+    def _moved(self, case: Recorded, answer: Command | None, found: Sequence[Mapping[str, Any] | None]) -> Recorded:
+        """The case as it should be here, and what is learnt of the queues."""
+        if answer is None:
+            return case
+        fields = dict(case.answer.fields)
+        given = answer.ext_fields or {}
+        if "msgId" in fields:
+            fields["msgId"] = ",".join(_with_host(one, self._broker) for one in fields["msgId"].split(","))
+        drawn = self._drawn(case, given)
+        if drawn is not None:
+            fields["queueId"] = str(drawn)
+        stored = [self._moved_record(case, entry, one, drawn) for entry, one in zip(case.stored or (), found, strict=False)]
+        if stored and "queueOffset" in stored[0] and "queueOffset" in fields:
+            fields["queueOffset"] = str(stored[0]["queueOffset"])
+        if case.code == GET_MAX_OFFSET and "offset" in given:
+            queue = (case.topic, int(case.header["queueId"]))
+            if self._queues.explains(queue, int(given["offset"])):
+                self._queues.seen(queue, int(given["offset"]))
+                fields["offset"] = given["offset"]
+        if case.code == END_TRANSACTION and answer.code == SUCCESS and int(case.header["commitOrRollback"]) == COMMIT:
+            self._queues.commits(self._halves[int(case.header["commitLogOffset"])])
+        moved = replace(case, answer=replace(case.answer, fields=fields), body=self._moved_body(case.body))
+        return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
+
+    def _drawn(self, case: Recorded, given: Mapping[str, str]) -> int | None:
+        """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
+        config = self._topic(case.topic)
+        if case.random_queue is None or config is None or "queueId" not in given:
+            return None
+        return int(given["queueId"]) if 0 <= int(given["queueId"]) < config.write_queue_nums else None
+
+    def _moved_record(self, case: Recorded, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None) -> dict[str, Any]:
+        """A recorded record in the queue that was drawn, at the place that the queue has come to."""
+        moved = dict(entry)
+        if found is None or "topic" not in entry:
+            return moved
+        properties = moved["props"] = dict(entry["props"])
+        if drawn is not None and properties.get("REAL_QID") == str(case.random_queue):
+            properties["REAL_QID"] = str(drawn)
+        elif drawn is not None and entry["queueId"] == case.random_queue:
+            moved["queueId"] = drawn
+        queue = (entry["topic"], moved["queueId"])
+        if int(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
+            if self._queues.explains(queue, found["queueOffset"]):
+                moved["queueOffset"] = found["queueOffset"]
+            self._queues.seen(queue, found["queueOffset"] + 1)
+        if entry["topic"] == SCHEDULE and "REAL_TOPIC" in properties:
+            self._queues.delays((properties["REAL_TOPIC"], int(properties["REAL_QID"])))
+        if entry["topic"] == HALF_TOPIC and "REAL_TOPIC" in properties:
+            self._halves[entry["physOffset"]] = (properties["REAL_TOPIC"], int(properties["REAL_QID"]))
+        return moved
+
+    def _moved_body(self, body: Any) -> Any:
+        """A route with this broker's address."""
+        if body is None or self._host is None:
+            return body
+        return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._broker))
+
+
+def _with_host(msg_id: str, address: str) -> str:
+    """A message id as the broker at this address makes it (APP-02)."""
+    host, _, port = address.rpartition(":")
+    return "".join(f"{int(part):02X}" for part in host.split(".")) + f"{int(port):08X}" + msg_id[16:] if len(msg_id) == 32 else msg_id

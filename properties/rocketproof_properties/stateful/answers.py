@@ -1,0 +1,221 @@
+"""Dispatcher, executor and fast failure as a target of the specification of answers.
+
+They are the implementation's. The processor is ours and does what the next action says: answer, throw, or give a future that
+further actions finish. Each task of the executor stands still before its first step, so that its thread is taken as long as
+the specification has it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+from rocketproof_impl.broker.answering import do_response
+from rocketproof_impl.broker.fastfailure import BrokerFastFailure
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.executor import ThreadPool
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.ports import Channel, RequestTask
+from rocketproof_impl.remoting.codes import SEND_MESSAGE, SYSTEM_ERROR
+from rocketproof_impl.remoting.command import ONE_WAY, Command, response_to
+from rocketproof_impl.remoting.dispatch import Answer, Dispatcher, Processor
+from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.store.service import MessageStore
+from rocketproof_impl.tasks import Future, Pause
+from rocketproof_model import Action, Instance
+from rocketproof_model.interpreter import State
+from rocketproof_model.specification.answering import Answering
+from rocketproof_profiles import Profile
+
+from .abstraction import Deviation, encoded
+
+BEGIN = Pause("begin")
+UNKNOWN_CODE = 9999
+
+
+class _Channel:
+    """A connection that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.remote = ("127.0.0.1", 50_001)
+        self.written: list[Command] = []
+
+    def write(self, command: Command) -> None:
+        self.written.append(command)
+
+
+@dataclass(slots=True)
+class _Held(RequestTask):
+    """A task that stands still before its first step. `about`: which request it serves, or whose future it completes."""
+
+    about: tuple[int, str] = (0, "")
+
+
+class _Pool(ThreadPool[Task[None]]):
+    """One thread; `about` is what it is at, and `queue` what waits for it."""
+
+    def __init__(self, scheduler: Scheduler, capacity: int) -> None:
+        super().__init__(scheduler, "send", 1, capacity)
+        self.about = (0, "")
+
+    def submit(self, task: RequestTask) -> None:
+        async def held() -> None:
+            await BEGIN
+            await task.work()
+
+        super().submit(_Held(held, task.channel, task.request, about=_about(task)))
+
+    def _start(self, task: RequestTask) -> None:
+        assert isinstance(task, _Held)
+        self.about = task.about
+        super()._start(task)
+
+    @property
+    def queue(self) -> list[_Held]:
+        return [task for task in self._queue if isinstance(task, _Held)]
+
+
+class AnswersTarget:
+    """A dispatcher with one processor on one thread."""
+
+    def __init__(self, specification: Answering, instance: Instance, profile: Profile) -> None:
+        self.instance = instance
+        self.s = specification
+        given = instance.readable()
+        self.asynchronous = profile.asynchronous
+        self.busy = False
+        self.scheduler = Scheduler()
+        self.scheduler.stops = lambda task, pause: pause is BEGIN
+        self.pool = _Pool(self.scheduler, given["capacity"])
+        self.channel = _Channel()
+        self.dispatcher = Dispatcher()
+        self.dispatcher.processors[SEND_MESSAGE] = Processor(self._process, self.pool, lambda: self.busy)
+        self.settings = BrokerSettings()
+        store = cast(MessageStore, SimpleNamespace(is_os_page_cache_busy=lambda: self.busy and self.pool.waiting == 1))
+        self.fast_failure = BrokerFastFailure(self.settings, store, self.scheduler.clock, {"send": self.pool})
+        self.throws = False
+        self.requests: dict[int, Command] = {}
+        self.futures: dict[int, Future[Answer]] = {}
+
+    async def _process(self, channel: Channel, request: Command) -> Answer | Future[Answer]:
+        if self.throws:
+            raise JavaError("java.lang.RuntimeException", "thrown by the task")
+        if not self.asynchronous:
+            return _failed(request)
+        return self.futures.setdefault(request.opaque, Future())
+
+    # Actions
+
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        return True
+
+    def perform(self, action: Action, args: Sequence[int]) -> None:
+        """Do the action. Raises Deviation where the dispatcher cannot."""
+        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
+        getattr(self, f"_do_{action.name}")(**values)
+        self.scheduler.settle()
+
+    def _receive(self, r: int, one_way: bool, code: int = SEND_MESSAGE) -> None:
+        """A request arrives, a millisecond after the one before: so they have waited differently long."""
+        self.scheduler.advance(1)
+        self.requests[r] = Command(code, {}, opaque=r, flag=ONE_WAY if one_way else 0)
+        self.dispatcher.receive(self.channel, self.requests[r])
+
+    _do_submit = _do_reject = _do_overload = _receive
+
+    def _do_unknown_code(self, r: int, one_way: bool) -> None:
+        self._receive(r, one_way, UNKNOWN_CODE)
+
+    def _do_turn_busy(self) -> None:
+        self.busy = True
+
+    def _do_turn_free(self) -> None:
+        self.busy = False
+
+    def _do_clean(self, r: int) -> None:
+        """The page cache is the reason if it is busy and only one waits; else the head is as old as the limit, and alone in that."""
+        head = self.pool.head()
+        if head is None:
+            raise Deviation("nothing waits in the queue: the specification has a request there")
+        self.settings.wait_time_mills_in_send_queue = self.scheduler.clock.now() - head.created
+        self.fast_failure.clean()
+
+    def _run(self, r: int) -> None:
+        """The thread does its task."""
+        if not self.pool.running:
+            raise Deviation("no thread is at work: the specification has one")
+        self.scheduler.resume(self.pool.running[0])
+
+    _do_respond = _do_hand_over = _do_reply = _do_end = _run
+
+    def _do_throw(self, r: int) -> None:
+        self.throws = True
+        self._run(r)
+        self.throws = False
+
+    def _future(self, r: int) -> Future[Answer]:
+        if r not in self.futures:
+            raise Deviation(f"request {r} has no future: the specification says that it has one")
+        return self.futures[r]
+
+    def _do_put(self, r: int) -> None:
+        do_response(self.channel, self.requests[r], response_to(self.requests[r]))
+        self._future(r).complete(None)
+
+    def _do_put_fails(self, r: int) -> None:
+        self._future(r).complete(_failed(self.requests[r]))
+
+    _do_completion_rejected = _do_put_fails
+
+    def _do_future_throws(self, r: int) -> None:
+        self._future(r).fail(JavaError("java.lang.NullPointerException"))
+
+    # What is seen
+
+    def observe(self) -> State:
+        """The state of the specification that the dispatcher is in."""
+        stages = dict.fromkeys(self.requests, "over")
+        places: dict[int, int] = {}
+        for r, future in self.futures.items():
+            if not future.done:
+                stages[r] = "future"
+        if self.pool.running:
+            r, stage = self.pool.about
+            stages[r] = stage
+        for place, task in enumerate(self.pool.queue, 1):
+            r, stage = task.about
+            stages[r], places[r] = {"runs": "queued", "replies": "reply queued", "ends": "end queued"}[stage], place
+        found: dict[tuple[Any, ...], Any] = {("busy",): self.busy}
+        for r in self.s.Request.codes():
+            answers = sum(1 for command in self.channel.written if command.opaque == r)
+            found["job.stage", r] = stages.get(r, "new")
+            found["job.one_way", r] = r in self.requests and self.requests[r].is_one_way
+            found["job.place", r] = places.get(r, 0)
+            found["job.answers", r] = min(2, answers)
+        return tuple(
+            encoded(variable, at, found[(variable.name, *at)]) for variable in self.instance.model.variables for at in variable.elements()
+        )
+
+
+def _failed(request: Command) -> Command:
+    response = response_to(request)
+    response.code = SYSTEM_ERROR
+    return response
+
+
+def _about(task: RequestTask) -> tuple[int, str]:
+    """Which request a task is about, and whether it serves it or completes its future: what the coroutine that it is was given."""
+    work: Any = task.work()
+    given = dict(work.cr_frame.f_locals)
+    work.close()
+    request, future = given.get("request"), given.get("future")
+    if not isinstance(request, Command):
+        raise Deviation(f"{work!r} has no request: a task of the executor serves one, or completes its future")
+    if future is None:
+        return request.opaque, "runs"
+    try:
+        return request.opaque, "ends" if future.result() is None else "replies"
+    except JavaError:
+        return request.opaque, "ends"

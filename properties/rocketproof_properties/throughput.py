@@ -1,0 +1,130 @@
+"""How many messages a second the served implementation takes, beside a real broker: the real Java client, synchronous sends of 1 KiB.
+
+The brokers take turns in one run on one machine, each with its own name server, and the client beside it; a turn begins with a warm-up.
+Compare within one run only.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .bench import aligned, machine_line
+from .javaprograms import JavaPrograms
+from .validation.apache import Apache
+from .validation.parts import Processes
+from .validation.served import Served
+from .validation.target import Setup, Target, TargetError
+
+Bench = dict[str, Any]
+
+PROGRAM = "Throughput"
+SOURCES = Path(__file__).resolve().parent.parent / "bench" / "java"
+BROKER = "broker-a"
+PROFILE = "P494"
+THREADS = (1, 8)
+WARM_SECONDS = 5
+SETUP = Setup(settings={"mappedFileSizeCommitLog": str(1 << 28), "mappedFileSizeConsumeQueue": str(300_000 * 20)})
+KEYS = ("target", "threads", "rounds", "sends_per_second", "lowest", "highest", "broker_cpu_micros_per_send", "of_real", "failed")
+
+
+def measure(
+    *,
+    seconds: int,
+    rounds: int = 3,
+    version: str = "4.9.4",
+    threads: Sequence[int] = THREADS,
+    warm: int = WARM_SECONDS,
+    tell: Callable[[str], None] = lambda text: None,
+    into: list[Bench] | None = None,
+) -> list[Bench]:
+    """Rows of KEYS, one for each target and number of threads; medians of the rounds, and all sends that failed.
+
+    `of_real` is the rate by the real broker's. CPU time is the broker's alone, None where the system does not tell. Rows are added
+    to `into` at the end, also after Ctrl-C. Raises TargetError where Java, the jars or a broker cannot be had.
+    """
+    programs = JavaPrograms(SOURCES, version)
+    targets: tuple[Target, ...] = (Apache(version), Served(PROFILE))
+    found: dict[tuple[str, int], list[Figures]] = {}
+    rows = [] if into is None else into
+    try:
+        for number in range(rounds):
+            for target in targets:
+                for many in threads:
+                    tell(f"round {number + 1}: {target.name}, {many} thread{'s' if many > 1 else ''}")
+                    figures = turn(programs, target, many, warm, seconds)
+                    found.setdefault((target.name, many), []).append(figures)
+    finally:
+        rows += _rows(found, targets[0].name)
+    return rows
+
+
+class Figures(NamedTuple):
+    """Sends a second, the broker's microseconds of CPU for each, and how many failed, such as those that a busy broker refuses."""
+
+    rate: float
+    cpu: float | None
+    failed: int
+
+
+def turn(programs: JavaPrograms, target: Target, threads: int, warm: int, seconds: int) -> Figures:
+    """One broker, measured once."""
+    with target.open(SETUP) as running:
+        assert isinstance(running, Processes)
+        arguments = (str(running.name_server), str(threads), str(warm), str(seconds))
+        with programs.started(PROGRAM, *arguments, quick=False) as child:
+            assert child.stdout is not None and child.stderr is not None
+            _line(child.stdout.readline(), child.stderr.read)
+            before = cpu_seconds(running.pid(BROKER))
+            sends, nanos, failed = map(int, _line(child.stdout.readline(), child.stderr.read).split())
+            after = cpu_seconds(running.pid(BROKER))
+    used = None if before is None or after is None or not sends else (after - before) / sends * 1e6
+    return Figures(sends / nanos * 1e9, used, failed)
+
+
+def _line(line: str, said: Callable[[], str]) -> str:
+    if not line:
+        raise TargetError(f"{PROGRAM} printed no figures: {said().strip() or 'it said nothing'}")
+    return line
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """What a process has used until now; None where there is no /proc."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def _rows(found: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]:
+    rows = []
+    for (target, threads), turns in found.items():
+        rates = [each.rate for each in turns]
+        used = [each.cpu for each in turns if each.cpu is not None]
+        beside = [each.rate for each in found.get((real, threads), ())]
+        shares = [ours / theirs for ours, theirs in zip(rates, beside, strict=False) if theirs]
+        values = (
+            target, threads, len(turns), statistics.median(rates), min(rates), max(rates),
+            statistics.median(used) if used else None, statistics.median(shares) if shares else None,
+            sum(each.failed for each in turns),
+        )  # fmt: skip
+        rows.append(dict(zip(KEYS, values, strict=True)))
+    return rows
+
+
+def table(rows: Sequence[Bench]) -> str:
+    """The rows as text, with the machine that they belong to."""
+    lines: list[tuple[str, ...]] = [
+        ("target", "threads", "rounds", "sends a s", "lowest", "highest", "broker µs a send", "of the real one", "failed")
+    ]
+    for r in rows:
+        rates = [f"{r[key]:,.0f}" for key in ("sends_per_second", "lowest", "highest")]
+        cpu = "" if r["broker_cpu_micros_per_send"] is None else f"{r['broker_cpu_micros_per_send']:,.0f}"
+        share = "" if r["of_real"] is None else f"{r['of_real']:.2f}"
+        lines.append((r["target"], str(r["threads"]), str(r["rounds"]), *rates, cpu, share, str(r["failed"])))
+    return "\n".join([machine_line(), *aligned(lines, left=1)])

@@ -1,0 +1,48 @@
+"""What counts as the same in two brokers' answers: remarks, lists of ids, queues, routes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rocketproof_impl.message import Message
+
+from ..recorded import masks
+
+_BARE = re.compile(r"java(\.\w+)+")
+
+
+def how_many(text: str | None) -> int | None:
+    """How many values a field has, where the values themselves are each side's own."""
+    return None if text is None else len([one for one in text.split(",") if one])
+
+
+def same_remark(one: str | None, other: str | None) -> bool:
+    """Whether two remarks say the same. A Java machine that has thrown an exception often leaves out its message and frame."""
+    if one is not None and other is not None and _BARE.fullmatch(one):
+        return other == one or other.startswith((f"{one}:", f"{one},"))
+    return masks.remark(one) == masks.remark(other)
+
+
+def queue_of(message: Message) -> int:
+    """The queue that was meant."""
+    return int(message.properties.get("REAL_QID", message.queue_id))
+
+
+_BARE_KEY = re.compile(r"([{,])(\d+):")  # RocketMQ writes numbers as keys without quotation marks
+
+
+def route_data(body: bytes | None) -> Any:
+    """A route's JSON. Raises ValueError."""
+    return json.loads(_BARE_KEY.sub(r'\1"\2":', (body or b"{}").decode("utf-8", "replace")))
+
+
+def queue_data(body: bytes | None) -> Sequence[Any]:
+    try:
+        rows = route_data(body).get("queueDatas", [])
+        keys = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
+        return sorted([sorted((key, row[key]) for key in keys if key in row and row[key] is not None) for row in rows])
+    except (ValueError, AttributeError, TypeError):
+        return ["no JSON"]

@@ -1,0 +1,57 @@
+"""Fresh names: a program's topics, groups and addresses get a prefix, so that programs on one broker do not touch each other.
+
+What is the broker's own keeps its name; a name that is meant to be too long keeps its length, and a blank one stays blank.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rocketproof_impl.names import SYSTEM_PREFIX, SYSTEM_TOPICS
+from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
+
+DEAD_PREFIX: Final = "%DLQ%"
+_LONG = re.compile(r"(.)\1{99,}")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too."""
+
+    prefix: str
+    number: int
+    cluster: str = "DefaultCluster"
+    own: frozenset[str] = frozenset()
+
+    def topic(self, name: str) -> str:
+        for head in (RETRY_PREFIX, DEAD_PREFIX):
+            if name.startswith(head):
+                return head + self.group(name.removeprefix(head))
+        if name == "DefaultCluster":
+            return self.cluster
+        return name if self.is_shared(name) or not name.strip() else self._fresh(name)
+
+    def group(self, name: str) -> str:
+        return self._fresh(name)
+
+    def _fresh(self, name: str) -> str:
+        if _LONG.fullmatch(name) and len(name) > len(self.prefix):
+            return self.prefix + name[len(self.prefix) :]
+        return self.prefix + name
+
+    def address(self, address: str) -> str:
+        """An address that nobody has, for a broker that is not there."""
+        host, _, _ = address.partition(":")
+        return f"{host}:{10_000 + self.number % 50_000}"
+
+    def is_shared(self, topic: str) -> bool:
+        """Whether programs share the topic: it is the broker's own."""
+        return topic == TEMPLATE or topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in self.own or topic == self.cluster
+
+    def is_mine(self, topic: str) -> bool:
+        bare = topic
+        for head in (RETRY_PREFIX, DEAD_PREFIX):
+            bare = bare.removeprefix(head)
+        return bare.startswith(self.prefix)

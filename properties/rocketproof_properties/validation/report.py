@@ -1,0 +1,282 @@
+"""What a validation found, as data and as files: report.json, junit.xml, and a program for each finding that runs as it stands.
+
+The shape of report.json is a contract: `schema` and `version` stand in it, and a change of its keys makes a new version.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import xml.etree.ElementTree as Xml
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from pprint import pformat
+from typing import Any, Final
+
+from ..catalogue.history import HISTORY_CLAIMS
+from ..choices import InputError
+from ..stateful.messages import Step
+from .accept import Accepted
+from .expected import ENOUGH
+from .judging import Judged, Verdict, data
+from .programs import Program
+
+SCHEMA: Final = "rocketproof-validation"
+VERSION: Final = 1
+REPORT: Final = "report.json"
+HISTORIES: Final = "histories"
+SMALLEST: Final = "smallest"
+PROGRAMS: Final = "programs"
+
+SENTENCES: Final[Mapping[str, str]] = {
+    **{claim.id: claim.sentence for claim in HISTORY_CLAIMS},
+    "reference": "answers, topics, queues and records are those of the reference implementation",
+    "specification": "the specification explains what the clients saw",
+}
+
+
+@dataclass
+class Finding:
+    """What is not as described, in how many programs, and the smallest one that shows it.
+
+    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not.
+    """
+
+    verdict: Verdict
+    program: Program
+    history: str
+    count: int = 1
+    again: int = 0
+    repeats: int = 0
+    file: str = ""
+    accepted: Accepted | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.verdict.judge, self.verdict.property
+
+    @property
+    def flaky(self) -> bool:
+        return self.repeats > 0 and self.again < self.repeats
+
+    def record(self) -> dict[str, Any]:
+        row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
+        row |= {"again": self.again, "repeats": self.repeats, "file": self.file}
+        if self.accepted is not None:
+            row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
+        return row
+
+
+@dataclass(frozen=True)
+class Row:
+    """A property under a condition: in how many programs it could be judged, and in how many it was broken."""
+
+    id: str
+    condition: str
+    expected: str
+    tried: int
+    broken: int
+
+    @property
+    def agrees(self) -> bool | None:
+        """None where a known violation was not tried often enough to be missed."""
+        if self.expected == "holds":
+            return self.broken == 0
+        return True if self.broken else None if self.tried < ENOUGH or not self.condition else False
+
+    def record(self) -> dict[str, Any]:
+        return {**vars(self), "sentence": SENTENCES.get(self.id, ""), "agrees": self.agrees}
+
+
+@dataclass
+class Report:
+    """A validation. `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early."""
+
+    target: Mapping[str, Any]
+    profile: str
+    seed: int
+    asked: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tool: str = ""
+    began: str = ""
+    seconds: float = 0.0
+    judged: list[Judged] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    stopped: str = ""
+
+    @property
+    def open(self) -> list[Finding]:
+        """The findings that nobody has accepted."""
+        return [one for one in self.findings if one.accepted is None]
+
+    @property
+    def rows(self) -> list[Row]:
+        tried: Counter[tuple[str, str, str]] = Counter()
+        broken: Counter[tuple[str, str, str]] = Counter()
+        for one in self.judged:
+            for id_, (held, due, condition) in one.claims.items():
+                if due != "open":
+                    key = (id_, condition if due == "violated" else "", due)
+                    tried[key] += 1
+                    broken[key] += not held
+            for judge in ("specification", "reference"):
+                if judge in one.by:
+                    tried[judge, "", "holds"] += 1
+                    broken[judge, "", "holds"] += any(v.judge == judge for v in one.findings)
+        return [Row(*key, tried[key], broken[key]) for key in sorted(tried)]
+
+    @property
+    def vanished(self) -> list[Row]:
+        return [row for row in self.rows if row.expected == "violated" and row.agrees is False]
+
+    @property
+    def exit_code(self) -> int:
+        if self.open or self.vanished:
+            return 1
+        return 3 if self.stopped or not self.judged else 0
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "tool": self.tool,
+            "target": dict(self.target),
+            "profile": self.profile,
+            "seed": self.seed,
+            "settings": dict(self.settings),
+            "began": self.began,
+            "seconds": round(self.seconds, 3),
+            "programs": {
+                "asked": self.asked,
+                "judged": len(self.judged),
+                "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
+            },
+            "requests": sum(one.requests for one in self.judged),
+            "events": sum(one.events for one in self.judged),
+            "verdicts": [row.record() for row in self.rows],
+            "findings": [one.record() for one in self.findings],
+            "lost": self.lost,
+            "said": self.said,
+            "stopped": self.stopped,
+            "exit": self.exit_code,
+        }
+
+
+def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[Finding]:
+    """The findings of all programs, those of one judge about one property together, shown by the shortest program."""
+    found: dict[tuple[str, str], Finding] = {}
+    for one in judged:
+        for verdict in one.findings:
+            program = programs[one.path]
+            new = Finding(verdict, program, f"{one.path.parent.name}/{one.path.name}")
+            known = found.get(new.key)
+            if known is None:
+                found[new.key] = new
+                continue
+            known.count += 1
+            if len(program.steps) < len(known.program.steps):
+                known.verdict, known.program, known.history = verdict, program, new.history
+    return list(found.values())
+
+
+# Files
+
+
+def next_folder() -> Path:
+    """The first folder of this place's reports that there is not yet."""
+    base = Path(".rocketproof") / "validation"
+    return next(base / str(number) for number in itertools.count(1) if not (base / str(number)).exists())
+
+
+def prepare(folder: Path) -> None:
+    """Make an empty folder for a report. Raises InputError if there is something in it already or it cannot be made."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"--report {folder} exists and is not empty; give a new folder, or judge it again with --again {folder}")
+        (folder / HISTORIES).mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"--report {folder} cannot be made ({error.strerror}); give a folder that you may write to") from None
+
+
+def write(report: Report, folder: Path) -> None:
+    """Write everything but the histories, which are there. Raises InputError if it cannot be written."""
+    try:
+        for old in (folder / PROGRAMS).glob("finding-*.py"):
+            old.unlink()
+        for number, finding in enumerate(report.findings, 1):
+            (folder / PROGRAMS).mkdir(exist_ok=True)
+            finding.file = f"{PROGRAMS}/finding-{number}.py"
+            (folder / finding.file).write_text(source(finding, report.profile), "utf-8")
+        (folder / REPORT).write_text(json.dumps(report.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        tree = Xml.ElementTree(junit(report))
+        Xml.indent(tree)
+        tree.write(folder / "junit.xml", encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """report.json of a folder. Raises InputError if there is none of ours."""
+    path = folder / REPORT
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if found["schema"] != SCHEMA:
+            raise ValueError
+    except OSError:
+        raise InputError(f"--again {folder}: there is no {REPORT}; give the folder of a report that validate has written") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"--again {folder}: its {REPORT} is no report of validate; give another folder") from None
+    if found["version"] > VERSION:
+        raise InputError(f"--again {folder}: its report has version {found['version']}, this one reads up to {VERSION}; update rocketproof")
+    return dict(found)
+
+
+def source(finding: Finding, profile: str) -> str:
+    """A program that runs as it stands: it sends the steps to a broker and says whether the finding comes."""
+    steps: Sequence[Step] = finding.program.steps
+    said = "\n".join(line.rstrip() for line in finding.verdict.text.splitlines()).replace("\\", "\\\\").replace('"""', "'''")
+    needs = f", needs={finding.program.needs!r}" if finding.program.needs else ""
+    return (
+        f'"""{finding.verdict.property}: {said}\n\n'
+        f'Run it with the address of a broker: python {Path(finding.file).name} 127.0.0.1:10911\n"""\n\n'
+        "from rocketproof_properties.validation.single import main\n\n"
+        f"STEPS = {pformat([(name, dict(args)) for name, args in steps], width=110, sort_dicts=False)}\n\n"
+        'if __name__ == "__main__":\n'
+        f"    main(STEPS, judge={finding.verdict.judge!r}, property={finding.verdict.property!r}, profile={profile!r}{needs})\n"
+    )
+
+
+def junit(report: Report) -> Xml.Element:
+    """The verdicts and findings as other tools of a build read them: a test a row, a failure a finding."""
+    rows = report.rows
+    root = Xml.Element("testsuites")
+    suite = Xml.SubElement(root, "testsuite", name=f"rocketproof validate {report.target.get('name', '')} {report.profile}")
+    failures = 0
+    for row in rows:
+        case = Xml.SubElement(suite, "testcase", classname=row.id, name=f"{SENTENCES.get(row.id, row.id)} {row.condition}".strip())
+        if row.agrees is None:
+            Xml.SubElement(case, "skipped", message=f"a known violation that {row.tried} programs have not shown")
+        elif row in report.vanished:
+            failures += 1
+            Xml.SubElement(case, "failure", message=f"known to be violated, and {row.tried} programs have not shown it")
+    for one in report.findings:
+        case = Xml.SubElement(suite, "testcase", classname=f"finding.{one.verdict.judge}", name=one.verdict.property)
+        if one.accepted is not None:
+            Xml.SubElement(case, "skipped", message=f"accepted: {one.accepted.reason}")
+            continue
+        failures += 1
+        failure = Xml.SubElement(case, "failure", message=_printable(one.verdict.text))
+        failure.text = _printable(pformat(list(one.program.steps), width=120, sort_dicts=False))
+    suite.set("tests", str(len(rows) + len(report.findings)))
+    suite.set("failures", str(failures))
+    suite.set("time", f"{report.seconds:.3f}")
+    return root
+
+
+def _printable(text: str) -> str:
+    """Without what XML cannot hold."""
+    return "".join(c if c >= " " or c in "\n\t" else "·" for c in text if c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff")

@@ -1,0 +1,98 @@
+"""A validation's report on the terminal: verdicts that are not as expected, known violations, findings, what was lost."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from .report import Finding, Report, Row
+
+
+def render(report: Report, folder: Path, console: Console | None = None) -> None:
+    """Print it."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+    for line in _lines(report, folder, width):
+        console.print(line, soft_wrap=True)
+
+
+def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
+    rows = report.rows
+    held = [row for row in rows if row.expected == "holds" and row.agrees]
+    yield Text(f"{len(held)} properties hold in all programs that could show otherwise", "green" if held else "")
+    known = [row for row in rows if row.expected == "violated" and row.broken]
+    if known:
+        yield Text(f"\nKnown violations, expected under {report.profile} and shown by these programs:")
+        for row in known:
+            yield _folded(f"{row.id:<16} {row.condition}: {row.broken} of {row.tried} programs", width, 4)
+    if report.vanished:
+        yield Text("\nKnown violations that were not shown:", "bold red")
+        for row in report.vanished:
+            yield _folded(
+                f"{row.id:<16} {row.condition}: expected under {report.profile}, and {row.tried} programs did not show it", width, 4
+            )
+    accepted = [one for one in report.findings if one.accepted is not None]
+    if accepted:
+        yield Text("\nAccepted:")
+        for one in accepted:
+            yield _folded(f"{one.verdict.property}: {one.accepted.reason if one.accepted else ''}", width, 4)
+    for number, one in enumerate(report.findings, 1):
+        if one.accepted is None:
+            yield from _finding(number, one, folder, width)
+    yield from _unknown(rows)
+    if report.lost:
+        yield Text("\nWhat this target does not offer, and what is lost by it:")
+        for name, said in report.lost.items():
+            yield _folded(f"{name}: {said}", width, 4)
+    for said in report.said:
+        yield Text(said, "yellow")
+    if report.stopped:
+        yield Text(f"stopped: {report.stopped}", "bold yellow")
+    yield Text(f"\n{_closing(report)}", "bold")
+    yield Text(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
+
+
+def _finding(number: int, one: Finding, folder: Path, width: int) -> Iterable[Text]:
+    times = "" if one.count == 1 else f" in {one.count} programs"
+    repeated = f", again {one.again} of {one.repeats} times" if one.repeats else ""
+    yield Text(f"\n! finding {number}: {one.verdict.property} by the {_by(one)}{times}{repeated}", "bold red")
+    yield _folded(one.verdict.text, width, 4)
+    if one.verdict.guard:
+        yield _folded(f"the guard that refuses: {one.verdict.guard}", width, 4)
+    yield Text("    the shortest program that shows it:")
+    for name, args in one.program.steps:
+        shown = ", ".join(f"{key}={value!r}" for key, value in args.items())
+        yield Text("      " + textwrap.shorten(f"{name}({shown})", width - 6, placeholder="…"), "dim")
+    if one.program.needs:
+        yield Text(f"    on a broker with {one.program.needs}")
+    yield Text(f"    python {shlex.quote(str(folder / one.file))} BROKER", "dim")
+
+
+def _by(one: Finding) -> str:
+    return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(one.verdict.judge, one.verdict.judge)
+
+
+def _unknown(rows: Iterable[Row]) -> Iterable[Text]:
+    few = [row for row in rows if row.agrees is None and row.condition]
+    if few:
+        yield Text(f"\n{len(few)} known violations were tried too seldom to be missed: {', '.join(row.id for row in few)}")
+
+
+def _closing(report: Report) -> str:
+    requests = sum(one.requests for one in report.judged)
+    findings = len(report.open) + len(report.vanished)
+    name, version = report.target.get("name", ""), report.target.get("version") or ""
+    said = f"{findings} finding{'' if findings == 1 else 's'}" if findings else "no finding"
+    where = f"{name} {version}".strip() if version not in str(name) else str(name)
+    return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {said}, {report.seconds:.1f} s"
+
+
+def _folded(text: str, width: int, indent: int) -> Text:
+    lead = " " * indent
+    lines = textwrap.wrap(" ".join(text.split()), width, initial_indent=lead, subsequent_indent=lead + "  ", break_long_words=False)
+    return Text("\n".join(lines))

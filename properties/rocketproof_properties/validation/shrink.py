@@ -1,0 +1,84 @@
+"""Smaller programs that show the same finding, tried on the target itself under fresh names each time, within a time limit.
+
+What a live target shows need not come again: a finding is first repeated, and one that does not always come is called so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ..stateful.history import plainer, shorter
+from ..stateful.messages import Step
+from .judging import Judge, Verdict, judge_file
+from .programs import Program
+from .runner import Runner
+
+REPEATS: Final = 3
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest program found, what it shows, and how often the program as it was first showed it again."""
+
+    program: Program
+    verdict: Verdict
+    path: Path
+    again: int
+    repeats: int
+    tries: int
+
+    @property
+    def flaky(self) -> bool:
+        return self.again < self.repeats
+
+
+def shrink(runner: Runner, folder: Path, program: Program, verdict: Verdict, path: Path, profile: str, seconds: float) -> Smallest:
+    """Repeat a finding, then leave out steps and arguments as long as it comes. Raises Gone when the broker is."""
+    search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds)
+    found = Smallest(program, verdict, path, 0, 0, 0)
+    repeats = 0
+    again = 0
+    while repeats < REPEATS and not search.over:
+        repeats += 1
+        again += search.breaks(program.steps) is not None
+    if again:
+        steps, before = list(program.steps), None
+        while before != steps and not search.over:
+            before = list(steps)
+            steps = plainer(shorter(steps, search.breaks), search.breaks)
+        if search.best is not None:
+            found = search.best
+    return replace(found, again=again, repeats=repeats, tries=search.tries)
+
+
+class _Search:
+    def __init__(self, runner: Runner, folder: Path, program: Program, verdict: Verdict, profile: str, end: float) -> None:
+        self._runner, self._folder, self._program, self._verdict, self._profile = runner, folder, program, verdict, profile
+        self._end = end
+        self.tries = 0
+        self.best: Smallest | None = None
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self._end
+
+    def breaks(self, steps: Sequence[Step]) -> str | None:
+        """What the program of these steps shows of the same property; None also when the time is over."""
+        if self.over or not steps:
+            return None
+        self.tries += 1
+        program = replace(self._program, steps=tuple(steps))
+        path = self._runner.perform(program, self._folder)
+        judges: tuple[Judge, ...] = (self._verdict.judge,)
+        same = [one for one in judge_file(path, self._profile, judges).findings if one.property == self._verdict.property]
+        if not same:
+            path.unlink()
+            return None
+        if self.best is not None and self.best.path != path and self.best.path.exists():
+            self.best.path.unlink()
+        self.best = Smallest(program, same[0], path, 0, 0, self.tries)
+        return same[0].text

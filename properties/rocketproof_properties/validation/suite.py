@@ -1,0 +1,98 @@
+"""A target for somebody's own tests: what they send is recorded and judged as programs of a validation are.
+
+The pytest plugin makes fixtures of it: `rocketproof_target`, `rocketproof_client`, `rocketproof_judge`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rocketproof_impl.remoting.command import VERSION, Command
+
+from .calls import Call, call_of
+from .judging import Judged, judge_file
+from .programs import Program
+from .runner import Bounds, Runner, Scene
+from .session import Place
+from .target import Running
+from .validate import mark
+
+_DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed
+
+
+class Suite:
+    """A target that runs for a whole test session."""
+
+    def __init__(self, running: Running, profile: str, folder: Path, name_server: str | None = None) -> None:
+        self.profile = profile
+        place = Place(dict(running.brokers), name_server or running.name_server)
+        origin = {"target": {"name": running.name}, "profile": profile}
+        self._runner = Runner(place, folder, origin, Bounds(1), mark(), numbers=itertools.count(1))
+
+    def client(self) -> SuiteClient:
+        """A client with fresh names and a history of its own."""
+        return SuiteClient(self._runner, self._runner.begin(_DELAYED))
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
+        """Read back what the client left, and judge it. Raises AssertionError for what is not as described and not accepted.
+
+        `accept` are ids of properties; what the catalogue expects of the profile needs none.
+        """
+        judged = judge_file(client.finish(), self.profile)
+        found = [one for one in judged.findings if one.property not in accept]
+        if found:
+            raise AssertionError("\n".join([*(f"{one.property}: {one.text}" for one in found), f"recorded in {judged.path}"]))
+        return judged
+
+
+class SuiteClient:
+    """Sends requests and records them. Names of topics and groups get a prefix of their own: `topic("orders")` tells the real one."""
+
+    def __init__(self, runner: Runner, scene: Scene) -> None:
+        self._runner = runner
+        self._scene = scene
+        self._client = scene.clients[0]
+        self._steps: list[tuple[str, dict[str, Any]]] = []
+        self._finished = False
+
+    @property
+    def history(self) -> Path:
+        """The file in which everything is recorded."""
+        return self._scene.path
+
+    def topic(self, name: str) -> str:
+        return self._scene.stage.names.topic(name)
+
+    def send(self, **args: Any) -> Command | None:
+        """A message: topic, body, queue, properties and so on, as in the step `send` of a program; its answer, None if none came."""
+        return self.step("send", **args)
+
+    def step(self, name: str, /, **args: Any) -> Command | None:
+        """A step of a program, such as back, topic, group, route. Raises InputError for one that there is not."""
+        self._steps.append((name, args))
+        call = call_of((name, args), self._scene.stage)
+        return None if call is None else self._client.call(call)
+
+    def call(
+        self, code: int, fields: Mapping[str, str] | None = None, body: bytes | None = None, *, version: int = VERSION
+    ) -> Command | None:
+        """Any request to the broker, as it is."""
+        return self._client.call(Call("other", self._scene.stage.broker, code, dict(fields or {}), body, version))
+
+    def finish(self) -> Path:
+        """Read back what is there, and close the connections; the history. A second call changes nothing."""
+        if not self._finished:
+            self._finished = True
+            self._scene.program = replace(self._scene.program, steps=tuple(self._steps))
+            try:
+                self._runner.end(self._scene)
+            finally:
+                self._scene.close()
+        return self._scene.path

@@ -1,0 +1,158 @@
+"""Targets: brokers under validation, and what can be done to them.
+
+A `Target` says what it is and what it offers. `open` sets up a name server and brokers and gives a `Running`: addresses, and
+by capability the means to stop, kill and start the parts again, to change settings, and to read the files. Everything but an
+address is optional; `LOST` says what a validation cannot find out without a capability.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rocketproof_model import RocketproofError
+
+NAME_SERVER: Final = "name server"
+"""The name of the name server among the parts of a running target; brokers are broker-a, broker-b …"""
+
+
+class Capability(Enum):
+    """What may be done to a target besides talking to it; the value is the word in files and reports."""
+
+    START = "start"
+    STOP = "stop"
+    KILL = "kill"
+    RESTART = "restart"
+    CONFIGURE = "configure"
+    STORE = "store"
+
+
+LOST: Final[Mapping[Capability, str]] = {
+    Capability.START: "programs run on the brokers and settings as they are, among what they stored before; programs that need a number of "
+    "brokers, or a setting from the start, are left out",
+    Capability.STOP: "programs with a graceful stop are left out: what a broker writes when it stops, and its absence, go unseen",
+    Capability.KILL: "programs with a crash are left out: what is lost with a process goes unseen",
+    Capability.RESTART: "programs that go on after a stop or a crash are left out: recovery goes unseen",
+    Capability.CONFIGURE: "programs that change a setting of a running broker are left out",
+    Capability.STORE: "files are not read: records are known only as far as the broker gives them out",
+}
+"""What is lost without each capability."""
+
+
+class TargetError(RocketproofError):
+    """A target cannot be set up, reached or used; `str(error)` is one line that says how to mend it."""
+
+
+class NotOffered(TargetError):
+    """A capability was asked for that the target does not offer."""
+
+    def __init__(self, name: str, capability: Capability) -> None:
+        super().__init__(f"{name} does not offer {capability.value!r}: {LOST[capability]}")
+        self.capability = capability
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What to set up: so many brokers; settings by RocketMQ's names, for all and for single ones by the part's name.
+
+    `stores`: an existing store directory for a broker, which is used as it is and stays; without one a broker gets a new
+    directory that goes away.
+    """
+
+    brokers: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    stores: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The brokers' names among the parts."""
+        return tuple(f"broker-{chr(ord('a') + number)}" for number in range(self.brokers))
+
+    def settings_of(self, broker: str) -> dict[str, str]:
+        return {**self.settings, **self.own.get(broker, {})}
+
+
+DEFAULT: Final = Setup()
+
+
+class Running(ABC):
+    """A target that is set up. A context manager; behind it there is no process, port or folder left that `open` made.
+
+    `part` is a broker's name or NAME_SERVER everywhere. Each method raises NotOffered where its capability is missing and
+    TargetError where it fails or takes too long.
+    """
+
+    name: str
+    offers: frozenset[Capability]
+    name_server: str | None
+    """host:port, None where only brokers are known."""
+    brokers: Mapping[str, str]
+    """host:port by the broker's name; the same after a restart."""
+
+    def stop(self, part: str) -> None:
+        """End it gracefully and wait until it is gone."""
+        raise NotOffered(self.name, Capability.STOP)
+
+    def kill(self, part: str) -> None:
+        """End it at once, as `kill -9` does, and wait until it is gone."""
+        raise NotOffered(self.name, Capability.KILL)
+
+    def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
+        """Start a part again on what it stored, with some settings changed for good, and wait until it answers. One that still runs
+        is stopped first."""
+        raise NotOffered(self.name, Capability.RESTART)
+
+    def configure(self, broker: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a running broker (UPDATE_BROKER_CONFIG, 25)."""
+        raise NotOffered(self.name, Capability.CONFIGURE)
+
+    def store(self, broker: str) -> Path:
+        """The directory where the broker keeps its files."""
+        raise NotOffered(self.name, Capability.STORE)
+
+    def log(self, part: str) -> str:
+        """What the part printed last, "" where that is not known; for a report."""
+        return ""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End everything that `open` began. A second call does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Target(ABC):
+    """What is validated: its name and version for reports, and the profile that it is judged by."""
+
+    name: str
+    version: str
+    profile: str
+    offers: frozenset[Capability]
+
+    @abstractmethod
+    def open(self, setup: Setup = DEFAULT) -> Running:
+        """Set it up and wait until every part answers. Nothing is left behind if that fails.
+
+        Raises TargetError, NotOffered where the setup asks for what the target cannot do, InputError for a bad setting.
+        """
+
+    @property
+    def lost(self) -> dict[Capability, str]:
+        """What cannot be found out, by the capability that is missing."""
+        return {capability: said for capability, said in LOST.items() if capability not in self.offers}
+
+
+def bare(name: str, setup: Setup) -> None:
+    """Refuse a setup that a target without START cannot make. Raises NotOffered."""
+    if setup.settings or any(setup.own.values()) or setup.stores:
+        raise NotOffered(name, Capability.START)

@@ -1,0 +1,259 @@
+"""`rocketproof validate`: programs on a target, recorded, judged, made smaller, reported; and a saved report judged again."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from ..choices import InputError
+from . import accept, report
+from .judging import Judged, judge_file
+from .programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
+from .report import HISTORIES, SMALLEST, Finding, Report
+from .runner import Bounds, Gone, Runner
+from .session import Place
+from .shrink import shrink
+from .target import Capability, Running, Setup, Target
+from .told import load
+
+Progress = Callable[[str, int, int], None]
+SHRINK: Final = 20.0
+"""Seconds for making one finding's program smaller, unless told otherwise."""
+MOST_SHRUNK: Final = 10
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding."""
+
+    target: Target
+    folder: Path
+    programs: int = 500
+    seed: int = 0
+    workers: int = 4
+    seconds: float | None = None
+    rate: float | None = None
+    shrink: float = SHRINK
+    name_server: str | None = None
+    accepted: Sequence[accept.Accepted] = ()
+    first: bool = False
+
+
+def validate(request: Request, progress: Progress = lambda what, done, all_: None) -> Report:
+    """Run it all; what was recorded stays, whatever happens. Raises TargetError where the target cannot be set up, InputError."""
+    report.prepare(request.folder)
+    return _Validation(request, progress).run()
+
+
+class _Validation:
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self.request = request
+        self.progress = progress
+        self.target = request.target
+        self.began = time.monotonic()
+        self.bounds = Bounds(request.workers, request.rate, request.seconds)
+        self.mark = mark()
+        self.numbers = itertools.count(1)
+        self.programs: dict[Path, Program] = {}
+        self.report = Report(
+            {"name": self.target.name, "version": self.target.version, "offers": sorted(one.value for one in self.target.offers)},
+            self.target.profile,
+            request.seed,
+            request.programs,
+            {"workers": request.workers, "seconds": request.seconds, "rate": request.rate, "shrink": request.shrink},
+            _version(),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def run(self) -> Report:
+        """All groups of programs, then the report."""
+        made = self.report
+        made.lost = {capability.value: said for capability, said in self.target.lost.items()}
+        configure = Capability.CONFIGURE in self.target.offers
+        start = Capability.START in self.target.offers
+        choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
+        programs = generate(choice)
+        try:
+            for needs in dict.fromkeys(("", *CONFIGURED, *STARTED)):
+                group = [program for program in programs if program.needs == needs]
+                if group and not self.bounds.over:
+                    self._group(needs, group)
+        except KeyboardInterrupt:
+            made.stopped = "Ctrl-C"
+        except Gone as gone:
+            made.stopped = str(gone)
+        except BaseException as error:
+            made.stopped = f"{type(error).__name__}: {error}"
+            self._finish()
+            raise
+        if not made.stopped and self.bounds.over and not made.findings:
+            made.stopped = f"--time {self.request.seconds}"
+        self._finish()
+        return made
+
+    def _group(self, needs: str, programs: Sequence[Program]) -> None:
+        """The programs of one configuration, on a target of their own where one can be started."""
+        with self._running(needs) as running:
+            name_server = self.request.name_server or running.name_server
+            origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
+            place = Place(dict(running.brokers), name_server)
+            folder = self.request.folder / HISTORIES
+            clean = Capability.START in self.target.offers
+            runner = Runner(place, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
+            self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
+            judged: list[Judged] = []
+
+            def done(program: Program, path: Path) -> None:
+                self.programs[path] = program
+                judged.append(judge_file(path, self.target.profile))
+                if self.request.first and judged[-1].findings:
+                    self.bounds.ended.set()
+                self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
+
+            whole = False
+            try:
+                runner.run(programs, done, workers=1 if needs == ALONE else None)
+                whole = True
+            finally:
+                self.report.judged += judged
+                self.report.target = {**self.report.target, "version": self.target.version}
+                new = self._gather(judged)
+                if whole:
+                    self._shrink(runner, new)
+                runner.close()
+
+    @contextmanager
+    def _running(self, needs: str) -> Iterator[Running]:
+        """The target as the programs need it. Settings that can only be chosen at the start need a target that can be started."""
+        with ExitStack() as stack:
+            start = Capability.START in self.target.offers
+            running = stack.enter_context(self.target.open(Setup(settings=STARTED.get(needs, {})) if start else Setup()))
+            if needs in CONFIGURED:
+                stack.enter_context(_configured(running, CONFIGURED[needs], keep=start))
+            yield running
+
+    def _gather(self, judged: Sequence[Judged]) -> list[Finding]:
+        """Add the findings of a group; those that are new."""
+        new = []
+        for finding in report.gather(judged, self.programs):
+            same = next((one for one in self.report.findings if one.key == finding.key), None)
+            if same is None:
+                new.append(finding)
+                self.report.findings.append(finding)
+            else:
+                same.count += finding.count
+        return new
+
+    def _shrink(self, runner: Runner, findings: Sequence[Finding]) -> None:
+        """Make the findings' programs smaller on the target, as long as there is time."""
+        for number, one in enumerate(findings[:MOST_SHRUNK], 1):
+            if self.request.shrink <= 0 or self.bounds.over:
+                return
+            self.progress("making smaller the program of finding", number, len(findings))
+            folder = self.request.folder / SMALLEST
+            folder.mkdir(exist_ok=True)
+            path = self.request.folder / one.history
+            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink)
+            one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
+            one.again, one.repeats = found.again, found.repeats
+
+    def _finish(self) -> None:
+        self.report.seconds = time.monotonic() - self.began
+        judge_accepted(self.report, self.request.accepted)
+        report.write(self.report, self.request.folder)
+
+
+@contextmanager
+def _configured(running: Running, settings: Mapping[str, str], *, keep: bool) -> Iterator[None]:
+    """Settings of all brokers while it lasts; those of a target that was started for this go away with it."""
+    from .readback import Reader
+
+    place = Place(dict(running.brokers), running.name_server)
+    before: dict[str, dict[str, str]] = {}
+    for broker in running.brokers:
+        reader = Reader(place, broker)
+        known = reader.settings()
+        reader.close()
+        before[broker] = {name: known[name] for name in settings if name in known}
+        running.configure(broker, settings)
+    try:
+        yield
+    finally:
+        if not keep:
+            for broker, old in before.items():
+                running.configure(broker, old)
+
+
+def judge_accepted(made: Report, entries: Sequence[accept.Accepted]) -> None:
+    """Mark the findings that are accepted, and say what is wrong with the entries."""
+    today = datetime.now(UTC).date()
+    sorted_ = accept.sort([one.verdict for one in made.findings], entries, today)
+    by = dict(sorted_.taken)
+    for one in made.findings:
+        one.accepted = by.get(one.verdict)
+    made.said = [*sorted_.said]
+
+
+def again(
+    folder: Path, profile: str | None, entries: Sequence[accept.Accepted], progress: Progress = lambda what, done, all_: None
+) -> Report:
+    """Judge the histories of a saved report again, and write the report anew. Raises InputError, TraceError."""
+    old = report.read(folder)
+    made = Report(
+        old["target"],
+        profile or str(old["profile"]),
+        int(old["seed"]),
+        int(old["programs"]["asked"]),
+        old.get("settings") or {},
+        _version(),
+        str(old["began"]),
+        float(old["seconds"]),
+    )
+    made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
+    paths = sorted((folder / HISTORIES).glob("*.ndjson"))
+    if not paths:
+        raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")
+    programs: dict[Path, Program] = {}
+    for number, path in enumerate(paths, 1):
+        programs[path] = load(path).program
+        made.judged.append(judge_file(path, made.profile))
+        progress("history", number, len(paths))
+    made.findings = report.gather(made.judged, programs)
+    _repeated(made.findings, old, folder)
+    judge_accepted(made, entries)
+    report.write(made, folder)
+    return made
+
+
+def _repeated(findings: Sequence[Finding], old: Mapping[str, Any], folder: Path) -> None:
+    """Keep how often a finding came again, and its smallest program if that still shows it: no target is asked now."""
+    rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
+    for one in findings:
+        row = rows.get(one.key)
+        path = folder / row["history"] if row is not None else None
+        if row is None or path is None or not path.exists():
+            continue
+        same = [v for v in judge_file(path, str(old["profile"]), (one.verdict.judge,)).findings if v.property == one.verdict.property]
+        if same:
+            one.again, one.repeats = int(row["again"]), int(row["repeats"])
+            one.verdict, one.program, one.history = same[0], load(path).program, row["history"]
+
+
+def mark() -> str:
+    """The begin of all names of a run, which no other run has."""
+    return f"r{random.SystemRandom().randrange(16**6):06x}-"
+
+
+def _version() -> str:
+    try:
+        return version("rocketproof")
+    except PackageNotFoundError:
+        return "source"

@@ -1,0 +1,155 @@
+"""How fast the judge of histories is, beside porcupine on the same histories reduced to append registers.
+
+`python -m rocketproof_properties.verdict_speed FILE PROFILE` is one measurement in a process of its own. Porcupine sees less: each
+queue as a register whose append answers how many came before it; topics, checks and configurations are left out of what it judges.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model import RocketproofError
+from rocketproof_traces import history
+from rocketproof_traces.histories import judge_history
+from rocketproof_traces.history import Event, event_line, header_line
+
+from .bench import MODELS, Bench, Tell, aligned, machine_line
+from .contention import Load, contend
+from .measure import peak_memory
+from .peers import PeerError
+
+PROFILE = "P49"
+EVENTS, PRODUCERS = 10_000, 8
+LOADS = {
+    "4 topics": Load(events=EVENTS, producers=PRODUCERS, topics=4, profile=PROFILE),
+    "1 topic": Load(events=EVENTS, producers=PRODUCERS, topics=1, profile=PROFILE),
+    "1 topic, 1 queue": Load(events=EVENTS, producers=PRODUCERS, topics=1, queues=1, random_queues=0.0, profile=PROFILE),
+}
+KEYS = ("tool", "history", "events", "operations", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "of_porcupine")
+FOREVER = 1 << 62
+
+
+def run_judge_bench(
+    loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = lambda _: None, into: list[Bench] | None = None
+) -> list[Bench]:
+    """Rows of KEYS: medians of the judge and, with Go at hand, of porcupine on the same histories. Times are seconds; reading a file
+    is not counted, the start of Python's interpreter neither. Rows are added to `into` as they come."""
+    rows = [] if into is None else into
+    with tempfile.TemporaryDirectory() as name, _porcupine(Path(name), tell) as peer:
+        for called, load in (loads or LOADS).items():
+            tell(f"rocketproof: a history of {load.events} events, {called}")
+            header, events = contend(load)
+            file = Path(name) / "history.ndjson"
+            file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
+            own = _median([_child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
+            rows.append(_row("rocketproof", called, own))
+            if peer is not None:
+                tell(f"porcupine: {called}")
+                text = "".join(f"{' '.join(map(str, one))}\n" for one in registers(events))
+                other = _median([_child([str(peer)], text) for _ in range(repeats)])
+                other |= {"events": len(events), "verdict": "ok" if other.pop("ok") else "illegal"}
+                rows.append(_row("porcupine", called, other))
+                rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / other["cpu_seconds"]
+    return rows
+
+
+def registers(events: Sequence[Event]) -> Iterator[tuple[int, str, int, int, int]]:
+    """The stored messages of a history as appends: client, queue, call, return, offset. Numbers of events are the time."""
+    opened: dict[str, Event] = {}
+    clients: dict[str, int] = {}
+    for event in events:
+        if event.type == "invoke":
+            opened[event.process] = event
+        elif event.type == "ok" and event.op == "send" and event.value["code"] == 0:
+            begun, fields = opened[event.process], event.value["fields"]
+            queue = f"{begun.value['fields']['topic']}-{fields['queueId']}"
+            client = clients.setdefault(event.process, len(clients))
+            yield client, queue, begun.seq, event.seq, int(fields["queueOffset"])
+
+
+@contextmanager
+def _porcupine(folder: Path, tell: Tell) -> Iterator[Path | None]:
+    """The peer, built; None with a word about why it is left out."""
+    try:
+        yield _built(folder)
+    except PeerError as problem:
+        tell(f"porcupine: left out, {problem}")
+        yield None
+
+
+def _built(folder: Path) -> Path:
+    if shutil.which("go") is None:
+        raise PeerError("go is not installed; install it to measure this tool too")
+    source = folder / "porcupine"
+    try:
+        shutil.copytree(MODELS / "porcupine", source)
+    except OSError:
+        raise PeerError("its source is not installed; run this in a checkout of the project") from None
+    done = subprocess.run(["go", "build", "-o", "peer", "."], cwd=source, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PeerError(f"it does not build ({(done.stderr.strip().splitlines() or ['no word'])[-1]})")
+    return source / "peer"
+
+
+def _child(command: list[str], text: str = "") -> Bench:
+    places = [p for p in sys.path if p and Path(p).is_dir()]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    done = subprocess.run(command, input=text, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RocketproofError(f"measuring by {Path(command[0]).name} failed: {last}; run it by hand to see why")
+    found: Bench = json.loads(done.stdout)
+    return found
+
+
+def _median(found: Sequence[Bench]) -> Bench:
+    times = {key: statistics.median(f[key] for f in found) for key in ("cpu_seconds", "wall_seconds")}
+    return {**found[0], **times, "peak_rss_bytes": max(f["peak_rss_bytes"] or 0 for f in found) or None}
+
+
+def _row(tool: str, called: str, found: Bench) -> Bench:
+    return {**dict.fromkeys(KEYS), **{key: found[key] for key in KEYS if key in found}, "tool": tool, "history": called}
+
+
+def table(rows: Sequence[Bench]) -> str:
+    """The rows as text."""
+    head = ("tool", "history", "events", "verdict", "CPU s", "wall s", "peak MiB", "CPU of porcupine's")
+    lines: list[tuple[str, ...]] = [head]
+    for row in rows:
+        memory = "" if row["peak_rss_bytes"] is None else f"{row['peak_rss_bytes'] / 2**20:.0f}"
+        ratio = "" if row["of_porcupine"] is None else f"{row['of_porcupine']:.1f}"
+        cells = (row["tool"], row["history"], f"{row['events']:,}", row["verdict"])
+        lines.append((*cells, f"{row['cpu_seconds']:.3f}", f"{row['wall_seconds']:.3f}", memory, ratio))
+    return "\n".join([*aligned(lines, 2), machine_line()])
+
+
+def measure(file: str, profile: str) -> dict[str, Any]:
+    """What judging one history takes."""
+    header, events = history.read(file)
+    kept = list(events)
+    cpu, wall = time.process_time(), time.perf_counter()
+    found = judge_history(header, kept, profile)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {
+        "events": len(kept),
+        "operations": found.explained,
+        "verdict": found.verdict,
+        "cpu_seconds": cpu,
+        "wall_seconds": wall,
+        "peak_rss_bytes": peak_memory(),
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1], sys.argv[2])) + "\n")

@@ -1,0 +1,41 @@
+"""`rocketproof judge` on a history: the three verdicts, in words, as JSON and as exit codes."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rocketproof_properties.contention import Load, contend
+from rocketproof_traces.history import event_line, header_line
+
+Run = Callable[..., Any]
+
+
+def write(path: Path, *, spoil: bool = False) -> None:
+    header, events = contend(Load(events=60, topics=1), 1)
+    if spoil:
+        k = next(k for k, e in enumerate(events) if e.type == "ok" and e.value["code"] == 0)
+        fields = {**events[k].value["fields"], "queueOffset": "40"}
+        events[k] = replace(events[k], value={**events[k].value, "fields": fields})
+    path.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
+
+
+def test_the_three_verdicts(rocketproof: Run) -> None:
+    write(Path("right.ndjson"))
+    write(Path("wrong.ndjson"), spoil=True)
+    right = rocketproof("judge", "right.ndjson", "--profile", "P49", "--json", "right.json")
+    assert right.code == 0 and "Ok: the specification explains the history" in right.out
+    assert json.loads(Path("right.json").read_text())["verdict"] == "ok"
+    wrong = rocketproof("judge", "wrong.ndjson", "--profile", "P49", "--json", "wrong.json")
+    assert wrong.code == 1 and "not explained: event" in wrong.out and "offset 40" in wrong.out
+    found = json.loads(Path("wrong.json").read_text())["findings"][0]
+    assert found["refused"]["sentence"].startswith("a stored message is answered with its queue")
+    bound = rocketproof("judge", "right.ndjson", "--profile", "P49", "--limit", "3")
+    assert bound.code == 3 and "3 expanded states are reached" in bound.out
+
+
+def test_a_bound_that_is_none(rocketproof: Run) -> None:
+    write(Path("right.ndjson"))
+    done = rocketproof("judge", "right.ndjson", "--profile", "P49", "--limit", "0")
+    assert (done.code, done.out) == (2, "") and "--limit 0 is not a positive number" in done.err

@@ -1,0 +1,67 @@
+"""Brokers that are killed under load: what is found afterwards, and that a loss would be."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.validation.kills import kill_again_and_again, log_records, queue_entries
+from rocketproof_properties.validation.served import Served
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """The store that a real 4.9.4 wrote."""
+    with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    (store,) = tmp_path.iterdir()
+    return store
+
+
+def test_the_records_of_a_recorded_log_are_found(recorded: Path) -> None:
+    listed = [json.loads(line) for line in (DATA / "store-4.9.4-records.jsonl").read_text().splitlines()]
+    found = list(log_records(recorded))
+    assert [place for place, _ in found] == [each["offset"] for each in listed]
+    assert {message.store_size for _, message in found} == {each["size"] for each in listed}
+
+
+def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Path) -> None:
+    places = dict(log_records(recorded))
+    queues: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for folder in (recorded / "consumequeue").glob("*/*"):
+        queues[folder.parent.name, int(folder.name)] = queue_entries(recorded, folder.parent.name, int(folder.name))
+    assert sum(map(len, queues.values())) > 100
+    for (topic, queue), entries in queues.items():
+        for number, (place, size) in enumerate(entries):
+            message = places[place]
+            assert (message.topic, message.queue_id, message.queue_offset, message.store_size) == (topic, queue, number, size)
+    assert queue_entries(recorded, "NoSuchTopic", 0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
+def test_what_was_acknowledged_is_there_after_a_kill() -> None:
+    done = []
+    found = kill_again_and_again(Served("P494"), 3, seed=11, progress=lambda number, of: done.append((number, of)))
+    assert found.findings == []
+    assert (found.kills, done) == (3, [(1, 3), (2, 3), (3, 3)])
+    assert found.acknowledged > 30
+    assert found.topics > 5
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("FLU-06")
+def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
+    """By design: what is in its buffers goes with the process. The campaign tells; here nothing is ever taken out of them."""
+    settings = {
+        "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "1000", "commitCommitLogThoroughInterval": "600000",
+    }  # fmt: skip
+    found = kill_again_and_again(Served("P494"), 1, seed=3, settings=settings)
+    assert found.acknowledged > 0
+    assert sum(": lost: " in finding for finding in found.findings) == found.acknowledged

@@ -1,0 +1,14 @@
+"""A real 4.9.4 that is killed under load keeps what it acknowledged."""
+
+from __future__ import annotations
+
+from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.kills import kill_again_and_again
+
+COMMANDS = ("java",)
+
+
+def test_a_real_broker_keeps_what_it_acknowledged() -> None:
+    found = kill_again_and_again(Apache("4.9.4"), 2, seed=5)
+    assert found.findings == []
+    assert found.acknowledged > 30

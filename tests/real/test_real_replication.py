@@ -1,0 +1,131 @@
+"""Replication between a real 4.9.4 and this implementation, in both directions: the logs are the same, byte for byte."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.message import DELAY, WAIT, Message
+from rocketproof_impl.producer.result import SendResult, SendStatus
+from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, VIEW_MESSAGE_BY_ID
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.client import Client
+from rocketproof_impl.system.node import BrokerNode
+from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.ports import AROUND_BROKER, HOST, free_port
+from rocketproof_properties.validation.target import Running, Setup
+
+COMMANDS = ("java",)
+VERSION = "4.9.4"
+LOG_SIZE = 1 << 20
+NAME = "broker-a"
+
+
+def until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+@contextmanager
+def our_broker(running: Running, folder: Path, **settings: Any) -> Iterator[BrokerNode]:
+    """A broker of ours that registers at the target's name server."""
+    assert running.name_server is not None
+    chosen = BrokerSettings(
+        broker_name=NAME,
+        name_servers=(running.name_server,),
+        store_path_root_dir=str(folder),
+        mapped_file_size_commit_log=LOG_SIZE,
+        mapped_file_size_consume_queue=20_000,
+        **settings,
+    )
+    with Background() as background:
+        node = BrokerNode(chosen, profile="P494")
+        background.complete(node.start())
+        try:
+            yield node
+        finally:
+            background.complete(node.stop())
+
+
+def log_bytes(store: Path) -> dict[str, bytes]:
+    """The files of a log that something was written to: a real broker makes the next one before it needs it."""
+    found = {path.name: path.read_bytes() for path in sorted((store / "commitlog").iterdir())}
+    return {name: content for name, content in found.items() if any(content)}
+
+
+class Load:
+    """A producer that sends what rolls the log over some files: sizes of all kinds, some delayed, some that wait for nobody."""
+
+    def __init__(self, client: Client, name_server: str) -> None:
+        self._client = client
+        self._producer = client.producer("replication", name_servers=(name_server,))
+        self._random = random.Random(5)
+
+    def send(self, size: int = 10, **properties: str) -> SendResult:
+        body = self._random.randbytes(size)
+        return self._client.background.run(self._producer.send(Message("Copied", body=body, properties=dict(properties)), 10_000))
+
+    def wait_for_slave(self) -> None:
+        """Send until a slave has it."""
+        until(lambda: self.send().status is SendStatus.SEND_OK, "no slave has followed")
+
+    def run(self, times: int = 120) -> list[SendResult]:
+        found = []
+        for number in range(times):
+            properties = {DELAY: "1"} if number % 10 == 3 else {WAIT: "false"} if number % 10 == 5 else {}
+            found.append(self.send((1, 100, 5000, 40_000)[number % 4], **properties))
+        assert {result.status for result in found} == {SendStatus.SEND_OK}
+        return found
+
+
+def test_our_slave_follows_a_real_master(tmp_path: Path) -> None:
+    with Apache(VERSION).open(Setup(settings={"brokerRole": "SYNC_MASTER"})) as running, Client() as client:
+        assert running.name_server is not None
+        with our_broker(running, tmp_path / "slave", broker_id=1, broker_role="SLAVE", listen_port=0) as slave:
+            load = Load(client, running.name_server)
+            load.wait_for_slave()
+            results = load.run()
+            copy, store = tmp_path / "slave", slave.broker.store
+            until(lambda: log_bytes(copy) == log_bytes(running.store(NAME)), "the logs differ")
+            assert len(log_bytes(copy)) > 1
+            until(lambda: store.behind() == 0, "the slave does not dispatch")
+            for result in results:
+                if result.queue_offset < store.max_offset("Copied", result.queue.queue_id):
+                    assert store.get_message("Copied", result.queue.queue_id, result.queue_offset) is not None
+            assert sum(store.max_offset("Copied", queue) for queue in range(4)) > 100
+            until(lambda: slave.broker.topics.select("Copied") is not None, "the table of topics is not copied")
+
+
+def test_a_real_slave_follows_our_master(tmp_path: Path) -> None:
+    port = free_port(AROUND_BROKER)
+    own = {
+        "brokerRole": "SLAVE", "brokerId": "1", "haMasterAddress": f"{HOST}:{port + 1}", "registerNameServerPeriod": "10000",
+    }  # fmt: skip
+    with Apache(VERSION).open(Setup(settings=own)) as running, Client() as client:
+        assert running.name_server is not None
+        settings = {"broker_role": "SYNC_MASTER", "flush_disk_type": "SYNC_FLUSH", "listen_port": port}
+        with our_broker(running, tmp_path / "master", **settings) as master:
+            load = Load(client, running.name_server)
+            load.wait_for_slave()
+            results = load.run()
+            store, address = master.broker.store, running.brokers[NAME]
+            until(lambda: log_bytes(tmp_path / "master") == log_bytes(running.store(NAME)), "the logs differ")
+            assert len(log_bytes(tmp_path / "master")) > 1
+
+            def lengths() -> list[str | None]:
+                asked = [Command(GET_MAX_OFFSET, {"topic": "Copied", "queueId": str(queue)}) for queue in range(4)]
+                return [(client.call(address, each).ext_fields or {}).get("offset") for each in asked]
+
+            until(lambda: lengths() == [str(store.max_offset("Copied", queue)) for queue in range(4)], "the slave does not dispatch")
+            for result in results[::10]:
+                offset = int(result.offset_msg_id[16:], 16)
+                viewed = client.call(address, Command(VIEW_MESSAGE_BY_ID, {"offset": str(offset)}))
+                assert viewed.body == store.select_one_message_by_offset(offset)

@@ -1,0 +1,246 @@
+"""Store directories of Apache RocketMQ and of ours, each opened by the other."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.fastjson import loads
+from rocketproof_impl.message import NOT, PREPARED, Message, properties_text
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
+from rocketproof_impl.simulator.scheduler import Scheduler
+from rocketproof_impl.store.index import keys_of
+from rocketproof_impl.store.service import MessageStore
+from rocketproof_impl.system.disk import SystemDisk
+from rocketproof_impl.system.node import BrokerNode
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.validation.apache import Apache, profile_of
+from rocketproof_properties.validation.probe import ask
+from rocketproof_properties.validation.target import Running, Setup
+
+COMMANDS = ("java", "mvn")
+VERSIONS = ("4.9.4", "5.3.3")
+SMALL = {"mapped_file_size_commit_log": 1 << 20, "mapped_file_size_consume_queue": 20_000, "max_hash_slot_num": 1000, "max_index_num": 4000}
+FOREVER = 1 << 62
+HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+# What is sent
+
+
+def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> str:
+    """The id that the broker gives the message."""
+    text = properties_text(properties, trailing=False)
+    header = SendMessageRequestHeader("producers", topic, "TBW102", 4, queue, sys_flag, 1_600_000_000_000, 7, text, 0, False, 16)
+    answer = ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
+    assert answer.code == codes.SUCCESS, answer.remark
+    assert answer.ext_fields is not None
+    return answer.ext_fields["msgId"]
+
+
+def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
+    """Messages of every kind, over more than one file of a queue: body by id."""
+    sent: dict[str, bytes] = {}
+    for number in range(rounds):
+        for topic, queue in (("Orders", number % 4), ("Events", 0), ("Events", 1)):
+            body = f"{topic}-{number}".encode() * (1 + number % 50)
+            given = {"KEYS": f"k{number} g{number % 2}", "TAGS": f"t{number % 3}", "UNIQ_KEY": f"U{topic}{number}{queue}"}
+            sent[send(address, topic, body, queue, **given)] = body
+    for number in range(3):
+        body = b"later-%d" % number
+        sent[send(address, "Orders", body, DELAY="1" if number else "3", KEYS="delayed")] = body
+        send(address, "Orders", b"half-%d" % number, sys_flag=PREPARED, TRAN_MSG="true", PGROUP="producers", UNIQ_KEY=f"T{number}")
+    return sent
+
+
+def stored(address: str, msg_id: str) -> bytes:
+    """The record as the broker gives it out."""
+    answer = ask(address, Command(codes.VIEW_MESSAGE_BY_ID, {"offset": str(int(msg_id[16:], 16))}))
+    assert answer.code == codes.SUCCESS, answer.remark
+    assert answer.body is not None
+    return answer.body
+
+
+def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+    """The end of each of these queues, as the broker tells it."""
+    found = {}
+    for topic, queue in queues:
+        answer = ask(address, Command(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)}))
+        found[topic, queue] = int((answer.ext_fields or {})["offset"])
+    return found
+
+
+# A store, opened by us
+
+
+@contextmanager
+def opened(root: Path, version: str = "4.9.4") -> Iterator[tuple[MessageStore, Scheduler]]:
+    scheduler = Scheduler()
+    scheduler.clock.time = int(time.time() * 1000)
+    settings = BrokerSettings(store_path_root_dir=str(root), **SMALL)
+    with SystemDisk(root) as disk:
+        store = MessageStore(settings, PROFILES[profile_of(version)], scheduler.clock, disk)
+        assert store.load()
+        yield store, scheduler
+
+
+def queue_ends(store: MessageStore) -> dict[tuple[str, int], int]:
+    return {place: queue.max_offset for place, queue in store.queues.queues.items()}
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def rebuilt(root: Path, copy: Path, version: str) -> dict[str, bytes]:
+    """The files after a start of ours on the log alone."""
+    shutil.copytree(root / "commitlog", copy / "commitlog")
+    with opened(copy, version) as (store, _):
+        assert store.behind() == 0
+    return files_of(copy)
+
+
+def without(files: dict[str, bytes], *names: str) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if path.split("/")[0] not in names}
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["stopped", "killed"])
+def ended(request: pytest.FixtureRequest) -> Callable[[Running], None]:
+    stopped = request.param == "stopped"
+    return lambda running: running.stop("broker-a") if stopped else running.kill("broker-a")
+
+
+@pytest.mark.behaviour("APP-08", "REC-01", "REC-02", "REC-03", "REC-04")
+def test_a_store_of_theirs_is_opened_by_us(version: str, ended: Callable[[Running], None], tmp_path: Path) -> None:
+    """Records, queues, index and table: what we read is what it answered, and what we build from the log alone are its files."""
+    root = tmp_path / "store"
+    with Apache(version).open(Setup(stores={"broker-a": root})) as running:
+        address = running.brokers["broker-a"]
+        sent = fill(address)
+        time.sleep(1.5)  # delayed messages of a second are delivered, and everything is dispatched
+        views = {msg_id: stored(address, msg_id) for msg_id in sent}
+        topics = ask(address, Command(codes.GET_ALL_TOPIC_CONFIG)).body
+        with_queues = {("Orders", queue): 0 for queue in range(4)} | {("Events", queue): 0 for queue in range(2)}
+        told = ends(address, with_queues)
+        ended(running)
+    before = files_of(root)
+    with opened(root, version) as (store, scheduler):
+        found = queue_ends(store)
+        assert {place: found[place] for place in told} == told
+        for msg_id, data in views.items():
+            assert store.select_one_message_by_offset(int(msg_id[16:], 16)) == data
+            message = store.look_message_by_offset(int(msg_id[16:], 16))
+            assert message is not None
+            assert (message.body or b"") == sent[msg_id]
+            assert message.msg_id == msg_id
+        for message in store.records():
+            for key in keys_of(message):
+                assert message.physical_offset in store.index.query(message.topic, key.partition("#")[2], 64, 0, FOREVER)
+        scheduler.complete(store.stop())
+    after = files_of(root)
+    kept = ("abort", "checkpoint", "index", "lock", "config", "consumequeue" if "abort" in before else "")
+    assert without(after, *kept).items() <= without(before, *kept).items()
+    ours = rebuilt(root, tmp_path / "copy", version)
+    theirs = {path: data for path, data in before.items() if path.startswith("consumequeue/")}
+    assert {path: data for path, data in ours.items() if path.startswith("consumequeue/")} == theirs
+    indexes = [[data for path, data in sorted(files.items()) if path.startswith("index/")] for files in (before, ours)]
+    assert indexes[0] == indexes[1]
+    assert topics is not None
+    assert {"Orders", "Events"} <= set(loads(topics)["topicConfigTable"])
+
+
+# A store of ours, opened by them
+
+
+def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tuple[str, int], int], list[Message]]:
+    """The store of a broker of ours that was stopped, or killed; ids and bodies, ends of queues, and all records."""
+
+    async def run() -> dict[str, bytes]:
+        settings = BrokerSettings(store_path_root_dir=str(root), listen_port=0, name_servers=(), **SMALL)
+        node = BrokerNode(settings, profile="P494")
+        await node.start()
+        try:
+            sent = await asyncio.to_thread(fill, settings.address)
+            await asyncio.sleep(0.1)
+            if not clean:
+                shutil.copytree(root, root.with_name("killed"))
+        finally:
+            await node.stop()
+        return sent
+
+    sent = asyncio.run(run())
+    if not clean:
+        shutil.rmtree(root)
+        root.with_name("killed").rename(root)
+        assert (root / "abort").exists()
+    with SystemDisk(root) as disk:
+        store = MessageStore(BrokerSettings(store_path_root_dir=str(root), **SMALL), PROFILES["P494"], Scheduler().clock, disk)
+        store.commit_log.files.load()
+        records = [message for _, message in store.commit_log.records(0, store.max_phy_offset) if message is not None]
+    queues: dict[tuple[str, int], int] = {}
+    for message in records:
+        if message.transaction == NOT:
+            queues[message.topic, message.queue_id] = max(queues.get((message.topic, message.queue_id), 0), message.queue_offset + 1)
+    return sent, queues, records
+
+
+@pytest.mark.behaviour("APP-08", "REC-02", "REC-03", "REC-04", "PER-01")
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+def test_a_store_of_ours_is_opened_by_them(version: str, clean: bool, tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    sent, queues, records = filled_by_us(root, clean=clean)
+    assert len(records) >= 127
+    with Apache(version).open(Setup(stores={"broker-a": root})) as running:
+        address = running.brokers["broker-a"]
+        for msg_id, body in sent.items():
+            data = stored(address, msg_id)
+            assert body in data
+        delivered = [place for place in queues if place[0] in ("Events", HALF)]
+        assert {place: queues[place] for place in delivered} == ends(address, dict.fromkeys(delivered, 0))
+        topics = ask(address, Command(codes.GET_ALL_TOPIC_CONFIG)).body
+        assert topics is not None
+        table = loads(topics)["topicConfigTable"]
+        for name in ("Orders", "Events"):
+            assert (table[name]["readQueueNums"], table[name]["writeQueueNums"], table[name]["perm"]) == (4, 4, 6)
+        send(address, "Events", b"goes on", 0)
+        assert ends(address, {("Events", 0): 0}) == {("Events", 0): queues["Events", 0] + 1}
+        pulled = pull(address, "Events", 0, queues["Events", 0] - 1)
+        assert b"Events-39" in pulled
+        running.stop("broker-a")
+    with opened(root, version) as (store, _):
+        found = queue_ends(store)
+        assert found["Events", 0] == queues["Events", 0] + 1
+        assert [each.msg_id for each in store.records()][: len(records)] == [each.msg_id for each in records]
+
+
+def pull(address: str, topic: str, queue: int, offset: int) -> bytes:
+    fields = {
+        "consumerGroup": "consumers",
+        "topic": topic,
+        "queueId": str(queue),
+        "queueOffset": str(offset),
+        "maxMsgNums": "32",
+        "sysFlag": "4",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subscription": "*",
+        "subVersion": "0",
+        "expressionType": "TAG",
+    }
+    answer = ask(address, Command(codes.PULL_MESSAGE, fields))
+    assert answer.code == codes.SUCCESS, answer.remark
+    return answer.body or b""

@@ -1,0 +1,96 @@
+"""Every case of a recorded 5.3.3, replayed under P533; each switch of that profile, turned back, shows in a case that is its reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES, Profile
+from rocketproof_properties.recorded import live, masks
+from rocketproof_properties.recorded.brokers import settings_of
+from rocketproof_properties.recorded.cases import Recorded, read
+from rocketproof_properties.recorded.exceptions import EXCEPTIONS
+from rocketproof_properties.recorded.replay import Stage, replay
+from rocketproof_traces.judge import judge
+
+RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-5.3.3.jsonl"
+P494, P533 = PROFILES["P494"], PROFILES["P533"]
+SWITCHES = [
+    one.name
+    for one in fields(Profile)
+    if one.name not in ("name", "about", "reasons") and getattr(P494, one.name) != getattr(P533, one.name)
+]
+NOT_RECORDED = {"overwrites_in_place"}  # files were not recorded
+
+
+@cache
+def recorded() -> tuple[Recorded, ...]:
+    return read(RECORDING).cases
+
+
+def different(profile: Profile) -> set[str]:
+    """The cases that are not as recorded, such as A-5."""
+    found = set()
+    for cfg in dict.fromkeys(case.cfg for case in recorded()):
+        cases = [case for case in recorded() if case.cfg == cfg]
+        stage = Stage(profile, cases, settings_of(cfg, cases, {}, ()))
+        found |= {f"{cfg}-{case.number}" for case, seen in zip(cases, stage.play(), strict=True) if seen}
+    return found
+
+
+@pytest.mark.behaviour("CHK-02", "CHK-10", "TCM-01", "TCM-03", "TCM-30", "NS-06", "SEND-03", "SEND-25", "SEND-46", "DLQ-02", "TRX-04")
+def test_all_cases_are_alike_and_none_is_excepted() -> None:
+    assert not [key for key in EXCEPTIONS if key[0] == "P533"]
+    found = replay(RECORDING, "P533")
+    assert (len(found.outcomes), found.alike, found.excepted) == (245, 245, ())
+
+
+def test_the_earlier_profile_differs_in_most() -> None:
+    assert len(different(P494)) > 150
+
+
+@pytest.mark.behaviour("REM-06", "FLU-07", "BAT-02", "SEND-26", "TRX-05")
+@pytest.mark.parametrize("switch", [name for name in SWITCHES if name not in NOT_RECORDED])
+def test_a_switch_that_is_turned_back_shows_in_a_case_that_is_its_reason(switch: str) -> None:
+    named = set(re.findall(r"[AMNL]-\d+", P533.reasons[switch]))
+    found = different(replace(P533, **{switch: getattr(P494, switch)}))
+    if switch == "gathers_operations":
+        assert found, "the record shows in the message behind"
+    else:
+        assert named & found
+
+
+def test_every_switch_has_its_reason() -> None:
+    assert {*SWITCHES} <= {*P533.reasons}
+    assert all(getattr(P494, name) != getattr(P533, name) for name in P533.reasons)
+
+
+def test_the_specification_explains_what_it_speaks_of() -> None:
+    found = judge(RECORDING, "P533")
+    assert not found.unexplained
+    assert found.explained == 179
+    assert judge(RECORDING, "P494").unexplained
+
+
+def test_what_a_sender_gave_is_compared_and_what_the_broker_made_up_is_not() -> None:
+    assert masks.made_up("C000020265A94E0E2F2A68626D850000", "7F0000012E870000000000001E480058")
+    assert not masks.made_up("U0", "U0") and not masks.made_up("C000020265A94E0E2F2A68626D850000", None)
+
+
+# Places on a broker that runs
+
+
+def test_messages_that_may_have_come_by_themselves_are_counted() -> None:
+    queues, queue = live.Queues(), ("t", 0)
+    assert queues.explains(queue, 0) and not queues.explains(queue, 1)
+    queues.seen(queue, 1)
+    queues.delays(queue)
+    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [1, 2]
+    queues.seen(queue, 2)
+    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [2], "it has come"
+    queues.commits(queue)
+    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [3], "it must have come"

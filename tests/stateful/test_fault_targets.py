@@ -1,0 +1,192 @@
+"""The targets of the faults: the implementation does what the specification allows, and an error planted in it is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rocketproof_impl import nameserver
+from rocketproof_impl.broker import persistence, topics
+from rocketproof_impl.ports import Rejected, RequestTask
+from rocketproof_impl.remoting import dispatch
+from rocketproof_impl.store import recovery
+from rocketproof_impl.store.service import MessageStore
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.plan import NOT_PERFORMED, Request, plan
+from rocketproof_properties.sources import Source
+from rocketproof_properties.stateful.engine import TARGETS, target_of
+from rocketproof_properties.stateful.follow import Finding
+from rocketproof_properties.stateful.machine import Campaign, run
+from rocketproof_properties.stateful.replay import replay
+
+behaviour = pytest.mark.behaviour
+GIVEN: dict[str, dict[str, Any]] = {
+    "persistence": {"crash_budget": 2, "error_budget": 1, "power_budget": 1},
+    "answers": {},
+    "locks": {},
+    "expiry": {},
+    "recovery": {"crash_budget": 1, "power_budget": 1},
+}
+PROGRAMS = 25
+
+
+def found(scope: str, profile: str = "P49") -> Finding | None:
+    source = Source(scope, profile, tuple(sorted(GIVEN[scope].items())))
+    subject = source.subject()
+    return run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS, 5, shrink=False)
+
+
+@pytest.mark.parametrize("scope", GIVEN)
+def test_the_implementation_does_what_the_specification_allows(scope: str) -> None:
+    assert found(scope) is None
+
+
+@behaviour("PER-10")
+def test_a_release_that_overwrites_in_place_does_what_the_specification_allows() -> None:
+    assert found("persistence", "P533") is None
+
+
+def no_backup(disk: Any, text: str, path: str) -> None:
+    disk.write(path + ".tmp", text.encode())
+    disk.delete(path)
+    disk.rename(path + ".tmp", path)
+
+
+def in_place(disk: Any, text: str, path: str) -> None:
+    disk.write(path, text.encode())
+
+
+def loud(disk: Any, text: str, path: str, *, in_place: bool) -> None:
+    """A persist whose error leaves it: the topic's creation ends with it."""
+    persistence.string_to_file(disk, text, path)
+
+
+def from_temporary(disk: Any, path: str, decode: Callable[[str], None]) -> bool:
+    for name in (path, path + ".tmp", path + ".bak"):
+        content = disk.read(name)
+        if content:
+            decode(content.decode())
+            return True
+    return True
+
+
+PERSISTENCE = {
+    "no backup": ("string_to_file", no_backup),
+    "the file is overwritten in place": ("string_to_file", in_place),
+}
+
+
+WRITE = ["truncate_tmp()", "half_tmp()", "fill_tmp()", "truncate_bak()", "half_bak()", "fill_bak()", "delete_main()"]
+
+
+@behaviour("PER-02", "PER-05", "PER-06", "PER-07", "INV-26", "INV-27", "INV-28", "INV-29")
+@pytest.mark.parametrize("name", PERSISTENCE)
+def test_another_way_to_write_the_table_is_a_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, planted = PERSISTENCE[name]
+    monkeypatch.setattr(persistence, function, planted)
+    assert found("persistence") is not None
+
+
+@behaviour("PER-03", "PER-05", "PER-08")
+def test_a_start_from_the_temporary_file_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["create(t=1)", *WRITE, "crash()", "start()"]
+    replay("persistence", "P49", steps, GIVEN["persistence"])
+    monkeypatch.setattr(persistence, "load", from_temporary)
+    with pytest.raises(Finding, match="memory"):
+        replay("persistence", "P49", steps, GIVEN["persistence"])
+
+
+@behaviour("PER-01", "TCM-18")
+def test_an_error_that_leaves_persist_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persistence, "persist", loud)
+    steps = ["create(t=1)", "truncate_tmp()", "disk_full()"]
+    with pytest.raises(Finding, match="persist raises"):
+        replay("persistence", "P49", steps, GIVEN["persistence"])
+
+
+@behaviour("PER-06")
+def test_the_second_order_loss_happens_on_the_broker() -> None:
+    """An emptied main file, its copy in the backup, an end before the rename: a start finds nothing."""
+    steps = ["create(t=1)", *WRITE, "rename_tmp()", "power_loss(main=emptied, bak=kept)", "start()"]
+    steps += ["create(t=2)", *WRITE, "crash()", "start()"]
+    followed = replay("persistence", "P49", steps, GIVEN["persistence"])
+    state = followed.instance.model.variables
+    names = {v.name: code for v, code in zip(state, followed.state, strict=True)}
+    assert names["memory"] == 0
+    assert names["promised"] == 0b11
+
+
+@behaviour("REM-07", "INV-03")
+def test_an_overload_told_to_a_one_way_caller_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tells(self: dispatch.Dispatcher, processor: Any, channel: Any, request: Any) -> None:
+        try:
+            processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request), channel, request))
+        except Rejected:
+            dispatch.write(channel, dispatch.system_busy(request, "overload"))
+
+    steps = ["submit(r=0, one_way=True)", "submit(r=1, one_way=True)", "overload(r=2, one_way=True)"]
+    replay("answers", "P49", steps)
+    monkeypatch.setattr(dispatch.Dispatcher, "_submit", tells)
+    with pytest.raises(Finding, match="answers"):
+        replay("answers", "P49", steps)
+
+
+@behaviour("REM-09", "INV-01", "INV-02", "HAZ-24")
+def test_a_future_whose_exception_is_answered_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answers(self: Any, channel: Any, request: Any, future: Any) -> None:
+        dispatch.write(channel, dispatch.response_to(request))
+
+    steps = ["submit(r=0, one_way=False)", "hand_over(r=0)", "future_throws(r=0)", "end(r=0)"]
+    replay("answers", "P49", steps)
+    monkeypatch.setattr(dispatch.Dispatcher, "_completed", answers)
+    with pytest.raises(Finding, match="answers"):
+        replay("answers", "P49", steps)
+
+
+@behaviour("TCM-10", "TCM-21", "INV-20", "INV-25", "HAZ-08")
+@pytest.mark.parametrize("millis", [2000, 4000])
+def test_another_limit_of_the_wait_for_the_lock_is_a_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "LOCK_TIMEOUT_MILLIS", millis)
+    steps = ["arrive(r=0, retry=False)", "arrive(r=1, retry=True)", *["second()"] * 3, "give_up(r=1)"]
+    with pytest.raises(Finding):
+        replay("locks", "P49", steps)
+
+
+@behaviour("NS-07", "LIV-04")
+@pytest.mark.parametrize(("millis", "offset"), [(119_000, 10), (121_000, 1)])
+def test_another_time_of_expiry_is_a_finding(millis: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans 120 s after the last registration, which is not late, or 121 s after it, which is."""
+    monkeypatch.setattr(nameserver, "EXPIRED_MILLIS", millis)
+    steps = [f"begin(offset={offset})", "die()", *["second()"] * offset, "look()", *[*["second()"] * 10, "look()"] * 12]
+    with pytest.raises(Finding, match="listed"):
+        replay("expiry", "P49", steps)
+
+
+def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any) -> None:
+    log.files.flushed_where = log.files.max_offset
+
+
+@behaviour("REC-02", "INV-34")
+def test_a_recovery_that_leaves_a_torn_record_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "recover", cut_nothing)
+    monkeypatch.setattr("rocketproof_impl.store.service.recover", cut_nothing)
+    assert found("recovery") is not None
+
+
+@behaviour("REC-03", "INV-36")
+def test_a_start_that_forgets_the_queues_lengths_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MessageStore, "_recover_topic_queue_table", lambda self: None)
+    assert found("recovery") is not None
+
+
+def test_what_has_no_target_is_said() -> None:
+    with pytest.raises(InputError, match="no target of scope flush"):
+        plan(Request(scope="flush", engine="stateful"))
+
+
+def test_every_scope_has_a_target_or_is_named() -> None:
+    from rocketproof_model.specification import NAMES, part
+
+    assert {name for name in NAMES if type(part(name)) not in TARGETS} == set(NOT_PERFORMED)

@@ -1,0 +1,101 @@
+"""A target as a file: what is wrong with one is told in one line that begins with the file and the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.validation.command import CommandTarget
+from rocketproof_properties.validation.description import read
+from rocketproof_properties.validation.target import Capability, NotOffered, Setup
+
+GOOD = """name = "x"
+profile = "P45"
+without = ["kill"]
+
+[broker]
+start = ["run", "--port", "{port}", "--dir", "{store}", "--conf", "{settings}", "{{literally}}"]
+stop = ["halt", "{name}"]
+ready = "boot (success|ok)"
+env = { HOME = "{home}", N = 3, ON = true }
+around = [-2, 1]
+
+[broker.settings]
+brokerName = "{name}"
+
+[limits]
+ready = 5
+stop = 1.5
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "target.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_description_is_read(tmp_path: Path) -> None:
+    found = read(written(tmp_path, GOOD))
+    assert (found.name, found.version, found.profile, found.name_server) == ("x", "", "P45", None)
+    assert found.broker.start[:3] == ("run", "--port", "{port}")
+    assert found.broker.stop == ("halt", "{name}")
+    assert found.broker.ready is not None and found.broker.ready.search("boot ok")
+    assert found.broker.env == {"HOME": "{home}", "N": "3", "ON": "true"}
+    assert set(found.broker.around) == {-2, 0, 1}
+    assert (found.ready_seconds, found.stop_seconds) == (5.0, 1.5)
+    assert found.without == {Capability.KILL}
+
+
+def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
+    assert CommandTarget(written(tmp_path, GOOD)).offers == set(Capability) - {Capability.KILL}
+    bare = CommandTarget(written(tmp_path, '[broker]\nstart = ["run", "{port}"]\n'))
+    assert bare.offers == set(Capability) - {Capability.STORE, Capability.START}
+    assert bare.name == "target"
+    with pytest.raises(NotOffered, match=r"no \{settings\}"):
+        bare.open(Setup(settings={"brokerPermission": "4"}))
+    with pytest.raises(NotOffered, match=r"no \{store\}"):
+        bare.open(Setup(stores={"broker-a": tmp_path}))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("name = \n", 1, "Invalid value"),
+        ('name = "x"\nname = "y"\n', 2, "Cannot overwrite"),
+        ("[broker", 1, "Expected ']'"),
+        ('name = "x"\n', 1, "the table [broker]"),
+        ("name = 3\n[broker]\nstart = ['x']\n", 1, "name is no text"),
+        ('profile = "P50"\n[broker]\nstart = ["x"]\n', 1, "unknown profile 'P50'"),
+        ('[broker]\n\nstart = "x"\n', 3, "start is no list of texts"),
+        ("[broker]\nstart = []\n", 2, "start is empty"),
+        ('[name-server]\nready = "x"\n[broker]\nstart = ["x"]\n', 1, "no start command"),
+        ('[broker]\nstart = ["x"]\n\nstrat = ["y"]\n', 4, "unknown key 'strat' in [broker]"),
+        ('[broker]\nstart = ["x"]\n[limit]\nready = 3\n', 3, "unknown key 'limit'"),
+        ('[broker]\nstart = ["x", "{prot}"]\n', 2, "unknown placeholder {prot}"),
+        ('[broker]\nstart = ["x", "{port"]\n', 2, "write {{ for a brace"),
+        ('[broker]\nstart = ["x"]\nready = "("\n', 3, "ready is no regular expression"),
+        ('[broker]\nstart = ["x"]\naround = [1.5]\n', 3, "around is no list of distances"),
+        ('[broker]\nstart = ["x"]\nenv = { A = [1] }\n', 3, "A is no text or number"),
+        ('without = ["kil"]\n[broker]\nstart = ["x"]\n', 1, "unknown capability 'kil'; use kill"),
+        ('[broker]\nstart = ["x"]\n[limits]\nstop = -1\n', 4, "stop is no number of seconds above 0"),
+        ('limits = 3\n[broker]\nstart = ["x"]\n', 1, "limits is no table"),
+        ('[name-server]\nstart = ["x"]\nsettings = { a = 1 }\n[broker]\nstart = ["x"]\n', 3, "unknown key 'settings' in [name-server]"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    error = str(caught.value)
+    assert error.startswith(f"{path}:{line}: ") and said in error and "\n" not in error, error
+
+
+def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read as a target"):
+        read(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="it is no text"):
+        read(tmp_path / "bytes.toml")

@@ -1,0 +1,147 @@
+"""`rocketproof validate` on the command line: what cannot be done is one line and exit code 2, and its reports are where they should be."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.cli import run
+
+FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
+
+
+@pytest.fixture
+def mute() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+
+        def take() -> None:
+            try:
+                while True:
+                    taken.append(server.accept()[0])
+            except OSError:
+                return
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for one in taken:
+            one.close()
+
+
+@pytest.fixture
+def babbler() -> Iterator[str]:
+    """A server of another protocol."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            try:
+                while True:
+                    with server.accept()[0] as one:
+                        one.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            except OSError:
+                return
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
+    assert run(["validate", *tokens]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert len(said.err.strip().splitlines()) == 1
+    return said.err.strip()
+
+
+def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--report", str(tmp_path / "r"))
+
+
+def test_a_server_that_never_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path, mute: str) -> None:
+    assert mute in refused(capsys, mute, "--report", str(tmp_path / "r"))
+
+
+def test_a_server_of_another_protocol(capsys: pytest.CaptureFixture[str], tmp_path: Path, babbler: str) -> None:
+    assert babbler in refused(capsys, babbler, "--report", str(tmp_path / "r"))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        ((), "give either the address of a broker"),
+        (("127.0.0.1:1", "--target", "served"), "give either the address of a broker"),
+        (("--target", "apachee:4.9.4"), "--target apachee:4.9.4: use apache:4.9.4"),
+        (("127.0.0.1",), "'127.0.0.1' is no address"),
+        (("127.0.0.1:1", "--profile", "P48"), "unknown profile 'P48'"),
+        (("127.0.0.1:1", "--programs", "0"), "--programs 0 is not a positive number"),
+        (("127.0.0.1:1", "--shrink", "-1"), "--shrink -1 is negative"),
+        (("127.0.0.1:1", "--seed", "-1"), "--seed -1 is negative"),
+        (("127.0.0.1:1", "--accept", "nowhere.toml"), "--accept nowhere.toml: cannot be read (No such file or directory)"),
+        (("--again", "nowhere"), "--again nowhere: there is no report.json"),
+        (("127.0.0.1:1", "--again", "nowhere"), "--again with a broker"),
+        (("--target", "nowhere.toml"), "nowhere.toml cannot be read as a target"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokens: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refused(capsys, *tokens)
+    assert not list(tmp_path.glob("r*"))
+
+
+def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert "exists and is not empty" in refused(capsys, "--target", "inprocess", "--report", str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "accept.toml"
+    path.write_text("[[accept]\n")
+    assert "is no TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
+    path.write_text("accepted = 1\n")
+    assert "has no [[accept]] entries" in refused(capsys, "--target", "inprocess", "--accept", str(path))
+
+
+def test_a_report_of_a_later_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for text, said in (("{}", "is no report of validate"), ("[", "is no report of validate"), (later(), "has version 2")):
+        (tmp_path / "report.json").write_text(text)
+        assert said in refused(capsys, "--again", str(tmp_path))
+
+
+def later() -> str:
+    return json.dumps({"schema": "rocketproof-validation", "version": 2})
+
+
+def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder, copy = tmp_path / "report", tmp_path / "copy.json"
+    assert run(["validate", "--target", "inprocess", "--programs", "20", "--seed", "4", "--report", str(folder), "--json", str(copy)]) == 0
+    said = capsys.readouterr().out
+    assert "inprocess:P494 under P494: 20 programs" in said
+    assert "no finding" in said
+    assert json.loads(copy.read_text())["programs"]["judged"] == 20
+    assert run(["validate", "--again", str(folder)]) == 0
+    assert "20 programs" in capsys.readouterr().out
+    for path in (folder / "histories").iterdir():
+        path.unlink()
+    assert "there are no histories in it" in refused(capsys, "--again", str(folder))
+
+
+def test_a_time_limit_stops_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    assert run(["validate", "--target", "inprocess", "--programs", "20", "--time", "0.000001", "--report", str(folder)]) == 3
+    assert "stopped: --time 1e-06" in capsys.readouterr().out
+    assert json.loads((folder / "report.json").read_text())["programs"]["judged"] == 0

@@ -1,0 +1,275 @@
+"""A whole validation against the implementation in this process: no finding, and each kind of wrong answer is one."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as Xml
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.validation import accept, report, session, single
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.judging import judge_file
+from rocketproof_properties.validation.programs import Program
+from rocketproof_properties.validation.runner import Bounds, Runner
+from rocketproof_properties.validation.session import Place
+from rocketproof_properties.validation.shrink import shrink
+from rocketproof_properties.validation.target import NAME_SERVER, Running
+from rocketproof_properties.validation.told import load
+from rocketproof_properties.validation.validate import Request, again, mark, validate
+
+PROFILE = "P494"
+SEND = ("send", {"topic": "A", "body": "hello"})
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    with InProcess(PROFILE).open() as made:
+        yield made
+
+
+@pytest.fixture
+def runner(running: Running, tmp_path: Path) -> Iterator[Runner]:
+    made = Runner(Place(dict(running.brokers), running.name_server), tmp_path, {"profile": PROFILE}, Bounds(2), mark())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.Report, Path]:
+    folder = tmp_path_factory.mktemp("validation") / "report"
+    return validate(Request(InProcess(PROFILE), folder, 60, 3, shrink=1)), folder
+
+
+def test_the_implementation_is_as_described(done: tuple[report.Report, Path]) -> None:
+    found, _ = done
+    assert [str(one.verdict) for one in found.findings] == []
+    assert len(found.judged) == 60
+    assert found.exit_code == 0
+
+
+def test_the_report_is_written_for_people_and_programs(done: tuple[report.Report, Path]) -> None:
+    found, folder = done
+    data = json.loads((folder / "report.json").read_text())
+    assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 1, PROFILE, 0)
+    assert data["programs"]["judged"] == 60
+    assert data["requests"] == sum(one.requests for one in found.judged) > 100
+    assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
+    suite = Xml.parse(folder / "junit.xml").getroot().find("testsuite")
+    assert suite is not None and suite.get("failures") == "0" and suite.get("tests") == str(len(data["verdicts"]))
+    assert len(list((folder / "histories").glob("*.ndjson"))) == 60
+
+
+def test_known_violations_are_known(done: tuple[report.Report, Path]) -> None:
+    found, _ = done
+    shown = {(row.id, row.condition) for row in found.rows if row.expected == "violated" and row.broken}
+    assert ("INV-44", "messages with a delay") in shown
+
+
+def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Report, Path]) -> None:
+    found, folder = done
+    anew = again(folder, None, ())
+    assert anew.rows == found.rows
+    assert (anew.exit_code, anew.seed, len(anew.judged)) == (0, 3, 60)
+
+
+def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.Report, Path], tmp_path: Path) -> None:
+    """P40 stores the sender's text of properties as it is."""
+    _, folder = done
+    copy = tmp_path / "copy"
+    (copy / "histories").mkdir(parents=True)
+    for path in (folder / "histories").iterdir():
+        (copy / "histories" / path.name).write_bytes(path.read_bytes())
+    (copy / "report.json").write_bytes((folder / "report.json").read_bytes())
+    assert again(copy, "P40", ()).exit_code == 1
+
+
+# Wrong answers
+
+
+def altered(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """What is recorded of each answer is not what came: to the judges a broker that answers so."""
+    right = session.answer_data
+    monkeypatch.setattr(session, "answer_data", lambda answer: change(right(answer)))
+
+
+def _field(name: str, value: Callable[[str], str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def change(data: dict[str, Any]) -> dict[str, Any]:
+        fields = data["fields"]
+        return data | {"fields": {**fields, name: value(fields[name])}} if name in fields else data
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda data: data | {"code": 1} if "msgId" in data["fields"] else data, {"INV-07.records", "send.code"}),
+        (_field("queueOffset", lambda text: str(int(text) + 1)), {"INV-44", "send.queueOffset", "specification.send"}),
+        (_field("queueId", lambda text: "7"), {"INV-30.records", "send.queueId", "specification.send"}),
+        (_field("msgId", lambda text: text[:31] + "F"), {"INV-06.records"}),
+        (lambda data: data | {"fields": {k: v for k, v in data["fields"].items() if k != "TRACE_ON"}}, {"send.TRACE_ON"}),
+        (lambda data: data | {"remark": "all is well"}, {"send.remark"}),
+    ],
+    ids=["code", "offset", "queue", "id", "missing field", "remark"],
+)
+@pytest.mark.behaviour("SEND-42", "INV-06", "INV-07", "INV-30", "INV-44")
+def test_a_wrong_answer_is_found(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
+) -> None:
+    altered(monkeypatch, change)
+    judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE)
+    assert {one.property for one in judged.findings} >= found
+
+
+@pytest.mark.behaviour("INV-02", "INV-03")
+def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
+    path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    answer = next(row["value"] for row in rows if row.get("type") == "ok")
+    for row in [r for r in rows if r.get("type") == "invoke"]:
+        rows.append({**row, "type": "info", "op": "stray", "value": {"of": row["seq"], **answer}, "seq": len(rows) - 1})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert {one.property for one in judge_file(path, PROFILE, ("claims",)).findings} >= {"INV-02", "INV-03"}
+
+
+def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The broker is wrong about every second queue only."""
+    altered(monkeypatch, _field("queueOffset", lambda text: "5" if text == "1" else text))
+    program = Program(
+        1, "plain messages", (SEND, ("route", {"topic": "A"}), ("send", {"topic": "B"}), SEND, ("send", {"topic": "C", "flag": 3}))
+    )
+    path = runner.perform(program)
+    verdict = next(one for one in judge_file(path, PROFILE).findings if one.judge == "reference")
+    small = shrink(runner, tmp_path, program, verdict, path, PROFILE, 20)
+    assert [name for name, _ in small.program.steps] == ["send", "send"]
+    assert (small.again, small.flaky) == (3, False)
+    assert small.path.exists()
+
+
+def test_a_finding_that_does_not_come_again_is_called_flaky(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with monkeypatch.context() as once:
+        altered(once, lambda data: data | {"remark": "once"})
+        path = runner.perform(Program(1, "", (SEND,)))
+    verdict = judge_file(path, PROFILE, ("reference",)).findings[0]
+    small = shrink(runner, tmp_path, Program(1, "", (SEND,)), verdict, path, PROFILE, 20)
+    assert (small.again, small.repeats, small.flaky) == (0, 3, True)
+
+
+def test_the_program_of_a_finding_runs_as_it_stands(
+    running: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runner: Runner
+) -> None:
+    altered(monkeypatch, _field("queueId", lambda text: "7"))
+    path = runner.perform(Program(1, "", (SEND,)))
+    verdict = next(one for one in judge_file(path, PROFILE).findings if one.property == "INV-30.records")
+    finding = report.Finding(verdict, load(path).program, path.name, file="programs/finding-1.py")
+    names: dict[str, Any] = {"__name__": "kept"}
+    exec(compile(report.source(finding, PROFILE), "finding-1.py", "exec"), names)
+    (address,) = running.brokers.values()
+    for expected in (1, 0):
+        with pytest.raises(SystemExit) as ended:
+            single.main(
+                names["STEPS"], judge="claims", property="INV-30.records", profile=PROFILE, argv=[address, str(running.name_server)]
+            )
+        assert ended.value.code == expected
+        monkeypatch.undo()
+    assert "INV-30.records: as described" in capsys.readouterr().out
+
+
+# What is accepted
+
+
+def write_accepted(path: Path, **keys: str) -> Path:
+    rows = {"property": '"INV-30*"', "reason": '"queues begin at 1"', "until": "2999-01-01", **keys}
+    path.write_text("[[accept]]\n" + "".join(f"{key} = {value}\n" for key, value in rows.items() if value))
+    return path
+
+
+def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    altered(monkeypatch, _field("queueId", lambda text: "7"))
+    judged = judge_file(runner.perform(Program(1, "", (SEND,))), PROFILE, ("claims",))
+    entries = accept.read(write_accepted(tmp_path / "accept.toml"))
+    before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
+    assert "INV-30.records" not in {one.property for one in before.left} and not before.said
+    assert "INV-30.records" in {one.property for one in after.left} and "is over" in after.said[0]
+    assert "not needed any more" in accept.sort([], entries, date(2998, 1, 1)).said[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"reason": ""}, "entry 1: reason is missing"),
+        ({"until": '"2999-01-01"'}, "entry 1: until is missing or no date"),
+        ({"matches": '"x"'}, "entry 1: unknown key 'matches'; use match"),
+        ({"match": '"("'}, "entry 1: match is no regular expression"),
+    ],
+)
+def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        accept.read(write_accepted(tmp_path / "accept.toml", **keys))
+
+
+# Brokers that end
+
+
+def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stopped in the middle of the seventh program."""
+    target = InProcess(PROFILE)
+    opened: list[Running] = []
+    right = InProcess.open
+
+    def open_(self: InProcess, *args: Any) -> Running:
+        opened.append(right(self, *args))
+        return opened[-1]
+
+    monkeypatch.setattr(InProcess, "open", open_)
+    performed = Runner.perform
+    seen: list[Program] = []
+
+    def perform(self: Runner, program: Program, folder: Path | None = None) -> Path:
+        seen.append(program)
+        if len(seen) == 7:
+            opened[0].stop("broker-a")
+        return performed(self, program, folder)
+
+    monkeypatch.setattr(Runner, "perform", perform)
+    monkeypatch.setattr(session, "PATIENCE", 1.0)
+    found = validate(Request(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
+    assert "does not answer any more" in found.stopped
+    assert found.exit_code == 3
+    assert len(found.judged) == 6
+    assert len(list((tmp_path / "report" / "histories").glob("*.ndjson"))) == 7
+    assert again(tmp_path / "report", None, ()).exit_code == 3
+
+
+def test_what_was_done_before_ctrl_c_is_judged_and_kept(tmp_path: Path) -> None:
+    def interrupt(what: str, done: int, all_: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    found = validate(Request(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
+    assert (found.stopped, found.exit_code, len(found.judged)) == ("Ctrl-C", 3, 5)
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["stopped"] == "Ctrl-C"
+
+
+def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) -> None:
+    path = runner.perform(Program(1, "", (SEND, SEND)))
+    text = path.read_text()
+    path.write_text(text[: text.rindex('"records"')])
+    judged = judge_file(path, PROFILE)
+    assert not judged.whole
+    assert not judged.findings
+    assert judged.requests == 2
+
+
+def test_without_a_name_server_routes_are_not_asked_for(running: Running, tmp_path: Path) -> None:
+    alone = Runner(Place(dict(running.brokers), None), tmp_path, {"profile": PROFILE}, Bounds(1), mark())
+    told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
+    assert [one.op for one in told.asked] == ["send"]
+    alone.close()
+    assert NAME_SERVER not in {one.value["to"] for one in told.asked}

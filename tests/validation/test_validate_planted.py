@@ -1,0 +1,30 @@
+"""The validation is as good as what it finds: mutants of the implementation, served and validated like any broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_properties.patches.registry import mutants
+from rocketproof_properties.validation.planted import UNSEEN, chosen, hunt, visible
+
+CHOSEN = (
+    *("M-01", "M-02", "M-04", "M-08", "M-101", "M-105", "M-115", "M-116", "M-12", "M-15a", "M-16", "M-17", "M-19", "M-22", "M-29"),
+    *("M-51", "M-64", "M-73a", "M-76a", "M-80", "M-82", "M-83a", "M-84", "M-85c", "M-86", "M-88", "M-92a", "M-93a", "M-93b", "M-94"),
+)
+"""Thirty by chance of those that a client could notice."""
+
+
+def test_thirty_mutants_are_chosen_by_chance() -> None:
+    assert chosen(30, 1) == sorted(CHOSEN)
+    assert set(CHOSEN) <= set(visible())
+
+
+def test_mutants_that_no_client_could_notice_are_mutants() -> None:
+    assert UNSEEN <= {mutant.row.id for mutant in mutants()} | {f"M-{n:02}" for n in range(1, 121)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", ["M-01", "M-15a", "M-76a"])
+def test_a_planted_mutant_is_found(mutant: str) -> None:
+    found = hunt(mutant, 120, 1)
+    assert found.found, found

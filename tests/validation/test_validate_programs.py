@@ -1,0 +1,108 @@
+"""Programs for the wire: the same seed gives the same ones, every step becomes a request, and no two programs share a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.remoting.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.validation.calls import Stage, Stored, call_of
+from rocketproof_properties.validation.naming import Names
+from rocketproof_properties.validation.programs import ALONE, CONFIGURED, MOST_CLIENTS, STARTED, WIRED, Choice, generate
+
+EVERYTHING = Choice("P494", 300, 7, configure=True, start=True)
+NAMES = Names("p1-", 1)
+
+
+def stage() -> Stage:
+    return Stage(NAMES, "broker-a", [Stored(0, 0, True, True), Stored(200, 1, False, True)], 65_536)
+
+
+def test_the_same_seed_gives_the_same_programs() -> None:
+    assert generate(EVERYTHING) == generate(EVERYTHING)
+    assert generate(EVERYTHING) != generate(Choice("P494", 300, 8, configure=True, start=True))
+
+
+def test_every_source_and_configuration_has_programs() -> None:
+    programs = generate(EVERYTHING)
+    assert len(programs) == 300
+    assert {one.needs for one in programs} == {"", *CONFIGURED, *STARTED}
+    assert max(one.clients for one in programs) == MOST_CLIENTS
+    assert any(one.concurrent for one in programs)
+
+
+def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:
+    programs = generate(Choice("P494", 200, 7))
+    assert {one.needs for one in programs} == {""}
+    assert len(programs) == 200
+
+
+def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
+    for program in generate(EVERYTHING):
+        for name, args in program.steps:
+            assert name in WIRED
+            if name not in ("time", "lose", "meet"):
+                call = call_of((name, args), stage())
+                assert call is not None, (name, args)
+                assert call.command().ext_fields is not None
+
+
+def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
+    assert NAMES.topic("A") == "p1-A"
+    assert NAMES.topic("%RETRY%g") == "%RETRY%p1-g"
+    assert NAMES.topic("%DLQ%g") == "%DLQ%p1-g"
+    assert NAMES.topic("TBW102") == "TBW102"
+    assert NAMES.topic(" ") == " "
+    assert len(NAMES.topic("x" * 127)) == 127
+    assert len(NAMES.topic("x" * 128)) == 128
+    assert NAMES.is_mine("%DLQ%p1-g")
+    assert not NAMES.is_mine("SCHEDULE_TOPIC_XXXX")
+
+
+def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
+    one, other = Stage(Names("p1-", 1), "broker-a"), Stage(Names("p2-", 2), "broker-a")
+    births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
+    assert len(set(births)) == 1000
+    assert all(birth in one.births for birth in births[:500])
+
+
+@pytest.mark.behaviour("REM-04")
+def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> None:
+    call = call_of(("send", {"topic": "A", "queue": 3, "times": 5, "most": 7, "unit": True}), stage())
+    assert call is not None
+    assert call.code == SEND_MESSAGE_V2
+    assert call.fields["queueId"] == "3"
+    sent = call.command().ext_fields
+    assert sent is not None
+    assert (sent["b"], sent["e"], sent["j"], sent["k"], sent["l"]) == ("p1-A", "3", "5", "true", "7")
+
+
+def test_a_batch_has_its_own_code() -> None:
+    call = call_of(("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})]}), stage())
+    assert call is not None
+    assert (call.op, call.code, call.fields["batch"]) == ("batch", SEND_BATCH_MESSAGE, "true")
+
+
+@pytest.mark.behaviour("APP-06", "APP-07")
+def test_a_body_fills_a_file_up_to_the_bytes_that_are_to_be_left() -> None:
+    where = stage()
+    where.end = 65_536 + 300
+    call = call_of(("send", {"topic": "A", "body": "", "leave": 8}), where)
+    assert call is not None and call.body is not None
+    assert 300 + where.overhead("p1-A", {}) + len(call.body) == 65_536 - 8
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (("sned", {}), "unknown step 'sned'; the nearest of 10 are send"),
+        (("send", {"tpoic": "A"}), "step send cannot be done"),
+    ],
+)
+def test_a_step_that_there_is_not_is_told_in_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call_of(step, stage())
+
+
+def test_programs_that_fill_files_are_a_group_of_their_own() -> None:
+    assert all(name == "send" for one in generate(EVERYTHING) if one.needs == ALONE for name, _ in one.steps)

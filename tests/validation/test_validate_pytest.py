@@ -1,0 +1,89 @@
+"""The fixtures of the pytest plugin: somebody's own tests send to a broker, and what came of it is judged."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "rocketproof_properties.pytest_plugin"
+
+SUITE = """
+def test_orders(rocketproof_client, rocketproof_judge):
+    answer = rocketproof_client.send(topic="orders", body="hello", queue=2)
+    assert answer.code == 0
+    assert answer.ext_fields["queueId"] == "2"
+    rocketproof_client.step("back", record=0, group="g", level=-1)
+    judged = rocketproof_judge()
+    assert judged.requests == 2
+    assert "INV-51" in judged.claims
+
+
+def test_names_are_fresh(rocketproof_client, rocketproof_judge):
+    answer = rocketproof_client.send(topic="orders", body="hello", queue=2)
+    assert answer.ext_fields["queueOffset"] == "0"
+    assert rocketproof_client.topic("orders") != "orders"
+    assert rocketproof_client.call(9999).code == 3
+    rocketproof_judge()
+"""
+WRONG = """
+from rocketproof_properties.validation import session
+
+def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
+    right = session.answer_data
+    monkeypatch.setattr(session, "answer_data", lambda answer: right(answer) | {"remark": "all is well"})
+    rocketproof_client.send(topic="orders")
+    rocketproof_judge(ACCEPT)
+"""
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+    """Run pytest with the plugin alone in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def call(suite: str, *arguments: str) -> pytest.RunResult:
+        pytester.makepyfile(suite)
+        return pytester.runpytest_subprocess("-p", PLUGIN, "-p", "no:cacheprovider", "-rs", *arguments)
+
+    return call
+
+
+def test_without_a_target_the_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
+    found = inner(SUITE)
+    found.assert_outcomes(skipped=2)
+    found.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
+
+
+def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
+    inner(SUITE, "--rocketproof-target=inprocess", "--rocketproof-profile=P494").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(("accept", "outcome"), [("()", "failed"), ("['send.remark', 'specification.send']", "passed")])
+def test_what_is_not_as_described_fails_the_test_unless_it_is_accepted(
+    inner: Callable[..., pytest.RunResult], accept: str, outcome: str
+) -> None:
+    found = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
+    found.assert_outcomes(**{outcome: 1})
+    if outcome == "failed":
+        found.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rocketproof-target=127.0.0.1:9"], "127.0.0.1:9"),
+        (["--rocketproof-target=nothing"], "*--target nothing*"),
+        (["--rocketproof-target=inprocess", "--rocketproof-profile=P48"], "*unknown profile 'P48'*"),
+    ],
+)
+def test_a_target_that_is_none_is_told(inner: Callable[..., pytest.RunResult], options: list[str], said: str) -> None:
+    found = inner(SUITE, *options)
+    found.assert_outcomes(errors=2)
+    found.stdout.fnmatch_lines([f"*{said}*"])

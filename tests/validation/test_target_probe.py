@@ -96,7 +96,7 @@ def test_an_address_offers_nothing_that_needs_its_process() -> None:
 
 def test_a_broker_by_its_address() -> None:
     def answer(request: Command) -> Command:
-        return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == probe.GET_BROKER_CLUSTER_INFO else SUCCESS, version=399)
+        return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == probe.GET_BROKER_CLUSTER_INFO else SUCCESS, version=401)
 
     with server(answering(answer)) as address:
         target = AddressTarget([address])
@@ -108,6 +108,6 @@ def test_a_broker_by_its_address() -> None:
                     call("broker-a")
 
 
-@pytest.mark.parametrize(("number", "name"), [(399, "4.9.4"), (477, "5.3.3"), (400, "4.9.5-SNAPSHOT"), (211, "4.0.0"), (121, "")])
+@pytest.mark.parametrize(("number", "name"), [(401, "4.9.4"), (479, "5.3.3"), (402, "4.9.5-SNAPSHOT"), (213, "4.0.0"), (121, "")])
 def test_the_release_behind_a_number(number: int, name: str) -> None:
     assert version_name(number) == name

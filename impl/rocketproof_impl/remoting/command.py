@@ -10,7 +10,7 @@ from .codes import SYSTEM_ERROR
 RESPONSE, ONE_WAY = 1, 2
 JSON: Final = 0
 ROCKETMQ: Final = 1
-VERSION = 399  # 4.9.4
+VERSION = 399  # 4.9.3, which the recorded requests name
 V3_4_9 = 121
 NOT_SET = "not set any response code"
 

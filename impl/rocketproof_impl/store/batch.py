@@ -19,9 +19,9 @@ def items(batch: Message, limit: int | None, *, with_batch_properties: bool, tra
     """The messages of a batch, with their parts.
 
     Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
-    properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an item has no effect. Raises
-    JavaError for a body that ends too early, where the batch's own properties are too long, and where all records together are
-    larger than `limit` bytes, if there is one.
+    properties, which hold the header's and CLUSTER, are put behind the item's; `trailing`: see `properties_text`. A DELAY inside an
+    item has no effect. Raises JavaError for a body that ends too early, where the batch's own properties are too long, and where all
+    records together are larger than `limit` bytes, if there is one.
     """
     data = batch.body or b""
     added = properties_text(batch.properties, trailing=trailing).encode("utf-8", "replace") if with_batch_properties else b""

@@ -14,7 +14,7 @@ from .parts import configure
 from .target import DEFAULT, Capability, NotOffered, Running, Setup, Target, bare
 from .wire import host_and_port
 
-_FIRST: Final = 210  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
+_FIRST: Final = 212  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
 
 
 def version_name(number: int) -> str:

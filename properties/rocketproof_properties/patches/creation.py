@@ -11,7 +11,7 @@ _CREATE, _ADD, _AS_GIVEN = f"{_MANAGER}._create", f"{_MANAGER}._add", f"{_MANAGE
 
 _VERSION = "self.data_version.next_version(self._clock.now())"
 _REGISTER = "await self._register(False, True, True)"
-_PUT = "self.table[config.topic_name] = config"
+_PUT = "self._put(config)\n"
 
 PATCHES: dict[str, Patch] = {
     # The new topic

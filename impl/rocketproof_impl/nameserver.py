@@ -24,14 +24,13 @@ from .remoting.codes import (
     QUERY_DATA_VERSION,
     QUERY_NOT_FOUND,
     REGISTER_BROKER,
-    REQUEST_CODE_NOT_SUPPORTED,
     SUCCESS,
     TOPIC_NOT_EXIST,
     UNREGISTER_BROKER,
     WIPE_WRITE_PERM_OF_BROKER,
 )
 from .remoting.command import Command, response_to
-from .remoting.dispatch import system_error, write
+from .remoting.dispatch import not_supported, system_error, write
 from .remoting.faq import SUGGESTION
 from .remoting.headers import command_error
 from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
@@ -65,13 +64,14 @@ class NameServer:
     `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
     its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: address to its last
     registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value. `acting_master`:
-    routes say that no slave acts as master (NS-06).
+    routes say that no slave acts as master (NS-06). `refuses`: requests of an unknown code are answered.
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False, acting_master: bool = False) -> None:
+    def __init__(self, clock: Clock, *, order_message_enable: bool = False, acting_master: bool = False, refuses: bool = True) -> None:
         self._clock = clock
+        self._refuses = refuses
         self._acting_master = False if acting_master else None
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
@@ -255,11 +255,13 @@ class NameServer:
     # Requests
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED."""
+        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED where it is at all."""
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
         if handler is None:
-            response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {command.code} not supported"
+            if not self._refuses:
+                return
+            response = not_supported(command)
         else:
             response.code, response.remark = SUCCESS, None
             try:

@@ -101,13 +101,13 @@ class Interrupted(Exception):
 
 
 class Lock:
-    """A lock that one thread holds, with a time limit on waiting for it. First come, first served."""
+    """A lock that one thread holds, with a time limit on waiting for it. First come, first served: `waiting` is the row."""
 
-    __slots__ = ("_waiting", "held")
+    __slots__ = ("held", "waiting")
 
     def __init__(self) -> None:
         self.held = False
-        self._waiting: deque[Future[None]] = deque()
+        self.waiting: deque[Future[None]] = deque()
 
     async def acquire(self, millis: int | None = None) -> bool:
         """Whether the lock was got within the time; the caller then has to release it. Raises Interrupted."""
@@ -115,7 +115,7 @@ class Lock:
             self.held = True
             return True
         turn: Future[None] = Future()
-        self._waiting.append(turn)
+        self.waiting.append(turn)
         try:
             got = await Wait(turn, millis)
         except BaseException:
@@ -129,11 +129,11 @@ class Lock:
         if turn.done:
             self.release()
         else:
-            self._waiting.remove(turn)
+            self.waiting.remove(turn)
 
     def release(self) -> None:
         """Give the lock to the thread that waits longest, if any."""
-        if self._waiting:
-            self._waiting.popleft().complete(None)
+        if self.waiting:
+            self.waiting.popleft().complete(None)
         else:
             self.held = False

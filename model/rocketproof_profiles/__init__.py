@@ -36,6 +36,9 @@ class Profile:
     its delay level, a send-back keeps its store host and is serialised twice (BACK-12, BACK-14, BACK-15). `half_messages`:
     transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and
     only by a broker that refuses it (TRX-01, TRX-02). `batch_retry`: batches may go to retry topics (BAT-02).
+    `default_processor`: a request of an unknown code is refused by a task of an executor, and a one-way caller hears nothing; otherwise
+    it is refused on arrival, and everybody is answered (REM-05, HAZ-26). `name_server_refuses`: a name server answers a request of an
+    unknown code, unless it is one-way; otherwise nobody hears anything.
     `queue_statistics`: the schedule topic is counted by queue (SEND-42). `short_disk_remark`: the older text of
     SERVICE_NOT_AVAILABLE. `size_remark`: how MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41).
 
@@ -91,6 +94,8 @@ class Profile:
     replica_wait: int | None
     looks_after_flush: bool
     size_remark: str = "msg body length limit 128k, msg properties length limit 32k."
+    default_processor: bool = False
+    name_server_refuses: bool = True
     forbidden: frozenset[str] = frozenset()
     topic_limit: int = 127
     overwrites_in_place: bool = False
@@ -190,6 +195,8 @@ PROFILES: dict[str, Profile] = {
         about="RocketMQ 4.9.4 as recorded",
         null_fields=True,
         limits_record=False,
+        default_processor=True,
+        name_server_refuses=False,
         size_remark="msg body length limit {limit}B, msg properties length limit 32KB.",
         forbidden=frozenset(
             {
@@ -205,6 +212,8 @@ PROFILES: dict[str, Profile] = {
             "forbidden": "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
             "size_remark": "A-192 to A-196: MESSAGE_ILLEGAL names other limits",
             "null_fields": "not recorded: 4.9.4 writes a word about the field into its log and reads on",
+            "default_processor": "tests/real/test_unknown_codes.py: a one-way request of an unknown code is not answered",
+            "name_server_refuses": "tests/real/test_unknown_codes.py: the name server leaves every unknown code without an answer",
             "limits_record": "A-192 to A-196: it is the body that the remark names a limit of",
         },
     ),
@@ -231,8 +240,10 @@ PROFILES["P533"] = replace(
     slave_rejects=True,
     slave_creates=True,
     counts_replicas=True,
+    name_server_refuses=True,
     reasons={
         "overwrites_in_place": "not recorded: 5.x writes a backup and then the file itself, without a temporary one",
+        "name_server_refuses": "not recorded, tests/real/test_unknown_codes.py: the name server answers 3",
         "ends_properties": "A-5 and every stored message: its size",
         "batch_retry": "A-214: a batch to a retry topic is refused with 13",
         "illegal_code": "A-14, A-39, A-106, A-118, A-122, A-130 and others: INVALID_PARAMETER in place of SYSTEM_ERROR",

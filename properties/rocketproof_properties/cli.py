@@ -566,6 +566,8 @@ def validate(
     time: float | None = None,
     rate: float | None = None,
     workers: int | None = None,
+    witnesses: bool = True,
+    kills: int = 0,
     json: Path | None = None,
 ) -> int:
     """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
@@ -603,6 +605,10 @@ def validate(
         Requests a second at most.
     workers
         Programs at a time; 4 unless given.
+    witnesses
+        Replay the model's witnesses of known violations on brokers that are started for it.
+    kills
+        Kill a broker so many times under load, and look for what it had acknowledged.
     json
         Write the report to this file too.
     """
@@ -613,6 +619,7 @@ def validate(
     from .validation import validate as validating
     from .validation.choose import choose
     from .validation.report import next_folder
+    from .validation.witnesses import WITNESSES
 
     _positive("--programs", programs)
     _positive("--time", time)
@@ -622,6 +629,8 @@ def validate(
         raise InputError(f"--seed {seed} is negative; give 0 or more")
     if shrink < 0:
         raise InputError(f"--shrink {shrink:g} is negative; give seconds, or 0")
+    if kills < 0:
+        raise InputError(f"--kills {kills} is negative; give 0 or more")
     if profile is not None:
         from rocketproof_profiles import PROFILES
 
@@ -648,6 +657,8 @@ def validate(
                 shrink=shrink,
                 name_server=nameserver,
                 accepted=accepted,
+                witnesses=WITNESSES if witnesses else (),
+                kills=kills,
             )
             found = validating.validate(request, progress)
     if json is not None:

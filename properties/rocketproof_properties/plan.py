@@ -23,8 +23,6 @@ _APPLICABLE = {
 
 
 _DECIDES = {"lemma": "symbolic", "history": "stateful"}
-NOT_PERFORMED = ("news", "patience", "flush")
-"""Scopes whose actions nobody does on an implementation."""
 
 
 @dataclass(frozen=True)
@@ -141,14 +139,9 @@ def _from_catalogue(request: Request) -> Plan:
         chosen = [c for c in chosen if c.scope == scope]
     tasks: list[Task] = []
     left_out: list[tuple[str, str]] = []
-    unperformed: dict[str, str] = {}
     for case in chosen:
         source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
-        if source.scope in NOT_PERFORMED and engines == ("stateful",):
-            unperformed[source.scope] = f"stateful has no target of scope {source.scope}; use --engine explicit"
-            continue
-        engines = tuple(e for e in engines if e != "stateful" or source.scope not in NOT_PERFORMED)
         if "explicit" not in case.engines and engines and "stateful" not in case.engines:
             # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
             engines = tuple(e for e in engines if e != "stateful")
@@ -161,7 +154,7 @@ def _from_catalogue(request: Request) -> Plan:
             due = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, due)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
-    return _plan(tasks, [*unperformed.values(), *_not_by(request.engine, left_out)])
+    return _plan(tasks, _not_by(request.engine, left_out))
 
 
 def _plan(tasks: list[Task], left_out: list[str]) -> Plan:

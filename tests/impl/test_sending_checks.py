@@ -304,8 +304,8 @@ CREATION = ["missing", "locked", "template", "inherit", "built", "put", "version
 @behaviour("CHK-05", "CHK-07")
 def test_the_pauses_of_a_send(make: Callable[..., Command]) -> None:
     stand = Stand()
-    assert pauses(stand, make("new")) == ["arrived", *CREATION, "checked", "append"]
-    assert pauses(stand, make("new")) == ["arrived", "checked", "append"]
+    assert pauses(stand, make("new")) == ["arrived", *CREATION, "checked", "append", "appends"]
+    assert pauses(stand, make("new")) == ["arrived", "checked", "append", "appends"]
     assert pauses(stand, make("new", queue_id=99)) == ["arrived", "checked"]
     assert pauses(stand, make("a b")) == ["arrived"]
 
@@ -315,7 +315,7 @@ def test_the_pauses_where_creation_fails() -> None:
     stand = Stand(auto_create_topic_enable=False)
     assert pauses(stand, send_request("new")) == ["arrived", "missing", "locked", "template", "refused", "failed"]
     second = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked"]
-    expected = ["arrived", "missing", "locked", "template", "refused", "failed", *second, "checked", "append"]
+    expected = ["arrived", "missing", "locked", "template", "refused", "failed", *second, "checked", "append", "appends"]
     assert pauses(stand, send_request("%RETRY%g")) == expected
     stand.broker.topics.lock.held = True
     assert pauses(stand, send_request("%RETRY%h")) == ["arrived", "missing", "failed", "missing", "failed"]

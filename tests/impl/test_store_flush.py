@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -219,6 +220,57 @@ def test_one_flush_brings_one_file_to_the_device() -> None:
     stand.store.flush_now()
     assert stand.store.flushed_where == stand.store.max_phy_offset
     assert stand.disk.regions["store/consumequeue/TopicTest/0/00000000000000000000"].forced == 80
+
+
+class Device:
+    """Forces when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Callable[[], None], Future[None]]] = []
+
+    def __call__(self, action: Callable[[], None]) -> Future[None]:
+        done: Future[None] = Future()
+        self.asked.append((action, done))
+        return done
+
+    def force(self) -> None:
+        action, done = self.asked.pop()
+        action()
+        done.complete(None)
+
+
+@behaviour("FLU-03", "FLU-05")
+def test_what_is_appended_during_a_flush_is_not_flushed_by_it() -> None:
+    stand, device = Stand("P494"), Device()
+    stand.put(message())
+    files = stand.store.commit_log.files
+    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    stand.scheduler.settle()
+    stand.put(message())
+    assert (files.flushed_where, flushing.done) == (0, False)
+    device.force()
+    assert stand.scheduler.run(flushing) is False
+    assert files.flushed_where == stand.store.max_phy_offset // 2
+    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    stand.scheduler.settle()
+    stand.put(message())
+    device.force()
+    assert stand.scheduler.run(flushing) is False
+    assert files.flushed_where == stand.store.max_phy_offset * 2 // 3
+
+
+@behaviour("FLU-05")
+def test_a_queue_that_is_destroyed_during_its_flush_starts_again_at_0() -> None:
+    stand, device = Stand("P494"), Device()
+    stand.put(message())
+    stand.store.dispatch()
+    files = stand.store.queues.queues["TopicTest", 0].files
+    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    stand.scheduler.settle()
+    files.destroy()
+    device.force()
+    assert stand.scheduler.run(flushing) is True
+    assert files.flushed_where == 0
 
 
 @behaviour("BAT-04", "FLU-02")

@@ -9,16 +9,27 @@ import pytest
 
 from rocketproof_impl import nameserver
 from rocketproof_impl.broker import persistence, topics
+from rocketproof_impl.broker.registration import Registration
+from rocketproof_impl.periodic import Periodic
 from rocketproof_impl.ports import Rejected, RequestTask
+from rocketproof_impl.producer import instance
+from rocketproof_impl.producer.send import Sending
 from rocketproof_impl.remoting import dispatch
-from rocketproof_impl.store import recovery
+from rocketproof_impl.simulator.disk import SimulatedRegion
+from rocketproof_impl.store import flushing, recovery
+from rocketproof_impl.store.flush import Durability, Wanted
+from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_impl.store.service import MessageStore
-from rocketproof_properties.choices import InputError
-from rocketproof_properties.plan import NOT_PERFORMED, Request, plan
+from rocketproof_impl.tasks import Wait
+from rocketproof_model.result import Move
+from rocketproof_model.specification import NAMES, part
+from rocketproof_model.specification.flushing import Flushing
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.sources import Source
 from rocketproof_properties.stateful.engine import TARGETS, target_of
+from rocketproof_properties.stateful.flush import FlushTarget
 from rocketproof_properties.stateful.follow import Finding
-from rocketproof_properties.stateful.machine import Campaign, run
+from rocketproof_properties.stateful.machine import Campaign, perform, run
 from rocketproof_properties.stateful.replay import replay
 
 behaviour = pytest.mark.behaviour
@@ -28,6 +39,9 @@ GIVEN: dict[str, dict[str, Any]] = {
     "locks": {},
     "expiry": {},
     "recovery": {"crash_budget": 1, "power_budget": 1},
+    "flush": {},
+    "news": {},
+    "patience": {},
 }
 PROGRAMS = 25
 
@@ -181,12 +195,140 @@ def test_a_start_that_forgets_the_queues_lengths_is_a_finding(monkeypatch: pytes
     assert found("recovery") is not None
 
 
-def test_what_has_no_target_is_said() -> None:
-    with pytest.raises(InputError, match="no target of scope flush"):
-        plan(Request(scope="flush", engine="stateful"))
+class Hasty(GroupCommitService):
+    """A group commit that believes every flush."""
+
+    __slots__ = ()
+
+    async def _flush_to(self, next_offset: int) -> bool:
+        await flushing.LOOKS
+        self._files.flush()
+        return True
 
 
-def test_every_scope_has_a_target_or_is_named() -> None:
-    from rocketproof_model.specification import NAMES, part
+class Thorough(GroupCommitService):
+    """A group commit whose flush reaches the end of the log."""
 
-    assert {name for name in NAMES if type(part(name)) not in TARGETS} == set(NOT_PERFORMED)
+    __slots__ = ()
+
+    async def _flush_to(self, next_offset: int) -> bool:
+        await flushing.LOOKS
+        self._files.flush_all()
+        await flushing.LOOKS
+        return True
+
+
+@behaviour("FLU-03", "FLU-05", "LIV-09", "REA-55")
+@pytest.mark.parametrize("planted", [Hasty, Thorough])
+def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first answers a put for whose record its one flush does not suffice, the second flushes a file more."""
+    record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
+    steps = [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)"]
+    replay("flush", "P49", steps)
+    monkeypatch.setattr(GroupCommitService, "_flush_to", planted._flush_to)  # type: ignore[attr-defined] # both have it
+    with pytest.raises(Finding, match=r"flushed|answer"):
+        replay("flush", "P49", steps)
+
+
+@behaviour("FLU-03", "HAZ-21", "LIV-09")
+@pytest.mark.parametrize(("profile", "end"), [("P45", "deny(p=0)"), ("P49", "confirm(p=0)")])
+def test_the_look_after_the_second_flush_is_the_releases(profile: str, end: str) -> None:
+    record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
+    replay("flush", profile, [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)", end])
+
+
+@behaviour("CL-05", "STO-03", "LIV-05", "HAZ-23")
+def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
+    steps = ["lock(p=0)", "throw(p=0)"]
+    source = Source("flush", "P49", (("throws", True),))
+    subject = source.subject()
+    specification = part("flush")
+    assert isinstance(specification, Flushing)
+    made = Campaign(subject.instance, lambda: FlushTarget(specification, subject.instance, PROFILES["P45"]))
+    with pytest.raises(Finding, match="age"):
+        perform(made, [Move(name, (0,)) for name in ("lock", "throw")])
+    replay("flush", "P49", steps, {"throws": True})
+
+
+@behaviour("FLU-02", "LIV-09")
+def test_a_put_with_more_patience_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["lock(p=0)", "append(p=0)", "time_out(p=0)"]
+    replay("flush", "P49", steps)
+    monkeypatch.setattr(Wanted, "fulfilled", lambda self, millis: waited(self, 60_000))
+    with pytest.raises(Finding, match="60000 ms"):
+        replay("flush", "P49", steps)
+
+
+async def waited(wanted: Wanted, millis: int) -> bool:
+    return await Wait(wanted.future, millis) and wanted.future.result()
+
+
+SECONDS = ["second()"] * 30
+ASKED = ["begin(offset=29)", "create()", "second()", "ask()"]
+
+
+@behaviour("NS-10", "CLI-21", "LIV-01", "LIV-02")
+def test_another_period_of_registrations_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["begin(offset=0)", *SECONDS, "register()"]
+    replay("news", "P49", steps)
+    monkeypatch.setattr(Registration, "PERIODIC", (Periodic("register_periodically", 10_000, 40_000),))
+    with pytest.raises(Finding, match="40 is not"):
+        replay("news", "P49", steps)
+
+
+@behaviour("NS-06", "CLI-17", "LIV-02")
+@pytest.mark.parametrize("millis", [2000, 4000])
+def test_another_time_limit_of_a_refresh_is_a_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [*ASKED, "second()", "second()", "announce()", "serve()", "second()", "learn()"]
+    replay("news", "P49", steps)
+    monkeypatch.setattr(instance, "TIMEOUT_MILLIS", millis)
+    with pytest.raises(Finding):
+        replay("news", "P49", steps)
+
+
+@behaviour("CLI-15", "LIV-07")
+@pytest.mark.parametrize("millis", [2000, 4000])
+def test_another_wait_for_the_clients_lock_is_a_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["begin(known=False)", *["second()"] * 3, "lock_times_out()"]
+    replay("patience", "P49", steps)
+    monkeypatch.setattr(instance, "LOCK_TIMEOUT_MILLIS", millis)
+    with pytest.raises(Finding):
+        replay("patience", "P49", steps)
+
+
+@behaviour("CLI-28", "LIV-07")
+def test_an_attempt_with_the_full_time_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["begin(known=True)", "attempt(known=True)", "second()", "fails()", "attempt(known=True)"]
+    replay("patience", "P49", steps)
+    prepare = Sending.prepare
+    monkeypatch.setattr(Sending, "prepare", lambda self, queue, timeout: prepare(self, queue, self.timeout))
+    with pytest.raises(Finding, match="rest of the time"):
+        replay("patience", "P49", steps)
+
+
+@behaviour("CLI-17")
+def test_a_name_server_that_does_not_answer_ends_the_send() -> None:
+    replay("patience", "P49", ["begin(known=False)", "get_lock()", *["second()"] * 3, "no_answer()"])
+
+
+def put_without_wait(self: Durability, appended: Any, message: Any) -> None:
+    return None
+
+
+@behaviour("FLU-02", "INV-06")
+def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay("recovery", "P49", ["append()", "flush()", "acknowledge()"])
+    monkeypatch.setattr(Durability, "ask_flush", put_without_wait)
+    with pytest.raises(Finding, match="turn"):
+        replay("recovery", "P49", ["append()"])
+
+
+@behaviour("FLU-05", "INV-06")
+def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SimulatedRegion, "force", lambda self: None)
+    with pytest.raises(Finding, match="not forced"):
+        replay("recovery", "P49", ["append()", "flush()"])
+
+
+def test_every_scope_has_a_target() -> None:
+    assert {type(part(name)) for name in NAMES} == set(TARGETS)

@@ -1,4 +1,7 @@
-"""Headers that a fuzzer found: each of them once came through as a command that could not be answered, or as an exception of ours."""
+"""Headers that once came through as commands that could not be answered, or as exceptions of ours.
+
+A fuzzer found that numbers may fit no int of Java's; the others were found by reading on from there.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -169,6 +170,39 @@ class Repeats:
     async def late(self) -> None:
         self.lates += 1
         raise OSError("later")
+
+
+def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -> None:
+    may_end, order = threading.Event(), list[str]()
+
+    def blocks() -> str:
+        assert may_end.wait(60)
+        return "device"
+
+    def fails() -> None:
+        raise OSError("no device")
+
+    async def waits() -> str:
+        found = background.threads.aside(blocks)
+        await Wait(found)
+        order.append("aside")
+        return found.result()
+
+    async def goes_on() -> None:
+        order.append("here")
+        may_end.set()
+
+    async def meets_a_failure() -> None:
+        found = background.threads.aside(fails)
+        await Wait(found)
+        found.result()
+
+    begun = background.submit(waits())
+    background.run(goes_on())
+    assert begun.result() == "device"
+    assert order == ["here", "aside"]
+    with pytest.raises(OSError, match="no device"):
+        background.run(meets_a_failure())
 
 
 def test_periodic_functions_are_called_again_whatever_happens_but_never_twice_at_a_time() -> None:

@@ -127,6 +127,15 @@ def test_a_wrong_answer_is_found(
     assert {one.property for one in judged.findings} >= found
 
 
+@pytest.mark.behaviour("REM-06", "REM-10")
+def test_what_a_busy_broker_refuses_has_no_effect_and_the_rest_is_compared(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it was too busy for the second message, and has stored it."""
+    refused = {"code": 2, "remark": "[REJECTREQUEST]system busy", "fields": {}}
+    altered(monkeypatch, lambda data: data | refused if data["fields"].get("queueOffset") == "1" else data)
+    judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE, ("reference",))
+    assert {one.property for one in judged.findings} == {"queue.next offset"}
+
+
 @pytest.mark.behaviour("INV-02", "INV-03")
 def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))

@@ -20,6 +20,8 @@ from rocketproof_model.interpreter import State
 
 Local = tuple[int, ...]
 _FIRST: Local = (-1,)
+GIVEN_UP = "lock_timeout"
+"""The one step of a request that waits for a lock, if it has any."""
 
 
 class Move(NamedTuple):
@@ -111,13 +113,15 @@ class Stopped(Exception):
 
 @dataclass
 class Search:
-    """One search over the answers of a partition. `control` takes the deciding part out of a shared state."""
+    """One search over the answers of a partition. `control` takes the deciding part out of a shared state, and `unlocked` is that state
+    when nobody holds what a request may wait for."""
 
     requests: Sequence[Request]
     answers: Sequence[Answer]
     control: Callable[[State], Hashable]
     limit: int
     tick: Callable[[int], None] = lambda _: None
+    unlocked: Callable[[State], State] = lambda shared: shared
     expanded: int = 0
     _prints: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
     _ending: frozenset[int] = frozenset()
@@ -187,9 +191,11 @@ class Search:
         """The states after one block of steps of a request that matters now; those of the answered request come last."""
         shared = point.shared
         mine = answer.request
-        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared)}
+        # What has begun and has no end of its own is only moved on where it counts for others: it may have to let go of a lock.
+        halted = any(local is not None and one not in self._ending for one, local in moved.items())
+        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared, halted=halted)}
         for other in self._open(answer.pending, moved):
-            marks[other] = self._print(other, moved.get(other, _FIRST), shared)
+            marks[other] = self._print(other, moved.get(other, _FIRST), shared, halted=halted)
         near = _component(mine, marks)
         for one in (*(o for o in near if o != mine), mine):
             reads = writes = 0
@@ -237,12 +243,12 @@ class Search:
                     seen.add((move.shared, move.local))
                     todo.append((move.shared, move.local, taken))
 
-    def _print(self, one: int, local: Local | None, shared: State) -> tuple[int, int]:
-        """What the request may read and write from here to its end, if nobody else moves."""
+    def _print(self, one: int, local: Local | None, shared: State, *, halted: bool) -> tuple[int, int]:
+        """What the request may read and write from here to its end, if nobody else moves; `halted`: but to let go of what it waits for."""
         request = self.requests[one]
         if local == _FIRST:
             local = request.start
-        key = (request.kind, local, self.control(shared))
+        key = (request.kind, local, self.control(shared), halted)
         found = self._prints.get(key)
         if found is None:
             reads = writes = 0
@@ -251,7 +257,10 @@ class Search:
                 state, at = todo.pop()
                 if at is None:
                     continue
-                for move in request.moves(state, at):
+                moves = request.moves(state, at)
+                if halted and all(move.label == GIVEN_UP for move in moves) and (free := self.unlocked(state)) != state:
+                    moves = (*moves, *request.moves(free, at))
+                for move in moves:
                     reads |= move.reads
                     writes |= move.writes
                     after = (move.shared, move.local)

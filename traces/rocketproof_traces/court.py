@@ -12,12 +12,14 @@ from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_le
 from .concurrent import Answer, Request, Search, Searched
 from .machine import MOST_QUEUES, Machine, Shape
 from .operations import Operation
-from .parts import SENDS, Part
+from .parts import SENDS, UNREADABLE, Part
 from .recording import Config
 from .refusals import Refused, refused
 from .requests import COUNTED, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
 
+MESSAGE_ILLEGAL = 13
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
+ELSEWHERE = ("delayed messages", "transactional messages", "dead letters")
 _KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
 Make = Callable[[Shape], Machine]
 
@@ -59,6 +61,8 @@ def reason(one: Operation) -> str:
             return one.reason
         if "broker busy" in str((one.answer or {}).get("remark") or "") or one.code in (2, 14):
             return "a busy broker"
+        if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
+            return "limits of batches"
     if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
         return "answers without their value"
     if one.op == "max_offset" and one.code != 0:
@@ -138,7 +142,7 @@ class Court:
         for seq, topic, config in self.order:
             opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
         self.answers = _answers(opened)
-        return Search(self.requests, self.answers, self.machine.control, limit, tick).run(self._start())
+        return Search(self.requests, self.answers, self.machine.control, limit, tick, self.machine.unlocked).run(self._start())
 
     def _add(self, request: Request, one: Operation | None) -> int:
         self.requests.append(request)
@@ -179,13 +183,15 @@ class Court:
 
     def _send(self, one: Operation, topic: int, *, known: bool, claims: Claims) -> Request | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
-        if not fits_int(numbers, queue) or one.reason in ("delayed messages", "transactional messages", "headers that do not decode"):
+        if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
         ended = None
         if known:
             ended = Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
         default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
-        start = self.machine.arrived(topic, default, numbers, queue, self._kind(one))
+        # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
+        kind = "prepared" if one.reason in ELSEWHERE or reason(one) == "limits of batches" else self._kind(one)
+        start = self.machine.arrived(topic, default, numbers, queue, kind)
         patient = one.took is None or one.took >= LOCK_TIMEOUT
         return Send(
             self.machine,

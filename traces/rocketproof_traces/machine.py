@@ -94,6 +94,11 @@ class Machine:
         values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
         return self.assigned(shared, dict(zip(self.config_slots(topic), values, strict=True)))
 
+    def unlocked(self, shared: State) -> State:
+        """The state when no creation of a topic holds the lock."""
+        slot = self.first["lock"]
+        return shared if not shared[slot] else self.assigned(shared, {slot: 0})
+
     @staticmethod
     def assigned(shared: State, codes: Mapping[int, int]) -> State:
         after = list(shared)

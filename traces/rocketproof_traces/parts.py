@@ -23,6 +23,8 @@ SENDS = ("send", "batch")
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
 MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
 COMMIT = 8
+UNREADABLE = "headers that do not decode"
+"""Why `reach` leaves out a send whose fields no broker can read."""
 
 
 @dataclass
@@ -149,6 +151,8 @@ def _cut(parts: Mapping[tuple[str, str], Part], of: Mapping[tuple[str, str], tup
             for part in parts.values():
                 if part.broker == one.broker and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
                     part.cut_at(one.opened, "the broker makes and fills retry topics by itself")
+        elif mine is not None and one.op in SENDS and one.reason == UNREADABLE:
+            mine.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
         elif mine is not None and one.op == "batch" and one.messages is None:
             mine.cut_at(one.opened, "batches without their body")
 

@@ -236,7 +236,7 @@ def reach(code: int, fields: dict[str, Any], answered: int | None, body: int) ->
     if _bool(fields.get("batch", False)):
         return "other", "batches"
     text = str(fields.get("properties") or "")
-    if _CUT.search(text) or len(text) > _LARGE_PROPERTIES or body > _LARGE_BODY:
+    if _CUT.search(text) or len(text.encode()) > _LARGE_PROPERTIES or body > _LARGE_BODY:
         return "other", "size limits"
     properties = _properties(fields)
     stored = answered in (0, None, *STATUSES)

@@ -21,7 +21,7 @@ from ..remoting.codes import (
     VIEW_MESSAGE_BY_ID,
 )
 from ..remoting.command import Command
-from ..remoting.dispatch import Dispatcher, Processor
+from ..remoting.dispatch import Dispatcher, Processor, refuse_unknown
 from ..service import Service
 from ..store.service import MessageStore
 from ..topic import DataVersion
@@ -123,9 +123,11 @@ class Broker:
         self._register_processors(executors)
 
     def _register_processors(self, executors: dict[str, Executor]) -> None:
-        """Codes that are not named here are not supported (REM-05). Profiles without half messages know no end of a
-        transaction."""
+        """Codes that are not named here are not supported (REM-05); recorded releases say so by a processor. Profiles without half
+        messages know no end of a transaction."""
         processors = self.dispatcher.processors
+        if self.profile.default_processor:
+            self.dispatcher.default = Processor(refuse_unknown, executors["admin"])
         send = SendMessageProcessor(self)
         processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}
         admin = AdminBrokerProcessor(self)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .producer import Producer
 
 CHOSEN = Pause("chosen")
+FAILED = Pause("failed")
 
 T = TypeVar("T")
 
@@ -84,6 +85,7 @@ class Sending:
                 failure = error
                 if not self._may_retry(error):
                     break
+                await FAILED
             else:
                 self._note(last_broker_name, started, isolation=False)
                 if not self._tries_another(result):

@@ -63,17 +63,15 @@ class Dispatcher:
     def receive(self, channel: Channel, command: Command) -> None:
         """A command has arrived (REM-05). Nothing is raised: an executor without a place is an answer (REM-07).
 
-        An unknown code is answered even to a one-way caller (HAZ-26). Answers to requests of this side are paired by the
-        network port, so one that comes here was not waited for.
+        An unknown code is answered even to a one-way caller (HAZ-26), unless `default` serves it. Answers to requests of this side
+        are paired by the network port, so one that comes here was not waited for.
         """
         if command.is_response:
             log.warning("receive response, but not matched any request, opaque %d", command.opaque)
             return
         found = self.processors.get(command.code, self.default)
         if found is None:
-            response = response_to(command)
-            response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {command.code} not supported"
-            write(channel, response)
+            write(channel, not_supported(command))
         elif found.rejects():
             write(channel, system_busy(command, f"[REJECTREQUEST]system busy, {FLOW_CONTROL}"))
         else:
@@ -155,6 +153,18 @@ def system_error(request: Command, error: BaseException) -> Command:
     response = response_to(request)
     response.code, response.remark = SYSTEM_ERROR, describe(error)
     return response
+
+
+def not_supported(request: Command) -> Command:
+    """What a request is answered with whose code nobody serves (REM-05)."""
+    response = response_to(request)
+    response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported"
+    return response
+
+
+async def refuse_unknown(_: Channel, request: Command) -> Command:
+    """A default processor that serves nothing: its answer is one like any other, which a one-way caller does not get."""
+    return not_supported(request)
 
 
 def system_busy(request: Command, remark: str) -> Command:

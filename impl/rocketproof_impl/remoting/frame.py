@@ -21,6 +21,7 @@ _PREFIX = Struct(">II")
 _FIXED = Struct(">hBhii")  # code language version opaque flag
 _INT = Struct(">i")
 _SHORT = Struct(">h")
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 _LANGUAGES = ("JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST")
 
 
@@ -56,7 +57,7 @@ def decode(frame: bytes) -> Command:
         behind = 4 + (word & 0xFFFFFF)
         if behind > len(frame):
             raise FrameError("the header is longer than its frame")
-        read = {JSON: _read_json, ROCKETMQ: _read_binary}.get(word >> 24)
+        read = _READERS.get(word >> 24)
         if read is None:
             raise FrameError(f"serialisation type {word >> 24} is unknown")
         command = read(frame[4:behind])
@@ -68,22 +69,26 @@ def decode(frame: bytes) -> Command:
 
 
 def _json_header(command: Command) -> bytes:
-    header: dict[str, Any] = {"code": command.code}
+    """Written out, as the names are always the same: a quarter of the time of a general writer."""
+    fields, remark = "", ""
     if command.ext_fields is not None:
-        header["extFields"] = command.ext_fields
-    header |= {"flag": command.flag, "language": command.language, "opaque": command.opaque}
+        fields = '"extFields":{' + ",".join([f"{_quoted(name)}:{_quoted(value)}" for name, value in command.ext_fields.items()]) + "},"
     if command.remark is not None:
-        header["remark"] = command.remark
-    header |= {"serializeTypeCurrentRPC": "JSON", "version": command.version}
-    return json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        remark = f'"remark":{_quoted(command.remark)},'
+    return (
+        f'{{"code":{command.code},{fields}"flag":{command.flag},"language":{_quoted(command.language)},"opaque":{command.opaque},'
+        f'{remark}"serializeTypeCurrentRPC":"JSON","version":{command.version}}}'
+    ).encode("utf-8", "replace")
 
 
 def _read_json(header: bytes) -> Command:
-    data = json.loads(header)
+    data = json.loads(header.decode("utf-8", "surrogatepass"))
     fields, remark = data.get("extFields"), data.get("remark")
+    if fields is not None:
+        fields = {name: value if value.__class__ is str else _as_text(value) for name, value in fields.items() if value is not None}
     return Command(
         _int32(data["code"]),
-        None if fields is None else {name: _as_text(value) for name, value in fields.items() if value is not None},
+        fields,
         opaque=_int32(data.get("opaque", 0)),
         flag=_int32(data.get("flag", 0)),
         version=_int32(data.get("version", 0)),
@@ -132,6 +137,9 @@ def _read_binary(header: bytes) -> Command:
         value, at = _sized(fields, at, _INT)
         found[name.decode()] = value.decode()
     return Command(code, found or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode() or None)
+
+
+_READERS = {JSON: _read_json, ROCKETMQ: _read_binary}
 
 
 def _sized(data: bytes, at: int, length: Struct) -> tuple[bytes, int]:

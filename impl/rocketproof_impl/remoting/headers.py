@@ -89,15 +89,16 @@ def decode_with_nulls(kind: type[H], layout: Layout, ext_fields: Mapping[str, st
     values: list[Any] = []
     missing: list[str] = []
     for attribute, name, parse, absent in layout:
-        try:
-            value = None if name not in found else parse(found[name])
-        except JavaError:
-            if numbers:
-                raise
-            value = None
-        if value is None and absent is REQUIRED:
+        value = absent
+        if name in found:
+            try:
+                value = parse(found[name])
+            except JavaError:
+                if numbers:
+                    raise
+        if value is REQUIRED:
             missing.append(attribute)
-        values.append(absent if value is None else value)
+        values.append(value)
     header = kind(*values)
     for attribute in missing:
         delattr(header, attribute)

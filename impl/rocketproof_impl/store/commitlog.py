@@ -14,7 +14,7 @@ from rocketproof_profiles import Profile
 from ..broker.settings import BrokerSettings
 from ..message import COMMIT, NOT, Message
 from ..ports import Clock, Disk
-from ..tasks import Lock
+from ..tasks import Lock, Pause
 from . import record
 from .batch import items
 from .delay import delay_level, to_schedule_topic
@@ -23,8 +23,10 @@ from .flush import Durability
 from .record import BLANK_SIZE, PROPERTIES_LIMIT, Parts
 from .result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 
+APPENDS = Pause("appends")
 Append = Callable[[MappedFile], AppendResult]
 
+_READ_AT_ONCE = 4096  # one read for most records
 _PUT_STATUS = {
     AppendMessageStatus.PUT_OK: PutMessageStatus.PUT_OK,
     AppendMessageStatus.MESSAGE_SIZE_EXCEEDED: PutMessageStatus.MESSAGE_ILLEGAL,
@@ -112,7 +114,7 @@ class CommitLog:
         before = None if self._profile.encode_first else self.files.last()
         await self.lock.acquire()
         try:
-            put = self._in_lock(message, append, before)
+            put = await self._in_lock(message, append, before)
         finally:
             self.lock.release()
         if put.status is PutMessageStatus.PUT_OK and put.append is not None:
@@ -121,7 +123,7 @@ class CommitLog:
             await durability.complete(put, put.append, message)
         return put
 
-    def _in_lock(self, message: Message, append: Append, before: MappedFile | None) -> PutResult:
+    async def _in_lock(self, message: Message, append: Append, before: MappedFile | None) -> PutResult:
         """The time in the lock starts, and ends on every way out but one: an exception, in the older releases (CL-05, HAZ-23).
 
         The store timestamp is set again here, so that the times in the log never decrease (CL-06).
@@ -129,6 +131,7 @@ class CommitLog:
         self.begin_time_in_lock = self._clock.now()
         message.store_timestamp = self.begin_time_in_lock
         try:
+            await APPENDS
             put = self._append(append, self.files.last() if self._profile.encode_first else before)
         except BaseException:
             if self._profile.resets_lock_time:
@@ -321,16 +324,17 @@ class CommitLog:
             yield found
 
     def _next(self, offset: int) -> tuple[int, Message | None] | None:
-        head = self.files.select(offset, BLANK_SIZE)
-        if head is None:
+        data = self.data_from(offset, _READ_AT_ONCE)
+        if data is None or len(data) < BLANK_SIZE:
             return None
-        size, magic = record.size_and_magic(head)
+        size, magic = record.size_and_magic(data)
         if magic == record.BLANK_MAGIC:
             return offset + size, None
         if size <= 0 or offset + size > self.files.max_offset:
             return None  # no record, or a slave has only a part of it yet
+        whole = data[:size] if size <= len(data) else self.files.select(offset, size)
         # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
-        return offset + size, self.look(offset)
+        return offset + size, None if whole is None else self.decode(whole)
 
 
 def _nobody() -> None:

@@ -6,12 +6,27 @@ where nobody can read it, and a commit brings it to the region (FLU-06).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from ..broker.log import log
 from ..java import JavaError
 from ..ports import Disk, Region
+from ..tasks import Future, Wait
 from .transient import TransientStorePool
 
 PAGE = 4096
+
+Beside = Callable[[Callable[[], None]], Future[None]]
+"""Does what may take long, such as a device's work, without holding up whoever asks; the future tells when it is done."""
+
+
+def at_once(action: Callable[[], None]) -> Future[None]:
+    """A `Beside` of one who has all the time."""
+    done: Future[None] = Future()
+    action()
+    done.complete(None)
+    return done
 
 
 class MappedFile:
@@ -76,20 +91,18 @@ class MappedFile:
             return None
         return self.region.read(position, size)
 
-    def flush(self, least_pages: int = 0) -> int:
-        """Bring what can be read to the device, if that is new and fills so many pages or the file is full; the flushed position.
+    def new(self, least_pages: int = 0) -> int | None:
+        """How far there is something to bring to the device: what can be read, if that is new and fills so many pages or the file
+        is full. None if there is not."""
+        start, end = self.flushed_position, self.read_position
+        return end if end > start and self._enough(start, end, least_pages) else None
 
-        A device that fails is logged, and the position moves on all the same: the described store believes its data safe.
-        """
-        end = self.read_position
-        if self._enough(self.flushed_position, end, least_pages):
-            if end > self.flushed_position:
-                try:
-                    self.region.force()
-                except OSError as problem:
-                    log.error("Error occurred when force data to disk: %s", problem)
-            self.flushed_position = end
-        return self.flushed_position
+    def force(self) -> None:
+        """Bring the file to the device. One that fails is logged: the described store believes its data safe all the same."""
+        try:
+            self.region.force()
+        except OSError as problem:
+            log.error("Error occurred when force data to disk: %s", problem)
 
     def commit(self, least_pages: int = 0) -> int:
         """Bring the buffer to the region, if so many pages are new or the file is full; the end of what can be read (FLU-06).
@@ -116,6 +129,14 @@ class MappedFile:
         if self.is_full:
             return True
         return end // PAGE - start // PAGE >= least_pages if least_pages > 0 else end > start
+
+
+class _Flush(NamedTuple):
+    """A file to be flushed, how far (None: nothing is new), and its store timestamp when that was decided."""
+
+    mapped: MappedFile
+    new: int | None
+    timestamp: int
 
 
 class MappedFileQueue:
@@ -191,13 +212,35 @@ class MappedFileQueue:
 
     def flush(self, least_pages: int = 0) -> bool:
         """Flush the one file in which `flushed_where` lies; whether that brought nothing new (FLU-03, FLU-05)."""
+        planned = self._plan(least_pages)
+        if planned is not None and planned.new:
+            planned.mapped.force()
+        return self._flushed(planned, least_pages)
+
+    async def flush_beside(self, beside: Beside, least_pages: int = 0) -> bool:
+        """The same, while others go on: what is appended in the meantime is not flushed. One thread at a time may do this."""
+        planned = self._plan(least_pages)
+        if planned is not None and planned.new:
+            forced = beside(planned.mapped.force)
+            await Wait(forced)
+            forced.result()
+        return self._flushed(planned, least_pages)
+
+    def _plan(self, least_pages: int) -> _Flush | None:
+        mapped = self._at(self.flushed_where)
+        return None if mapped is None else _Flush(mapped, mapped.new(least_pages), mapped.store_timestamp)
+
+    def _flushed(self, planned: _Flush | None, least_pages: int) -> bool:
+        """The device has the file up to there, unless the file is gone by now."""
         where = self.flushed_where
-        mapped = self._at(where)
-        if mapped is not None:
-            timestamp = mapped.store_timestamp
-            self.flushed_where = mapped.file_from_offset + mapped.flush(least_pages)
-            if least_pages == 0:
-                self.store_timestamp = timestamp
+        if planned is None or planned.mapped is not self._at(where):
+            return True
+        mapped = planned.mapped
+        if planned.new:
+            mapped.flushed_position = planned.new
+        self.flushed_where = mapped.file_from_offset + mapped.flushed_position
+        if least_pages == 0:
+            self.store_timestamp = planned.timestamp
         return self.flushed_where == where
 
     def commit(self, least_pages: int = 0) -> bool:

@@ -6,7 +6,7 @@ ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,11 +16,12 @@ from ..broker.settings import BrokerSettings
 from ..java import JavaError
 from ..ports import Clock
 from ..service import Service, sleep
-from ..tasks import Future
+from ..tasks import Future, Pause
 from .consumequeue import ConsumeQueues
-from .files import MappedFileQueue
+from .files import Beside, MappedFileQueue, at_once
 
 GROUP_WAIT = 10
+LOOKS = Pause("looks")
 LOG_RETRIES, QUEUE_RETRIES = 10, 3
 
 Noted = Callable[[int], None]
@@ -41,10 +42,11 @@ class GroupCommitService(Service):
     Requests are written to one list and read from another, and each round begins by exchanging the two.
     """
 
-    __slots__ = ("_files", "_noted", "_profile", "_requests_read", "_requests_write")
+    __slots__ = ("_beside", "_files", "_noted", "_profile", "_requests_read", "_requests_write")
 
-    def __init__(self, files: MappedFileQueue, profile: Profile, noted: Noted) -> None:
+    def __init__(self, files: MappedFileQueue, profile: Profile, noted: Noted, beside: Beside = at_once) -> None:
         super().__init__("GroupCommitService")
+        self._beside = beside
         self._files = files
         self._profile = profile
         self._noted = noted
@@ -63,30 +65,32 @@ class GroupCommitService(Service):
         while not self.stopped:
             await self.wait_for_running(GROUP_WAIT)
             await sleep(0)  # who is about to append may come along
-            self._round()
+            await self._round()
         await sleep(GROUP_WAIT)
-        self._round()
+        await self._round()
 
-    def _round(self) -> None:
+    async def _round(self) -> None:
         self._requests_write, self._requests_read = self._requests_read, self._requests_write
         if not self._requests_read:
-            self._files.flush()  # for messages that do not wait
+            await self._files.flush_beside(self._beside)  # for messages that do not wait
             return
         for request in self._requests_read:
-            request.flushed.complete(self._flush_to(request.next_offset))
+            request.flushed.complete(await self._flush_to(request.next_offset))
         if self._files.store_timestamp > 0:
             self._noted(self._files.store_timestamp)
         self._requests_read.clear()
 
-    def _flush_to(self, next_offset: int) -> bool:
+    async def _flush_to(self, next_offset: int) -> bool:
         """Look and flush, twice, as the message may be in the file after the one that is flushed.
 
         Older releases do not look again after the second flush, and so take a message for late that is on the device (HAZ-21).
         """
         for _ in range(2):
+            await LOOKS
             if self._files.flushed_where >= next_offset:
                 return True
-            self._files.flush()
+            await self._files.flush_beside(self._beside)
+        await LOOKS
         return self._profile.looks_after_flush and self._files.flushed_where >= next_offset
 
 
@@ -96,10 +100,11 @@ class FlushRealTimeService(Service):
     Where the flush is timed, puts do not shorten its sleep.
     """
 
-    __slots__ = ("_clock", "_files", "_last_flush", "_noted", "_settings")
+    __slots__ = ("_beside", "_clock", "_files", "_last_flush", "_noted", "_settings")
 
-    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, noted: Noted) -> None:
+    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, noted: Noted, beside: Beside = at_once) -> None:
         super().__init__("FlushRealTimeService")
+        self._beside = beside
         self._files = files
         self._settings = settings
         self._clock = clock
@@ -122,10 +127,10 @@ class FlushRealTimeService(Service):
                 least_pages = 0
             pause = sleep if settings.flush_commit_log_timed else self.wait_for_running
             await pause(settings.flush_interval_commit_log)
-            self._files.flush(least_pages)
+            await self._files.flush_beside(self._beside, least_pages)
             if self._files.store_timestamp > 0:
                 self._noted(self._files.store_timestamp)
-        again(LOG_RETRIES, self._files.flush)
+        await again(LOG_RETRIES, partial(self._files.flush_beside, self._beside))
 
 
 class CommitRealTimeService(Service):
@@ -157,7 +162,9 @@ class CommitRealTimeService(Service):
                 self._last_commit = self._clock.now()
                 self._committed()
             await self.wait_for_running(settings.commit_interval_commit_log)
-        again(LOG_RETRIES, self._files.commit)
+        for _ in range(LOG_RETRIES):
+            if self._files.commit():
+                break
         self._committed()
 
 
@@ -167,10 +174,13 @@ class FlushConsumeQueueService(Service):
     `thorough` is called after each flush of everything: the checkpoint may tell of it.
     """
 
-    __slots__ = ("_clock", "_last_flush", "_queues", "_settings", "_thorough")
+    __slots__ = ("_beside", "_clock", "_last_flush", "_queues", "_settings", "_thorough")
 
-    def __init__(self, queues: ConsumeQueues, settings: BrokerSettings, clock: Clock, thorough: Callable[[], None]) -> None:
+    def __init__(
+        self, queues: ConsumeQueues, settings: BrokerSettings, clock: Clock, thorough: Callable[[], None], beside: Beside = at_once
+    ) -> None:
         super().__init__("FlushConsumeQueueService")
+        self._beside = beside
         self._queues = queues
         self._settings = settings
         self._clock = clock
@@ -187,18 +197,18 @@ class FlushConsumeQueueService(Service):
             if now >= self._last_flush + settings.flush_consume_queue_thorough_interval:
                 self._last_flush = now
                 least_pages = 0
-            self._flush(1, least_pages)
-        self._flush(QUEUE_RETRIES, 0)
+            await self._flush(1, least_pages)
+        await self._flush(QUEUE_RETRIES, 0)
 
-    def _flush(self, times: int, least_pages: int) -> None:
+    async def _flush(self, times: int, least_pages: int) -> None:
         for queue in list(self._queues.queues.values()):
-            again(times, partial(queue.files.flush, least_pages))
+            await again(times, partial(queue.files.flush_beside, self._beside, least_pages))
         if least_pages == 0:
             self._thorough()
 
 
-def again(times: int, step: Callable[[], bool]) -> None:
+async def again(times: int, step: Callable[[], Awaitable[bool]]) -> None:
     """Do something so many times, or until it says that there was nothing to do."""
     for _ in range(times):
-        if step():
+        if await step():
             break

@@ -18,6 +18,7 @@ from .checkpoint import StoreCheckpoint
 from .commitlog import CommitLog, Statistics
 from .consumequeue import ConsumeQueues, Entry, tags_code
 from .delay import ScheduleMessageService, deliver_time
+from .files import Beside, at_once
 from .flush import Durability, Flush, FlushOnDemand, Replicas
 from .ha import HAService
 from .haclient import HAClient
@@ -223,17 +224,17 @@ class MessageStore:
 
     # Threads of the store
 
-    def services(self, dial: Dial | None = None) -> tuple[Service, ...]:
+    def services(self, dial: Dial | None = None, beside: Beside = at_once) -> tuple[Service, ...]:
         """The threads that a driver has to spawn once the store is loaded, by the settings (FLU-01, FLU-06).
 
         Without this call nothing runs by itself, and a flush is done when it is asked for. A slave follows its master if the
-        driver can `dial`; connections of slaves are handed to `ha.accept`.
+        driver can `dial`; connections of slaves are handed to `ha.accept`. `beside` is how the driver waits for a device.
         """
         self.ha_client.dial = dial
         if self._threads is None:
             if self._settings.transient_store_pool:
                 self.commit_log.files.pool = TransientStorePool(self._settings.transient_store_pool_size, self.commit_log.files.file_size)
-            self._threads = StoreThreads(self, self._settings, self._profile, self._clock)
+            self._threads = StoreThreads(self, self._settings, self._profile, self._clock, beside)
             self.flush = self._threads
         return self._threads.services
 

@@ -13,6 +13,7 @@ from ..service import Service, sleep
 from ..tasks import Future
 from .commitlog import CommitLog
 from .consumequeue import ConsumeQueues
+from .files import Beside
 from .flushing import CommitRealTimeService, FlushConsumeQueueService, FlushRealTimeService, GroupCommitService
 from .ha import HAService
 from .haclient import HAClient
@@ -41,18 +42,18 @@ class Store(Protocol):
 class StoreThreads:
     """Made by the settings at a store's start. It is the store's `Flush` (flush.py) as long as they run."""
 
-    def __init__(self, store: Store, settings: BrokerSettings, profile: Profile, clock: Clock) -> None:
+    def __init__(self, store: Store, settings: BrokerSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
         log, files = store.commit_log, store.commit_log.files
         self._ha = store.ha
         self._ha_client = store.ha_client
         self.reput = ReputMessageService(store.dispatch, store.behind)
         self.flush: GroupCommitService | FlushRealTimeService = (
-            GroupCommitService(files, profile, store.log_flushed)
+            GroupCommitService(files, profile, store.log_flushed, beside)
             if settings.flush_disk_type == "SYNC_FLUSH"
-            else FlushRealTimeService(files, settings, clock, store.log_flushed)
+            else FlushRealTimeService(files, settings, clock, store.log_flushed, beside)
         )
         self.commit = CommitRealTimeService(files, settings, clock, self._committed) if files.pool is not None else None
-        self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed)
+        self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed, beside)
         log.appended = self.reput.wakeup
         self._woken: Callable[[], None] = self.flush.wakeup if self.commit is None else self.commit.wakeup
 

@@ -39,20 +39,20 @@ class SystemRegion:
 
     def write(self, position: int, data: bytes | bytearray | memoryview) -> None:
         """Raises OSError where there is no room, with the part that found some written, and for a place outside the file."""
-        rest = memoryview(data)
-        if position < 0 or position + len(rest) > self.size:
-            raise OSError(errno.EINVAL, f"{len(rest)} bytes at {position} do not lie in a file of {self.size}", self.path)
+        size = len(data)
+        if position < 0 or position + size > self.size:
+            raise OSError(errno.EINVAL, f"{size} bytes at {position} do not lie in a file of {self.size}", self.path)
         try:
-            while rest:
-                wrote = os.pwrite(self._descriptor, rest, position)
-                rest = rest[wrote:]
-                position += wrote
+            wrote = os.pwrite(self._descriptor, data, position)
+            while wrote < size:
+                wrote += os.pwrite(self._descriptor, memoryview(data)[wrote:], position + wrote)
         except OSError as problem:
             raise _named(problem, self.path) from None
 
     def read(self, position: int, size: int) -> bytes:
         """What stands there, zeros where nothing was written; less behind the end of the file. Raises OSError."""
-        size = max(0, min(size, self.size - position))
+        if position + size > self.size:
+            size = max(0, self.size - position)
         try:
             found = os.pread(self._descriptor, size, position)
             while len(found) < size:

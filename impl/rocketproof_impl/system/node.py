@@ -55,7 +55,7 @@ class NameServerNode:
         self.port = listening.getsockname()[1]
         self.address = f"{self._wanted[0]}:{self.port}"
         self.threads = Threads()
-        self.server = NameServer(self.threads.clock, acting_master=self.profile.acting_master)
+        self.server = NameServer(self.threads.clock, acting_master=self.profile.acting_master, refuses=self.profile.name_server_refuses)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
         await self._tcp.start(listening)
         drive(self.threads, self.server, self.server.PERIODIC, close_all)
@@ -114,7 +114,7 @@ class BrokerNode:
     async def _begin(self, for_clients: socket.socket, for_slaves: socket.socket) -> None:
         """Let everything run that a broker does, once it is loaded."""
         broker, store = self.broker, self.broker.store
-        self._run((*store.services(lambda address: dial(self.threads, address)), *broker.services()))
+        self._run((*store.services(lambda address: dial(self.threads, address), self.threads.aside), *broker.services()))
         self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
         self._tcp = TcpServer(self.threads, broker, self._limits)
         await self._links.start(for_slaves)

@@ -94,6 +94,10 @@ class Threads:
         task.add_done_callback(self._beside.discard)
         return future
 
+    def aside(self, action: Callable[[], T]) -> Future[T]:
+        """Do what blocks, such as waiting for a device, in a thread of the system, while the threads here go on."""
+        return self.beside(asyncio.to_thread(action))
+
     def at_end(self, action: Callable[[], None]) -> None:
         """Do something when the process ends, such as closing its connections."""
         self._endings.append(action)

@@ -233,6 +233,7 @@ def _tasks(v: Answering) -> None:
 
     def finished(a: Body, r: Expr) -> Row:
         row = job[r]
+        a.guard("asynchronous", later, "the processor is asynchronous")
         a.guard("future", row.stage == "future", "the request's future is not finished")
         return row
 
@@ -267,10 +268,12 @@ def _tasks(v: Answering) -> None:
     def reply(a: Body, r: Expr) -> None:
         """The completion writes the error answer."""
         row = running(a, r, "replies", "the completion has the thread")
+        a.guard("asynchronous", later, "the processor is asynchronous")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
 
     @m.action(rules="REM-09 SEND-42", fair="weak", r=v.Request)
     def end(a: Body, r: Expr) -> None:
         """The completion of an answered put, or of a future with an exception, has nothing to write."""
         running(a, r, "ends", "the completion has the thread")
+        a.guard("asynchronous", later, "the processor is asynchronous")
         _become(v, a, r, "over", ends=True)

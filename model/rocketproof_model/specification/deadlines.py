@@ -287,9 +287,16 @@ def patience(name: str) -> Patience:
 
     @m.action(rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
-        """The name server has no route, or does not answer within 3 s."""
+        """The name server has no route."""
         doing(a, "ask", "the send waits for the name server")
         look_fails(a)
+
+    @m.action(rules="CLI-17", fair="weak")
+    def no_answer(a: Body) -> None:
+        """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
+        doing(a, "ask", "the send waits for the name server")
+        a.set(p.doing, "over")
+        a.set(p.now, 0)
 
     @m.action(rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:

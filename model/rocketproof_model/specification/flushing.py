@@ -1,8 +1,9 @@
 """Synchronous flush: puts under one lock, and the group commit that brings them to the device and answers them (FLU-02, FLU-03).
 
-The log is a row of files; a record takes a unit, and a flush reaches no further than the end of the file in which the flushed
-position is. `age` is the put lock's time: a put that leaves the lock by an exception may leave it set, and the page cache then
-seems busy (CL-05, STO-03). That such a lock time counts no longer after 10 000 s is left out.
+The log is a row of files. A record takes a unit, and so does the blank that ends a file, which is written with the first record of
+the next one; a flush reaches no further than the end of the file in which the flushed position is. `age` is the put lock's time: a
+put that leaves the lock by an exception may leave it set, and the page cache then seems busy (CL-05, STO-03). That such a lock time
+counts no longer after 10 000 s is left out.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, Row, count, exists, forall, ite, minimum
+from ..language.expr import Expr, Row, any_of, count, exists, forall, ite, minimum
 from ..language.model import Body, Model, Table
 from ..language.types import Bool, Enum, Index, Int, Record
 
 Step = Enum("idle", "locks", "requested", "read", "answered")
-Answer = Enum("none", "PUT_OK", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")
-"""The caller reads "denied", by the group commit, and "too late", after 5 s, as the same FLUSH_DISK_TIMEOUT."""
+Answer = Enum("none", "PUT_OK", "not awaited", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")
+"""The caller reads "denied", by the group commit, and "too late", after 5 s, as the same FLUSH_DISK_TIMEOUT; and "not awaited", of a
+message that does not wait for its flush, as PUT_OK."""
 
 Age = Enum("none", "fresh", "busy")
 
@@ -29,6 +31,11 @@ class FlushingScope:
     puts: int = 2
     file_size: int = 2
     files: int = 3
+
+    @property
+    def units(self) -> int:
+        """Of a file: its records and the blank."""
+        return self.file_size + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +59,7 @@ def specify(scope: FlushingScope) -> Flushing:
     """The model in a scope."""
     m = Model(f"specification/{scope.name}")
     index = m.index("Put", scope.puts)
-    log = Int(0, scope.file_size * scope.files)
+    log = Int(0, scope.units * scope.files - 1)
     constant = {
         "resets_lock_time": m.constant("resets_lock_time", Bool, True),
         "looks_after_flush": m.constant("looks_after_flush", Bool, True),
@@ -100,7 +107,7 @@ def _puts(f: Flushing) -> None:
         row = at(a, p, "idle", "the thread has no put")
         a.guard("not busy", f.age != "busy", "the page cache is not busy")
         a.guard("lock free", ~in_lock(f), "no put has the lock")
-        a.bound("room left", f.written < f.scope.file_size * f.scope.files, "the scope's log has room")
+        a.bound("room left", f.written < f.scope.units * f.scope.files - 1, "the scope's log has room")
         a.set(row.step, "locks")
         a.set(f.age, "fresh")
 
@@ -111,14 +118,25 @@ def _puts(f: Flushing) -> None:
         a.guard("busy", f.age == "busy", "the page cache is busy")
         _answer(f, a, row, "OS_PAGECACHE_BUSY")
 
-    @m.action(rules="APP-10 FLU-02", fair="weak", p=f.Put)
+    def appends(a: Body, p: Expr) -> tuple[Row, Expr]:
+        row = at(a, p, "locks", "the put has the lock")
+        end = f.written + ite(_is_file_over(f), 2, 1)
+        a.set(f.written, end)
+        a.set(f.age, "none")
+        return row, end
+
+    @m.action(rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)
     def append(a: Body, p: Expr) -> None:
         """The record is appended, the lock is released, and the group commit is asked for it."""
-        row = at(a, p, "locks", "the put has the lock")
-        a.set(f.written, f.written + 1)
-        a.set(row.next, f.written + 1)
+        row, end = appends(a, p)
+        a.set(row.next, end)
         a.set(row.step, "requested")
-        a.set(f.age, "none")
+
+    @m.action(rules="FLU-04", p=f.Put)
+    def append_only(a: Body, p: Expr) -> None:
+        """The record is of a message that does not wait: it is appended, and answered at once."""
+        row, _ = appends(a, p)
+        _answer(f, a, row, "not awaited")
 
     @m.action(rules="CL-05", p=f.Put)
     def throw(a: Body, p: Expr) -> None:
@@ -151,6 +169,11 @@ def _puts(f: Flushing) -> None:
         a.set(row.answer, "none")
 
 
+def _is_file_over(f: Flushing) -> Expr:
+    """The file has all its records, and the next one makes it get its blank."""
+    return any_of(f.written == file * f.scope.units + f.scope.file_size for file in range(f.scope.files - 1))
+
+
 def _reads(f: Flushing) -> Expr:
     return exists(f.Put, lambda p: f.put[p].step == "read")
 
@@ -167,7 +190,7 @@ def _flush(f: Flushing, a: Body) -> None:
     """FLU-05: the file in which the flushed position is, as far as it is written."""
     end = f.written
     for file in reversed(range(1, f.scope.files)):
-        border = file * f.scope.file_size
+        border = file * f.scope.units
         end = ite(f.flushed < border, minimum(f.written, border), end)
     a.set(f.flushed, end)
 
@@ -188,6 +211,14 @@ def _service(f: Flushing) -> None:
         for p in f.Put:
             a.set(f.put[p].step, "read", when=f.put[p].step == "requested")
         a.set(f.passes, 0)
+
+    @m.action(rules="FLU-03 FLU-04")
+    def flush_unasked(a: Body) -> None:
+        """One file is flushed though nobody waits for it: there is no request, or whoever made the one that is looked at has gone."""
+        serves(a)
+        a.guard("none begun", f.passes == 0, "no flush was made for a put that waits")
+        a.guard("not on the device", f.flushed < f.written, "a record is not on the device")
+        _flush(f, a)
 
     def looks(a: Body, p: Expr) -> Row:
         serves(a)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, ite, minimum
+from ..language.expr import Expr, ite, maximum, minimum
 from ..language.model import Body, Model
 from ..language.types import Bool, Int
 
@@ -27,7 +27,8 @@ class RecoveryScope:
 @dataclass(frozen=True, eq=False)
 class Recovery:
     """The model and its vocabulary, all of it counts of records: `written` and `flushed` in the log, `entries` and `forced` in the
-    consume queue, `acknowledged` to callers, from the first on. `offset` is the queue offset of the next record; `odd`: some record
+    consume queue; `acknowledged`: up to the last one whose put was answered. `turn`: those before it have their answers, or nobody
+    waits for them any more. `offset` is the queue offset of the next record; `odd`: some record
     has a queue offset that is not its place. `torn`: a part of a further record is at the log's end."""
 
     scope: RecoveryScope
@@ -40,6 +41,7 @@ class Recovery:
     entries: Expr
     forced: Expr
     acknowledged: Expr
+    turn: Expr
     offset: Expr
     odd: Expr
     crashes: Expr
@@ -68,6 +70,7 @@ def specify(scope: RecoveryScope) -> Recovery:
         entries=m.var("entries", records, init=0),
         forced=m.var("forced", records, init=0),
         acknowledged=m.var("acknowledged", records, init=0),
+        turn=m.var("turn", records, init=0),
         offset=m.var("offset", records, init=0),
         odd=m.var("odd", Bool, init=False),
         crashes=m.var("crashes", budget, init=0),
@@ -100,9 +103,10 @@ def _running(r: Recovery) -> None:
     def acknowledge(a: Body) -> None:
         """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
         _runs(r, a)
-        a.guard("not answered", r.acknowledged < r.written, "a record's put waits for its answer")
-        a.guard("flushed", ~r.constant["sync"] | (r.acknowledged < r.flushed), "the flush is asynchronous, or the record is on the device")
-        a.set(r.acknowledged, r.acknowledged + 1)
+        a.guard("not answered", r.turn < r.written, "a record's put waits for its answer")
+        a.guard("flushed", ~r.constant["sync"] | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")
+        a.set(r.turn, r.turn + 1)
+        a.set(r.acknowledged, maximum(r.acknowledged, r.turn + 1))
 
     @m.action(rules="FLU-03 FLU-05", fair="weak")
     def flush(a: Body) -> None:
@@ -133,6 +137,7 @@ def _faults(r: Recovery) -> None:
         """Whoever waited for an answer has none, and the memory is gone."""
         _runs(r, a)
         a.set(r.up, False)
+        a.set(r.turn, 0)
         a.set(r.offset, 0)
 
     @m.action(rules="REC-02", weight=0.3)
@@ -166,6 +171,7 @@ def _start(r: Recovery) -> None:
         entries = ite(r.constant["rebuilds"], r.written, kept)
         a.set(r.up, True)
         a.set(r.torn, False)
+        a.set(r.turn, r.written)
         a.set(r.flushed, r.written)
         a.set(r.forced, minimum(r.forced, kept))
         a.set(r.entries, entries)

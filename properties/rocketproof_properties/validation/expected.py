@@ -34,10 +34,6 @@ OF_PLACES: Final = frozenset({"INV-06.records", "INV-43", "INV-44", "INV-45", "I
 """Claims that need every record that a request has stored."""
 
 
-NOT_SHOWN: Final = frozenset({("P494", "INV-03"), ("P533", "INV-03")})
-"""Real brokers have a processor for every code, and its answers to one-way requests are not written."""
-
-
 BUSY: Final = "a busy broker"
 
 
@@ -54,8 +50,6 @@ def cases(profile: str) -> tuple[Case, ...]:
 
 def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Due, Case | None]:
     """What the catalogue says of a claim in a program that does all this, with the case that says it."""
-    if (profile, claim) in NOT_SHOWN and about.UNKNOWN in conditions:
-        return "open", None
     if claim == "INV-03" and BUSY in conditions:
         return "open", None  # HAZ-26: that a broker is busy is told to one-way callers too
     if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":

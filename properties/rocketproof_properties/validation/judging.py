@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from rocketproof_impl.remoting.codes import MESSAGE_ILLEGAL
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.histories import judge_history
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from . import reference
 from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
+from .programs import ALONE, FUTURE, NARROW
 from .rebuild import Rebuilt, rebuild
 from .told import Told, load
 
 Judge = Literal["specification", "claims", "reference"]
 EXPANDED: Final = 100_000
 """States that the specification's judge may look at in one program."""
+UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
+"""What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 
 
@@ -74,13 +76,13 @@ def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES
     found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt), whole=told.whole)
     found.events, found.requests = len(told.events), len(told.asked)
     used: list[Judge] = []
-    if "specification" in judges and not told.program.needs:  # it knows brokers with the settings of a release
+    if "specification" in judges and told.program.needs not in UNSPECIFIED:
         used.append("specification")
         _by_specification(told, profile, found)
     if "claims" in judges:
         used.append("claims")
         _by_claims(told, rebuilt, profile, found)
-    if "reference" in judges and not told.concurrent and not told.busy and told.whole:
+    if "reference" in judges and not told.concurrent and told.whole:
         used.append("reference")
         _by_reference(told, profile, found)
     found.by = tuple(used)
@@ -91,16 +93,12 @@ def _by_specification(told: Told, profile: str, found: Judged) -> None:
     judged = judge_history(told.header, told.events, profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
-    if judged.out_of_reach:
-        return  # it does not know what those requests have left behind
     asked = {one.seq: one for one in told.asked} | {one.end: one for one in told.asked}
     for one in judged.findings:
         about = asked.get(one.seq)
         topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
         if not told.names.is_mine(topic):
             continue  # what programs share is not as one program left it
-        if about is not None and about.op == "batch" and about.code == MESSAGE_ILLEGAL:
-            continue  # it knows no limits of batches (BAT-04)
         said = one.refused
         guard = f"{said.action}: {said.guard}" if said.guard else ""
         found.verdicts.append(Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard))

@@ -32,11 +32,13 @@ from rocketproof_impl.store import record
 from rocketproof_profiles import TEMPLATE
 
 from .line import Line
-from .target import Running, Setup, Target, TargetError
+from .target import Capability, Running, Setup, Target, TargetError
 
 BROKER: Final = "broker-a"
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}
 QUEUES: Final = 4
+NEEDED: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART, Capability.STORE})
+"""What a target has to offer."""
 ROUNDS_PER_STORE: Final = 20
 _LONGEST: Final = 0.4  # seconds of load before a kill
 _FIRST_ANSWER: Final = 20.0

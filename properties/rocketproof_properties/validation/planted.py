@@ -49,12 +49,13 @@ def chosen(count: int, seed: int) -> list[str]:
 
 
 class Planted(Served):
-    """The implementation with a mutant, such as M-14a, in the name server and the brokers."""
+    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" is none."""
 
     def __init__(self, mutant: str, profile: str = "P494") -> None:
         super().__init__(profile)
-        self.name = f"{self.name} with {mutant}"
-        self.command = (sys.executable, "-c", _SERVE, mutant, "serve", "--quiet")
+        if mutant:
+            self.name = f"{self.name} with {mutant}"
+            self.command = (sys.executable, "-c", _SERVE, mutant, "serve", "--quiet")
 
 
 @dataclass(frozen=True)

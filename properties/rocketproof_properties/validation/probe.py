@@ -89,8 +89,24 @@ def masters(body: bytes) -> dict[str, str]:
 
 def broker(address: str, seconds: float = SECONDS) -> None:
     """Nothing if a broker answers there. Raises NotABroker, and what `ask` raises."""
-    if ask(address, question(), seconds).code == REQUEST_CODE_NOT_SUPPORTED:
+    if _refuses(address, seconds):
         raise NotABroker(f"{address} is no broker (it does not know a question about a queue); is it a name server's address?")
+
+
+def _refuses(address: str, seconds: float) -> bool:
+    """Whether it does not know the question. A name server of 4.x answers nothing then, so that it is asked what it does know."""
+    try:
+        return ask(address, question(), seconds).code == REQUEST_CODE_NOT_SUPPORTED
+    except Silent:
+        try:
+            cluster(address, seconds)
+        except NoBrokers:
+            return True
+        except TargetError:
+            pass
+        else:
+            return True
+        raise
 
 
 def question() -> Command:

@@ -37,30 +37,33 @@ LONGEST_WAIT: Final = 2500
 MOST_CLIENTS: Final = 8
 _CHUNK: Final = 50  # programs that Hypothesis draws at a time
 
+FUTURE: Final = "a start in the future"
 CONFIGURED: Final[Mapping[str, Mapping[str, str]]] = {
-    "no automatic topics": {"autoCreateTopicEnable": "false"},
     "no automatic groups": {"autoCreateSubscriptionGroup": "false"},
     "no write permission": {"brokerPermission": "4"},
     "no transactional messages": {"rejectTransactionMessage": "true"},
     "no trace": {"traceOn": "false"},
-    "a start in the future": {"startAcceptSendRequestTimeStamp": "4102444800000"},
+    FUTURE: {"startAcceptSendRequestTimeStamp": "4102444800000"},
+    "no automatic topics": {"autoCreateTopicEnable": "false"},
 }
-"""Settings of a running broker that some programs need, by what they are called."""
+"""Settings of a running broker that some programs need, by what they are called. The last one leaves a mark: once it was off, the
+template gives no topics until the broker is started anew."""
 
 ALONE: Final = "small files"
 """Programs that fill files up to their last bytes: nothing else is sent meanwhile."""
 SMALL_FILE: Final = 65_536
+NARROW: Final = "no cluster topic"
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     "no template": {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
-    "no cluster topic": {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
+    NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
 }
 """Settings that some programs need a broker to be started with."""
 
 CONCURRENT, REQUESTS, TEMPLATES = "concurrent requests", "requests", "templates of every kind"
-QUEUES, HEADERS = "queues of every number", "headers of every kind"
+QUEUES, HEADERS, RETRIED = "queues of every number", "headers of every kind", "retry topics of every kind"
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,10 @@ class Program:
     @property
     def concurrent(self) -> bool:
         return self.clients > 1
+
+    @property
+    def waits(self) -> bool:
+        return any(name == "time" for name, _ in self.steps)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -124,6 +131,7 @@ def _shares(choice: Choice) -> dict[tuple[str, str], int]:
         (TEMPLATES, ""): 12,
         (QUEUES, ""): 8,
         (HEADERS, ""): 6,
+        (RETRIED, ""): 6,
     }
     if choice.concurrent:
         weights[CONCURRENT, ""] = 12
@@ -173,7 +181,14 @@ def _drawn(source: str, choice: Choice, count: int, seed: int) -> list[list[Step
         return _examples(_OWN[source], count, seed)
     programs = PROGRAMS[source]
     drawn = _examples(st.lists(programs.steps, min_size=3, max_size=programs.most), count, seed)
+    if source == about.REGISTERED:
+        drawn = [_looked_up(steps) for steps in drawn]
     return [_on_the_wire([*programs.first, *steps], choice) for steps in drawn]
+
+
+def _looked_up(steps: Sequence[Step]) -> list[Step]:
+    """Behind each registration the routes of what it may have changed."""
+    return [one for step in steps for one in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
 
 
 def _examples(strategy: st.SearchStrategy[list[Step]], count: int, seed: int) -> list[list[Step]]:
@@ -323,6 +338,16 @@ _from_template = _step(
 _look = _step("route", topic=("A", "B", "T", "nowhere", TEMPLATE))
 _group = _step("group", group=("g", "h"), queues=(1, 2, 4, 0), retries=(16, 2, 0))
 _given_back = _step("back", record=range(6), group=("g", "h"), level=(0, 0, 1, 3, 30, -1), most=(16, None, 1, 0), version=(399, 120))
+_to_retry = _step(
+    "send",
+    topic=(f"{RETRY_PREFIX}g", f"{RETRY_PREFIX}g", f"{RETRY_PREFIX}h"),
+    default=("nowhere", "nowhere", "T", TEMPLATE),
+    nums=(4, 1, 2, 8),
+    queue=(0, 0, 1, 2, 3, -1),
+    unit=(False, True),
+    times=(0, 1, 2, 16),
+    body=("a", "b"),
+)
 _odd = _step(
     "send",
     topic=("A", "A", "%RETRY%g", "%DLQ%g", "a" * 120, "ä", "a.b", "a\n", "%a|b", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "BenchmarkTest"),
@@ -367,5 +392,6 @@ _OWN: Mapping[str, st.SearchStrategy[list[Step]]] = {
     about.TOO_LARGE: _lists(3, 8, (1, _large), (2, _filling)),
     QUEUES: _lists(3, 10, (1, _planned_counts), (4, _to_queue), (1, _group), (1, _given_back)),
     TEMPLATES: _lists(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _group), (1, _given_back)),
+    RETRIED: _lists(2, 8, (2, _group), (5, _to_retry), (1, _given_back)),
     HEADERS: _lists(2, 6, (4, _odd), (1, _long), (1, _given_back)),
 }

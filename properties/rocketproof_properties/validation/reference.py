@@ -30,7 +30,7 @@ from rocketproof_profiles import Profile
 from ..recorded import masks
 from ..recorded.middle import continue_at
 from ..recorded.replay import Told as ToldRandomness
-from .alike import how_many, queue_data, queue_of, same_remark
+from .alike import broker_data, how_many, queue_data, queue_of, same_remark
 from .calls import command_of
 from .orders import orders
 from .programs import ALONE, CONFIGURED
@@ -160,6 +160,8 @@ class Reference:
                 return  # the broker was gone
             if isinstance(item, Other):
                 self._happen(item)
+            elif item.refused:
+                continue
             elif item.closed != "fail" and not item.value.get("line"):
                 yield from self._ask(item)
             elif item.closed != "fail":
@@ -185,7 +187,9 @@ class Reference:
         if item.op == "wait":
             self._wait(int(item.value["millis"]))
         elif item.op == "disconnect":
-            self.cluster.name_server.remove_address(str(item.value["address"]))
+            address = str(item.value["address"])
+            if address in self.cluster.name_server.broker_live_table:  # else nobody registered over this connection (NS-08)
+                self.cluster.name_server.remove_address(address)
 
     def _pass(self, millis: int) -> None:
         """Let time pass up to a moment of the history."""
@@ -301,12 +305,15 @@ class Reference:
         return shared
 
     def _route(self, asked: Asked, found: Command) -> Iterator[Difference]:
-        """The queues that a route shows; addresses are each side's own, and a shared topic's are everybody's."""
+        """The queues that a route shows, and the addresses of brokers that only this program knows; a shared topic's are everybody's."""
         one, other = (queue_data(body) for body in (body_of(asked.answer), found.body))
         if not self.names.is_mine(asked.fields.get("topic", "")):
             return
         if one != other:
             yield Difference(asked.seq, str(asked), "queueDatas", one, other)
+        one, other = (broker_data(body, self.names.is_mine) for body in (body_of(asked.answer), found.body))
+        if one != other:
+            yield Difference(asked.seq, str(asked), "brokerDatas", one, other)
 
     # What was read back
 

@@ -21,7 +21,9 @@ from ..stateful.messages import Step
 from .accept import Accepted
 from .expected import ENOUGH
 from .judging import Judged, Verdict, data
+from .kills import Kills
 from .programs import Program
+from .witnesses import Replayed
 
 SCHEMA: Final = "rocketproof-validation"
 VERSION: Final = 1
@@ -92,7 +94,11 @@ class Row:
 
 @dataclass
 class Report:
-    """A validation. `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early."""
+    """A validation. `logs`: the whole logs of brokers whose files could be read; `lost`: what could not be found out, by the capability
+    that is missing; `stopped`: what ended it early.
+
+    `witnesses` are those of the model that were replayed; `kills` is what came of killing a broker, None if nobody asked for it.
+    """
 
     target: Mapping[str, Any]
     profile: str
@@ -103,10 +109,13 @@ class Report:
     began: str = ""
     seconds: float = 0.0
     judged: list[Judged] = field(default_factory=list)
+    logs: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     stopped: str = ""
+    witnesses: list[Replayed] = field(default_factory=list)
+    kills: Kills | None = None
 
     @property
     def open(self) -> list[Finding]:
@@ -117,7 +126,7 @@ class Report:
     def rows(self) -> list[Row]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
-        for one in self.judged:
+        for one in (*self.judged, *self.logs):
             for id_, (held, due, condition) in one.claims.items():
                 if due != "open":
                     key = (id_, condition if due == "violated" else "", due)
@@ -134,8 +143,18 @@ class Report:
         return [row for row in self.rows if row.expected == "violated" and row.agrees is False]
 
     @property
+    def not_reproduced(self) -> list[Replayed]:
+        """Witnesses of known violations that the target did not follow."""
+        return [one for one in self.witnesses if one.reproduced is False]
+
+    @property
+    def after_kills(self) -> list[str]:
+        """What was not as it should be when the killed broker was back."""
+        return self.kills.findings if self.kills is not None else []
+
+    @property
     def exit_code(self) -> int:
-        if self.open or self.vanished:
+        if self.open or self.vanished or self.not_reproduced or self.after_kills:
             return 1
         return 3 if self.stopped or not self.judged else 0
 
@@ -155,10 +174,13 @@ class Report:
                 "judged": len(self.judged),
                 "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
             },
+            "logs": len(self.logs),
             "requests": sum(one.requests for one in self.judged),
             "events": sum(one.events for one in self.judged),
             "verdicts": [row.record() for row in self.rows],
             "findings": [one.record() for one in self.findings],
+            "witnesses": [one.record() for one in self.witnesses],
+            "kills": None if self.kills is None else self.kills.data(),
             "lost": self.lost,
             "said": self.said,
             "stopped": self.stopped,
@@ -208,6 +230,8 @@ def write(report: Report, folder: Path) -> None:
         for old in (folder / PROGRAMS).glob("finding-*.py"):
             old.unlink()
         for number, finding in enumerate(report.findings, 1):
+            if not finding.program.steps:
+                continue  # a whole log: no one program has made it
             (folder / PROGRAMS).mkdir(exist_ok=True)
             finding.file = f"{PROGRAMS}/finding-{number}.py"
             (folder / finding.file).write_text(source(finding, report.profile), "utf-8")
@@ -271,7 +295,19 @@ def junit(report: Report) -> Xml.Element:
         failures += 1
         failure = Xml.SubElement(case, "failure", message=_printable(one.verdict.text))
         failure.text = _printable(pformat(list(one.program.steps), width=120, sort_dicts=False))
-    suite.set("tests", str(len(rows) + len(report.findings)))
+    for replayed in report.witnesses:
+        case = Xml.SubElement(suite, "testcase", classname=f"witness.{replayed.hazard}", name=f"{replayed.property} {replayed.condition}")
+        if replayed.reproduced is None:
+            Xml.SubElement(case, "skipped", message=_printable(" ".join(replayed.said)))
+        elif not replayed.reproduced:
+            failures += 1
+            Xml.SubElement(case, "failure", message="a known violation is not reproduced").text = _printable("\n".join(replayed.said))
+    if report.kills is not None:
+        case = Xml.SubElement(suite, "testcase", classname="kills", name=f"{report.kills.kills} kills under load")
+        if report.after_kills:
+            failures += 1
+            Xml.SubElement(case, "failure", message=_printable(report.after_kills[0])).text = _printable("\n".join(report.after_kills))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(failures))
     suite.set("time", f"{report.seconds:.3f}")
     return root

@@ -124,20 +124,26 @@ class Runner:
     def run(
         self, programs: Sequence[Program], done: Done = lambda program, path: None, *, workers: int | None = None
     ) -> list[tuple[Program, Path]]:
-        """Perform programs until they or a bound end; those that were done, in order. Raises Gone when the broker is."""
+        """Perform programs until they or a bound end; those that were done, in order. Raises Gone when the broker is.
+
+        Of several workers there are as many again for programs that let time pass: they cost nothing while they do.
+        """
         workers = workers or self.bounds.workers
+        lanes = [programs] if workers == 1 else [[p for p in programs if p.waits], [p for p in programs if not p.waits]]
         finished: dict[int, tuple[Program, Path]] = {}
-        todo = iter(programs)
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="program")
-        busy: dict[Future[Path], Program] = {}
+        todo = [iter(lane) for lane in lanes]
+        pool = ThreadPoolExecutor(workers * len(lanes), thread_name_prefix="program")
+        busy: dict[Future[Path], tuple[Program, int]] = {}
         try:
             while True:
-                while len(busy) < workers and not self.bounds.over and (program := next(todo, None)) is not None:
-                    busy[pool.submit(self.perform, program)] = program
+                for lane, more in enumerate(todo):
+                    free = workers - sum(of == lane for _, of in busy.values())
+                    for program in itertools.islice(more, 0 if self.bounds.over else free):
+                        busy[pool.submit(self.perform, program)] = program, lane
                 if not busy:
                     break
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                    program = busy.pop(future)
+                    program, _ = busy.pop(future)
                     path = future.result()
                     finished[program.number] = (program, path)
                     done(program, path)

@@ -10,7 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from .kills import Kills
 from .report import Finding, Report, Row
+
+_SHOWN = 10  # sentences of one kind
 
 
 def render(report: Report, folder: Path, console: Console | None = None) -> None:
@@ -36,6 +39,9 @@ def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
             yield _folded(
                 f"{row.id:<16} {row.condition}: expected under {report.profile}, and {row.tried} programs did not show it", width, 4
             )
+    yield from _witnesses(report, width)
+    if report.kills is not None:
+        yield from _kills(report.kills, width)
     accepted = [one for one in report.findings if one.accepted is not None]
     if accepted:
         yield Text("\nAccepted:")
@@ -55,6 +61,28 @@ def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
         yield Text(f"stopped: {report.stopped}", "bold yellow")
     yield Text(f"\n{_closing(report)}", "bold")
     yield Text(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
+
+
+def _witnesses(report: Report, width: int) -> Iterable[Text]:
+    if report.witnesses:
+        yield Text("\nKnown violations whose witnesses in the model were replayed:")
+    for one in report.witnesses:
+        word, style = {True: ("reproduced", ""), False: ("not reproduced", "bold red"), None: ("not replayed", "")}[one.reproduced]
+        line = _folded(f"{one.hazard} {one.property:<14} {one.condition}: {word}", width, 4)
+        line.stylize(style)
+        yield line
+        if not one.reproduced and one.said:
+            yield _folded(one.said[-1], width, 8)
+
+
+def _kills(kills: Kills, width: int) -> Iterable[Text]:
+    count = len(kills.findings)
+    said = f"{kills.acknowledged:,} messages acknowledged, {count} finding{'' if count == 1 else 's'}"
+    yield Text(f"\nA broker was killed {kills.kills} times under load: {said}", "bold red" if count else "")
+    for sentence in kills.findings[:_SHOWN]:
+        yield _folded(sentence, width, 4)
+    if count > _SHOWN:
+        yield _folded(f"and {count - _SHOWN} more in the report", width, 4)
 
 
 def _finding(number: int, one: Finding, folder: Path, width: int) -> Iterable[Text]:
@@ -85,7 +113,7 @@ def _unknown(rows: Iterable[Row]) -> Iterable[Text]:
 
 def _closing(report: Report) -> str:
     requests = sum(one.requests for one in report.judged)
-    findings = len(report.open) + len(report.vanished)
+    findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills)
     name, version = report.target.get("name", ""), report.target.get("version") or ""
     said = f"{findings} finding{'' if findings == 1 else 's'}" if findings else "no finding"
     where = f"{name} {version}".strip() if version not in str(name) else str(name)

@@ -34,7 +34,7 @@ class Capability(Enum):
 
 LOST: Final[Mapping[Capability, str]] = {
     Capability.START: "programs run on the brokers and settings as they are, among what they stored before; programs that need a number of "
-    "brokers, or a setting from the start, are left out",
+    "brokers, or a setting from the start, are left out, and so are the model's witnesses",
     Capability.STOP: "programs with a graceful stop are left out: what a broker writes when it stops, and its absence, go unseen",
     Capability.KILL: "programs with a crash are left out: what is lost with a process goes unseen",
     Capability.RESTART: "programs that go on after a stop or a crash are left out: recovery goes unseen",

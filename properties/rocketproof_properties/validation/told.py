@@ -50,6 +50,12 @@ class Asked:
         """The answer's code, None without one."""
         return int(self.answer["code"]) if self.closed == "ok" else None
 
+    @property
+    def refused(self) -> bool:
+        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are told too (HAZ-26)."""
+        answers = [self.answer] if self.closed == "ok" else []
+        return any(answer.get("code") == SYSTEM_BUSY for answer in (*answers, *self.strays))
+
     def __str__(self) -> str:
         about = self.fields.get("topic") or self.fields.get("group") or ""
         return f"event {self.seq} ({self.op} {about})".replace(" )", ")")
@@ -88,9 +94,8 @@ class Told:
 
     @property
     def busy(self) -> bool:
-        """Whether the broker has refused something because it had too much to do (REM-06, REM-07, REM-10)."""
-        answers = [one.answer for one in self.asked if one.closed == "ok"] + [stray for one in self.asked for stray in one.strays]
-        return any(answer.get("code") == SYSTEM_BUSY for answer in answers)
+        """Whether the broker has refused something."""
+        return any(one.refused for one in self.asked)
 
     @property
     def broker(self) -> str:

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,13 +16,18 @@ from typing import Any, Final
 from ..choices import InputError
 from . import accept, report
 from .judging import Judged, judge_file
+from .kills import NEEDED, Kills, kill_again_and_again
 from .programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
+from .readback import Reader
 from .report import HISTORIES, SMALLEST, Finding, Report
 from .runner import Bounds, Gone, Runner
 from .session import Place
 from .shrink import shrink
-from .target import Capability, Running, Setup, Target
+from .staging import in_turn
+from .target import Capability, Running, Setup, Target, TargetError
 from .told import load
+from .wholelog import LOGS, SOURCE, judge_log, record
+from .witnesses import Replayed, Wanted, replay
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
@@ -32,7 +37,10 @@ MOST_SHRUNK: Final = 10
 
 @dataclass(frozen=True)
 class Request:
-    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding."""
+    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding.
+
+    `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times.
+    """
 
     target: Target
     folder: Path
@@ -45,10 +53,15 @@ class Request:
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
     first: bool = False
+    witnesses: Sequence[Wanted] = ()
+    kills: int = 0
 
 
 def validate(request: Request, progress: Progress = lambda what, done, all_: None) -> Report:
     """Run it all; what was recorded stays, whatever happens. Raises TargetError where the target cannot be set up, InputError."""
+    missing = sorted(one.value for one in NEEDED - request.target.offers)
+    if request.kills and missing:
+        raise InputError(f"--kills with {request.target.name}, which does not offer {', '.join(missing)}; leave it out")
     report.prepare(request.folder)
     return _Validation(request, progress).run()
 
@@ -63,6 +76,7 @@ class _Validation:
         self.mark = mark()
         self.numbers = itertools.count(1)
         self.programs: dict[Path, Program] = {}
+        self.stage: list[Judged] = []
         self.report = Report(
             {"name": self.target.name, "version": self.target.version, "offers": sorted(one.value for one in self.target.offers)},
             self.target.profile,
@@ -82,10 +96,9 @@ class _Validation:
         choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
         programs = generate(choice)
         try:
-            for needs in dict.fromkeys(("", *CONFIGURED, *STARTED)):
-                group = [program for program in programs if program.needs == needs]
-                if group and not self.bounds.over:
-                    self._group(needs, group)
+            self._all(programs)
+            self._replay()
+            self._kill()
         except KeyboardInterrupt:
             made.stopped = "Ctrl-C"
         except Gone as gone:
@@ -99,9 +112,26 @@ class _Validation:
         self._finish()
         return made
 
-    def _group(self, needs: str, programs: Sequence[Program]) -> None:
-        """The programs of one configuration, on a target of their own where one can be started."""
-        with self._running(needs) as running:
+    def _all(self, programs: Sequence[Program]) -> None:
+        """What a running broker can be told is told to the first target; what is chosen at the start needs one of its own."""
+        groups: dict[str, list[Program]] = {}
+        for program in programs:
+            groups.setdefault(program.needs, []).append(program)
+        stages = [("", *CONFIGURED), *((needs,) for needs in STARTED)]
+        stages = [found for stage in stages if (found := tuple(needs for needs in stage if needs in groups))]
+        setups = [Setup(settings=STARTED.get(stage[0], {})) for stage in stages]
+        with closing(in_turn(self.target, setups)) as targets:
+            for stage, running in zip(stages, targets, strict=False):
+                for needs in stage:
+                    if not self.bounds.over:
+                        self._group(needs, groups[needs], running)
+                self._logs(stage[0], running)
+                if self.bounds.over:
+                    return
+
+    def _group(self, needs: str, programs: Sequence[Program], running: Running) -> None:
+        """The programs of one configuration."""
+        with _configured(running, CONFIGURED.get(needs, {})):
             name_server = self.request.name_server or running.name_server
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
             place = Place(dict(running.brokers), name_server)
@@ -124,21 +154,42 @@ class _Validation:
                 whole = True
             finally:
                 self.report.judged += judged
+                self.stage += judged
                 self.report.target = {**self.report.target, "version": self.target.version}
                 new = self._gather(judged)
                 if whole:
                     self._shrink(runner, new)
                 runner.close()
 
-    @contextmanager
-    def _running(self, needs: str) -> Iterator[Running]:
-        """The target as the programs need it. Settings that can only be chosen at the start need a target that can be started."""
-        with ExitStack() as stack:
-            start = Capability.START in self.target.offers
-            running = stack.enter_context(self.target.open(Setup(settings=STARTED.get(needs, {})) if start else Setup()))
-            if needs in CONFIGURED:
-                stack.enter_context(_configured(running, CONFIGURED[needs], keep=start))
-            yield running
+    def _logs(self, needs: str, running: Running) -> None:
+        """What the brokers have stored on all programs of a stage together."""
+        if Capability.STORE not in self.target.offers:
+            return
+        did = set().union(*(one.conditions for one in self.stage))
+        self.stage.clear()
+        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
+        for broker in running.brokers:
+            path = self.request.folder / LOGS / f"{len(self.report.logs) + 1}.ndjson"
+            if record(running.store(broker), path, broker, needs, origin, did):
+                self.report.logs.append(judge_log(path, self.target.profile))
+                self.programs[path] = Program(0, SOURCE, (), needs)
+                self._gather(self.report.logs[-1:])
+
+    def _replay(self) -> None:
+        """Known violations that no program of one client shows."""
+        for number, wanted in enumerate(self.request.witnesses, 1):
+            if self.bounds.over:
+                return
+            self.progress("witness", number, len(self.request.witnesses))
+            self.report.witnesses.append(replay(self.target, wanted, mark()))
+
+    def _kill(self) -> None:
+        """Kill a broker under load, again and again."""
+        request = self.request
+        if request.kills and not self.bounds.over:
+            self.report.kills = kill_again_and_again(
+                self.target, request.kills, seed=request.seed, progress=lambda done, of: self.progress("kill", done, of)
+            )
 
     def _gather(self, judged: Sequence[Judged]) -> list[Finding]:
         """Add the findings of a group; those that are new."""
@@ -172,13 +223,11 @@ class _Validation:
 
 
 @contextmanager
-def _configured(running: Running, settings: Mapping[str, str], *, keep: bool) -> Iterator[None]:
-    """Settings of all brokers while it lasts; those of a target that was started for this go away with it."""
-    from .readback import Reader
-
+def _configured(running: Running, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings of all brokers while it lasts."""
     place = Place(dict(running.brokers), running.name_server)
     before: dict[str, dict[str, str]] = {}
-    for broker in running.brokers:
+    for broker in running.brokers if settings else ():
         reader = Reader(place, broker)
         known = reader.settings()
         reader.close()
@@ -187,8 +236,8 @@ def _configured(running: Running, settings: Mapping[str, str], *, keep: bool) ->
     try:
         yield
     finally:
-        if not keep:
-            for broker, old in before.items():
+        for broker, old in before.items():
+            with suppress(TargetError):  # a broker that is gone has said so already
                 running.configure(broker, old)
 
 
@@ -218,6 +267,8 @@ def again(
         float(old["seconds"]),
     )
     made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
+    made.witnesses = [Replayed.read(row) for row in old.get("witnesses") or ()]
+    made.kills = Kills(**old["kills"]) if old.get("kills") else None
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")
@@ -226,7 +277,10 @@ def again(
         programs[path] = load(path).program
         made.judged.append(judge_file(path, made.profile))
         progress("history", number, len(paths))
-    made.findings = report.gather(made.judged, programs)
+    for path in sorted((folder / LOGS).glob("*.ndjson")):
+        programs[path] = load(path).program
+        made.logs.append(judge_log(path, made.profile))
+    made.findings = report.gather((*made.judged, *made.logs), programs)
     _repeated(made.findings, old, folder)
     judge_accepted(made, entries)
     report.write(made, folder)

@@ -1,0 +1,261 @@
+"""A store that flushes synchronously as a target of the specification of flushing: its puts, its log, its group commit.
+
+A put stands still under the lock, and the group commit before each look at the flushed position. Records have one size, so that
+places in the log count as the specification's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.java import JavaError
+from rocketproof_impl.message import WAIT, Message
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.store.commitlog import APPENDS
+from rocketproof_impl.store.flushing import GROUP_WAIT, LOOKS, GroupCommitService
+from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_impl.store.service import BUSY_AFTER, MessageStore
+from rocketproof_impl.tasks import Future
+from rocketproof_model import Action, Instance
+from rocketproof_model.interpreter import State
+from rocketproof_model.specification.flushing import Flushing
+from rocketproof_profiles import Profile
+
+from .abstraction import BLANK, Deviation, encoded
+
+TOPIC = "T"
+RECORD = 200
+EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
+PATIENCE = 5000
+ROUNDS = 10  # of the group commit, after which one of them should have flushed
+
+
+@dataclass(slots=True)
+class _Request:
+    """What was asked of the group commit. `read`: the lists were exchanged since; `looks`: how often it was looked at."""
+
+    next_offset: int
+    flushed: Future[bool]
+    waits: bool = True
+    read: bool = False
+    looks: int = 0
+
+
+@dataclass(slots=True)
+class _Put:
+    message: Message
+    task: Task[PutResult]
+    request: _Request | None = None
+    answer: str = "none"
+
+
+class _Asked:
+    """The group commit as the store sees it; what is asked of it is kept in `requests`, until it is answered."""
+
+    def __init__(self, service: GroupCommitService) -> None:
+        self.service = service
+        self.requests: list[_Request] = []
+
+    def request(self, next_offset: int) -> Future[bool]:
+        made = _Request(next_offset, self.service.request(next_offset))
+        self.requests.append(made)
+        return made.flushed
+
+    def wakeup(self) -> None:
+        self.service.wakeup()
+
+
+class FlushTarget:
+    """A store, and of its threads the group commit."""
+
+    def __init__(self, specification: Flushing, instance: Instance, profile: Profile) -> None:
+        self.instance = instance
+        self.s = specification
+        self.scheduler = Scheduler()
+        self.scheduler.stops = lambda task, pause: pause in (APPENDS, LOOKS)
+        self.disk = SimulatedDisk()
+        size = RECORD * specification.scope.file_size + BLANK
+        settings = BrokerSettings(mapped_file_size_commit_log=size, flush_disk_type="SYNC_FLUSH")
+        self.store = MessageStore(settings, profile, self.scheduler.clock, self.disk)
+        (service,) = (each for each in self.store.services() if isinstance(each, GroupCommitService))
+        self.flush = self.store.flush = _Asked(service)
+        self.commit = self.scheduler.spawn(service.run() if instance.readable()["serves"] else _stuck(), service.name)
+        self.scheduler.settle()
+        self.puts: dict[int, _Put] = {}
+
+    # Actions
+
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        """The group commit serves those who have gone like the others, and flushes by itself only if nobody has asked."""
+        head = self._head
+        gone = head is not None and not head.waits
+        if action.name == "flush_unasked":
+            return gone or not any(request.waits for request in self.flush.requests)
+        return not gone or action.name not in ("exchange", "flush", "confirm", "deny")
+
+    def perform(self, action: Action, args: Sequence[int]) -> None:
+        """Do the action. Raises Deviation where the store cannot."""
+        getattr(self, f"_do_{action.name}")(*args)
+        self._note_answers()
+        while (head := self._head) is not None and not head.waits and (self._on_device(head) or head.looks > 2):
+            self._look()
+
+    def _note_answers(self) -> None:
+        for put in self.puts.values():
+            if put.task.done.done and put.answer == "none":
+                put.answer = _answer(put)
+
+    def _do_lock(self, p: int) -> None:
+        message = Message(TOPIC, 0, b"x" * (RECORD - EMPTY))
+        self.puts[p] = _Put(message, self.scheduler.spawn(self.store.put_message(message), f"put {p}"))
+        self.scheduler.settle()
+
+    _do_refuse = _do_lock
+
+    def _do_append(self, p: int) -> None:
+        put, asked = self.puts[p], len(self.flush.requests)
+        self.scheduler.resume(put.task)
+        put.request = next(iter(self.flush.requests[asked:]), None)
+
+    def _do_append_only(self, p: int) -> None:
+        self.puts[p].message.properties[WAIT] = "false"
+        self._do_append(p)
+
+    def _do_throw(self, p: int) -> None:
+        def fails(operation: str, path: str) -> None:
+            if operation == "map" and path in self.disk.files:
+                raise OSError(f"{operation} {path} fails")
+
+        self.disk.failing = fails
+        self.scheduler.resume(self.puts[p].task)
+        self.disk.failing = None
+
+    def _do_grow_old(self) -> None:
+        self.scheduler.clock.jump(BUSY_AFTER + 1)
+
+    def _do_time_out(self, p: int) -> None:
+        put = self.puts[p]
+        waits = put.task.waiting
+        if waits is None or waits.millis != PATIENCE or put.request is None:
+            raise Deviation(f"put {p} waits {waits.millis if waits else 0} ms for its flush: the specification says {PATIENCE}")
+        self.scheduler.time_out(put.task)
+        put.request.waits = False
+
+    def _do_finish(self, p: int) -> None:
+        del self.puts[p]
+
+    def _do_exchange(self) -> None:
+        """The next round begins: it is due at once, as somebody has woken the group commit."""
+        if self.commit.waiting is None or self.commit.waiting.millis != 0:
+            raise Deviation("the group commit is not about to begin a round: the specification has a request for it")
+        self._begin()
+
+    def _begin(self) -> None:
+        """Let one round begin, after its sleep."""
+        while self.commit.waiting is not None and self.commit.waiting.millis == GROUP_WAIT:
+            self.scheduler.time_out(self.commit)
+        self.scheduler.time_out(self.commit)
+        if self.commit.at is not None and self._head is None:
+            for request in self.flush.requests:
+                request.read = True
+            self._come()
+
+    def _do_flush_unasked(self) -> None:
+        before = self.store.flushed_where
+        for _ in range(ROUNDS):
+            if self._head is not None:
+                self._look()
+            else:
+                self._begin()
+            if self.store.flushed_where != before:
+                return
+        raise Deviation("the group commit flushes nothing by itself: the specification says that it does")
+
+    def _look(self) -> None:
+        """The group commit looks at its request, and goes on to where it looks next."""
+        if self.commit.at is None:
+            raise Deviation("the group commit looks at no request: the specification has one for it")
+        self.scheduler.resume(self.commit)
+        self.flush.requests = [request for request in self.flush.requests if not request.flushed.done]
+        if self.commit.at is not None:
+            self._come()
+
+    def _come(self) -> None:
+        if self._head is not None:
+            self._head.looks += 1
+
+    def _do_flush(self, p: int) -> None:
+        self._look()
+
+    _do_confirm = _do_deny = _do_flush
+
+    # What is seen
+
+    @property
+    def _head(self) -> _Request | None:
+        """The request that the group commit looks at."""
+        return next((request for request in self.flush.requests if request.read), None)
+
+    def _on_device(self, request: _Request) -> bool:
+        return self.store.flushed_where >= request.next_offset
+
+    def _units(self, offset: int) -> int:
+        """A place in the log, in records and blanks."""
+        file, position = divmod(offset, self.store.commit_log.files.file_size)
+        records, more = divmod(position, RECORD)
+        if more:
+            raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
+        return file * self.s.scope.units + records
+
+    def _step(self, put: _Put | None) -> str:
+        if put is None:
+            return "idle"
+        if put.task.done.done:
+            return "answered"
+        if put.task.at is APPENDS:
+            return "locks"
+        if put.request is None:
+            raise Deviation("a put waits for something else than the lock or the group commit")
+        return "read" if put.request.read else "requested"
+
+    def _age(self) -> str:
+        if not self.store.commit_log.begin_time_in_lock:
+            return "none"
+        return "busy" if self.store.is_os_page_cache_busy() else "fresh"
+
+    def observe(self) -> State:
+        """The state of the specification that the store is in."""
+        head = self._head
+        found: dict[Any, Any] = {
+            ("written",): self._units(self.store.max_phy_offset),
+            ("flushed",): self._units(self.store.flushed_where),
+            ("passes",): head.looks - 1 if head is not None and head.waits else 0,
+            ("age",): self._age(),
+        }
+        for p in self.s.Put.codes():
+            put = self.puts.get(p)
+            found["put.step", p] = self._step(put)
+            found["put.next", p] = self._units(put.request.next_offset) if put and put.request else 0
+            found["put.answer", p] = put.answer if put else "none"
+        return tuple(
+            encoded(variable, at, found[(variable.name, *at)]) for variable in self.instance.model.variables for at in variable.elements()
+        )
+
+
+async def _stuck() -> None:
+    """A group commit that does nothing."""
+
+
+def _answer(put: _Put) -> str:
+    """What a put that has just ended is answered, and why."""
+    try:
+        status = put.task.result().status
+    except JavaError:
+        return "UNKNOWN_ERROR"
+    if status is PutMessageStatus.FLUSH_DISK_TIMEOUT and put.request is not None:
+        return "denied" if put.request.flushed.done else "too late"
+    return "not awaited" if status is PutMessageStatus.PUT_OK and put.request is None else status.name

@@ -1,0 +1,290 @@
+"""A witness of the model on brokers that run: its actions as requests, and what its states say beside what is seen.
+
+What clients, producers and the passing of time at the name server do is done from outside. What a broker does for a request it does
+by itself and at once, where the witness takes it step by step; so a state is compared only in what an action has to have brought
+about: an answer behind `finish`, a route behind `accept_registration`, a producer's list behind a look for routes, and all of
+these with the brokers' tables at the end. A witness that needs a broker to wait between two steps is not reproduced.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from rocketproof_impl.fastjson import loads
+from rocketproof_impl.message import Message
+from rocketproof_impl.producer.errors import BrokerError, ClientError
+from rocketproof_impl.producer.producer import Producer
+from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
+from rocketproof_impl.producer.result import SendStatus
+from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
+from rocketproof_impl.system.client import Client
+from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_model import RocketproofError
+from rocketproof_model.interpreter import readable
+from rocketproof_model.result import Witness
+from rocketproof_model.specification import SCOPES
+from rocketproof_profiles import PROFILES, TEMPLATE
+
+from ..choices import InputError
+from ..history import record_at
+from ..sources import Source
+from ..stateful.target import ANSWERS, KINDS
+from . import probe
+from .session import places
+from .target import Running
+
+UNIT: Final = 65_536
+"""Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""
+_AROUND_BODY = 512
+PASSES: Final = 3
+"""How often the loop of a lasso is gone through."""
+PATIENCE: Final = 10.0
+"""Seconds until a registration must have arrived."""
+_CALL = 6000  # milliseconds
+
+
+class Differs(RocketproofError):
+    """The target shows something else than the witness says."""
+
+
+class Told(NamedTuple):
+    """What a client was answered, in the specification's word, and where in queue and log the message is."""
+
+    word: str
+    offset: int
+    place: int | None
+
+
+class Enactment:
+    """A witness under way on a target. Topics get a prefix; `brokers` are the parts in the specification's order."""
+
+    def __init__(self, source: Source, witness: Witness, running: Running, prefix: str, client: Client) -> None:
+        self.running = running
+        self.prefix = prefix
+        self.brokers = tuple(running.brokers)
+        self.scope = SCOPES[source.scope]
+        self.given = witness.instance.readable()
+        self.answers: dict[int, Told] = {}
+        self.said: list[str] = []
+        self._profile = PROFILES[source.profile]
+        self._witness = witness
+        self._client = client
+        self._names = [self._name(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
+        self._choice = ("", 0)
+        self._producers = [self._producer(p, prefix) for p in range(self.scope.producers)] if self.scope.routes else []
+        self._versions = [self._table(b)[1] for b in range(self.scope.brokers)]
+
+    def _name(self, kind: str, fresh: str) -> str:
+        names = {"template": TEMPLATE, "cluster": "DefaultCluster", "ordinary": fresh}
+        if kind not in names:
+            raise InputError(f"a witness with a topic of the class {kind!r} cannot be enacted; take one of another scope")
+        return names[kind]
+
+    def _producer(self, p: int, prefix: str) -> Producer:
+        chosen = ProducerSettings(default_topic_queue_nums=self.given["client_queues"], retry_times_when_send_failed=self.given["retries"])
+        made = self._client.producer(
+            f"{prefix}producers-{p}",
+            name_servers=(str(self.running.name_server),),
+            instance_name=f"{prefix}{p}",
+            settings=chosen,
+            profile=self._profile,
+        )
+        made.choose = self._choose
+        return made
+
+    def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
+        """The queue that the action names, whoever's turn it would be."""
+        for queue in info.message_queue_list:
+            if (queue.broker_name, queue.queue_id) == self._choice:
+                return queue
+        raise Differs(f"queue {self._choice[1]} of {self._choice[0]} is not in the producer's list")
+
+    # The witness
+
+    def run(self) -> None:
+        """The whole path, a lasso's loop several times. Raises Differs, and RemotingError where nobody answers."""
+        loop = self._witness.loop
+        for number in range(len(self._witness.moves)):
+            self._move(number)
+        self._compare()
+        if loop is None:
+            return
+        for _ in range(PASSES - 1):
+            for number in range(loop, len(self._witness.moves)):
+                self._move(number)
+        self._compare()
+
+    def _move(self, number: int) -> None:
+        move = self._witness.moves[number]
+        action = self._witness.instance.model.named(move.action)
+        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), move.args, strict=True)}
+        do: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
+        if do is None:
+            if action.name in _OUT_OF_REACH:
+                raise InputError(f"{action.label(move.args)} cannot be brought about from outside; take another witness")
+            return
+        before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
+        try:
+            do(before, then, **values)
+        except Differs as problem:
+            raise Differs(f"{action.label(move.args)}: {problem}") from None
+
+    def _do_request(
+        self,
+        before: dict[str, Any],
+        then: dict[str, Any],
+        p: int,
+        b: int,
+        t: int,
+        d: int,
+        numbers: int,
+        queue: int,
+        kind: str = "not",
+        size: int = 1,
+    ) -> None:
+        body = bytes(size * UNIT - _AROUND_BODY) if self.scope.store else b"witness"
+        self.answers[p] = self.ask(b, self._names[t], default=self._names[d], numbers=numbers, queue=queue, flag=KINDS[kind], body=body)
+        self.said.append(f"client {p} sends to {self._names[t]} on {self.brokers[b]}: {self.answers[p].word}")
+
+    def _do_send(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, q: int) -> None:
+        self._choice = (self.brokers[b], q)
+        topic = self._names[self.scope.subject]
+        word, offset = "SUCCESS", 0
+        try:
+            result = self._client.background.run(self._producers[p].send(Message(topic, body=b"witness"), _CALL))
+            if result.status is not SendStatus.SEND_OK:
+                word = result.status.value
+            offset = result.queue_offset
+        except (BrokerError, ClientError) as error:
+            word = self._word(error.code)
+        self.answers[p] = Told(word, offset, None)
+        self.said.append(f"producer {p} sends to queue {q} of {self.brokers[b]}: {word}")
+
+    def _do_finish(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
+        self._compare_answer(before, p)
+
+    def _do_find_route(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
+        self._client.background.run(self._producers[p].try_to_find_topic_publish_info(self._names[self.scope.subject]))
+        self._compare_list(then, p)
+
+    _do_find_template = _do_find_route
+
+    def _do_refresh(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
+        self._client.background.run(self._producers[p].refresh_all())
+        self._compare_list(then, p)
+
+    def _do_accept_registration(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
+        self._await_routes(then)
+
+    # What is seen
+
+    def ask(
+        self,
+        b: int,
+        topic: str,
+        *,
+        default: str = TEMPLATE,
+        numbers: int = 4,
+        queue: int = 0,
+        flag: int = 0,
+        body: bytes = b"witness",
+    ) -> Told:
+        """Send a message to a broker with a header of any kind. Raises RemotingError."""
+        header = SendMessageRequestHeader("witness", topic, default, numbers, queue, flag, int(time.time() * 1000), 0, "", 0)
+        request = Command(codes.SEND_MESSAGE_V2, encode_v2(header), body)
+        answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
+        fields = answer.ext_fields or {}
+        found = places(fields)
+        return Told(self._word(answer.code), int(fields.get("queueOffset", 0)), found[0] if found else None)
+
+    def _word(self, code: int) -> str:
+        return ANSWERS.get(self._profile.plain(code), f"code {code}")
+
+    def holds_record(self, b: int, place: int) -> bool:
+        """Whether a message is at this place of a broker's log; the blank at a file's end is none. Raises RemotingError."""
+        request = Command(codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+        answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
+        return answer.code == codes.SUCCESS and record_at(answer.body or b"", place) is not None
+
+    def _table(self, b: int) -> tuple[dict[str, TopicConfig], int]:
+        answer = probe.ask(self.running.brokers[self.brokers[b]], Command(codes.GET_ALL_TOPIC_CONFIG))
+        if answer.code != codes.SUCCESS:
+            raise Differs(f"{self.brokers[b]} does not tell its topics: code {answer.code}")
+        table, version = table_from_data(json.loads(answer.body or b"{}"))
+        return table, version.counter if version else 0
+
+    def _route(self, topic: str) -> dict[str, tuple[int, int, int]]:
+        answer = probe.ask(str(self.running.name_server), Command(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
+        if answer.code != codes.SUCCESS:
+            return {}
+        queues = loads(answer.body or b"{}")["queueDatas"]
+        return {q["brokerName"]: (q["readQueueNums"], q["writeQueueNums"], q["perm"]) for q in queues}
+
+    # What the state says beside it
+
+    def _compare(self) -> None:
+        """The last state: what is answered, stored in tables, routed and listed."""
+        state = readable(self._witness.instance, self._witness.states[-1])
+        for p in range(self.scope.producers):
+            if state[f"job.phase[{p}]"] == "answered":
+                self._compare_answer(state, p)
+            if self.scope.routes:
+                self._compare_list(state, p)
+        self._await_routes(state)
+        start = readable(self._witness.instance, self._witness.states[0])
+        for b, name in enumerate(self.brokers[: self.scope.brokers]):
+            table, version = self._table(b)
+            for t, topic in enumerate(self._names):
+                known = table.get(topic)
+                if self.scope.topics[t] == "cluster":
+                    _same(f"{topic} on {name}", known and known.perm, state[f"config.perm[{b},{t}]"])
+                else:
+                    seen = None if known is None else (known.read_queue_nums, known.write_queue_nums, known.perm)
+                    _same(f"{topic} on {name} (read, write, permission)", seen, _row(state, "config", f"{b},{t}", "known"))
+            _same(f"changes of the version of {name}", version - self._versions[b], state[f"version[{b}]"] - start[f"version[{b}]"])
+
+    def _compare_answer(self, state: dict[str, Any], p: int) -> None:
+        told = self.answers[p]
+        _same(f"the answer to {p}", told.word, state[f"job.answer[{p}]"])
+        if self.scope.store and told.word == "SUCCESS":
+            _same(f"the queue offset answered to {p}", told.offset, state[f"job.offset[{p}]"])
+
+    def _compare_list(self, state: dict[str, Any], p: int) -> None:
+        info = self._producers[p].topic_publish_info_table.get(self._names[self.scope.subject])
+        for b, name in enumerate(self.brokers[: self.scope.brokers]):
+            seen = sum(queue.broker_name == name for queue in info.message_queue_list) if info else 0
+            _same(f"queues of {name} that producer {p} lists", seen, state[f"queues[{p},{b}]"])
+
+    def _await_routes(self, state: dict[str, Any]) -> None:
+        """A registration is on its way for a moment."""
+        for t, topic in enumerate(self._names):
+            if self.scope.topics[t] == "cluster":
+                continue
+            due = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
+            wanted = {name: row for name, row in due.items() if row is not None}
+            end = time.monotonic() + PATIENCE
+            while (seen := {name: row for name, row in self._route(topic).items() if name in due}) != wanted:
+                if time.monotonic() > end:
+                    _same(f"the route of {topic}", seen, wanted)
+                time.sleep(0.02)
+
+
+_OUT_OF_REACH: Final = frozenset({"lose_registration", "lock_timeout", "expire", "start", "retry", "update_topic", "crash", "restart"})
+"""What a witness may not hold: it needs the network or a broker's threads in our hands, or no witness in use has it."""
+
+
+def _row(state: dict[str, Any], table: str, at: str, present: str) -> tuple[int, int, int] | None:
+    if not state[f"{table}.{present}[{at}]"]:
+        return None
+    return state[f"{table}.read[{at}]"], state[f"{table}.write[{at}]"], state[f"{table}.perm[{at}]"]
+
+
+def _same(what: str, seen: object, due: object) -> None:
+    if seen != due:
+        raise Differs(f"{what}: {seen}, and the witness says {due}")

@@ -1,0 +1,206 @@
+"""Known violations that no single client shows, replayed: a search of the model finds a witness, and brokers that run perform it.
+
+The witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so that it changes
+with the specification. The target is set up as the case says (`_settings`, `_plant`), the witness's actions become
+requests (`enact.py`), and behind it all tables, routes and lists have to be what its last state says. What follows from the violation,
+and is no part of the model, is looked at too.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.system.client import Client
+from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_model import Property, liveness, search
+from rocketproof_model.result import Limits, Witness
+from rocketproof_model.specification import SCOPES
+from rocketproof_profiles import TEMPLATE
+
+from ..catalogue import CASES
+from ..catalogue.claim import Case
+from ..sources import Source
+from .enact import UNIT, Differs, Enactment
+from .target import LOST, Capability, Setup, Target
+
+BASE: Final = "P49"
+SECONDS: Final = 300.0
+"""How long a search may take."""
+_BLANK: Final = 8  # bytes of the smallest blank
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A hazard, and the case of the catalogue whose witness shows it. `claims`: further properties that the same steps break.
+
+    `brokers`: how many to start if not as many as the scope has. `consequence` raises Differs if what follows does not come;
+    `also`: what of the target it needs.
+    """
+
+    hazard: str
+    claim: str
+    scope: str
+    condition: str
+    claims: tuple[str, ...] = ()
+    brokers: int = 0
+    consequence: Callable[[Enactment], None] | None = None
+    also: frozenset[Capability] = frozenset()
+
+    @property
+    def case(self) -> Case:
+        mine = (self.claim, self.scope, self.condition, BASE)
+        return next(
+            case for case in CASES if (case.claim, case.scope, case.condition, case.profile) == mine and case.expected == "violated"
+        )
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """What it takes to set the target up as the case says, and to see what follows."""
+        planted = {"template_in_file", "existing"} & self.case.given.keys()
+        return frozenset({Capability.START, *self.also, *([Capability.STORE] if planted else [])})
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of a witness. `reproduced` is None where it could not be performed, which `said` explains."""
+
+    hazard: str
+    property: str
+    sentence: str
+    condition: str
+    steps: tuple[str, ...]
+    reproduced: bool | None
+    said: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        return {**vars(self), "steps": list(self.steps), "said": list(self.said)}
+
+    @staticmethod
+    def read(record: Mapping[str, Any]) -> Replayed:
+        """What `record()` gave."""
+        return Replayed(**{**record, "steps": tuple(record["steps"]), "said": tuple(record["said"])})
+
+
+def replay(target: Target, wanted: Wanted, mark: str) -> Replayed:
+    """Perform the hazard's witness on the target under names that begin with `mark`. Raises TargetError where it cannot be set up."""
+    case = wanted.case
+    properties = " ".join((wanted.claim, *wanted.claims))
+
+    def row(reproduced: bool | None, said: Sequence[str], witness: Witness | None = None) -> Replayed:
+        steps = () if witness is None else tuple(witness.labels())
+        return Replayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(said))
+
+    missing = wanted.needs - target.offers
+    if missing:
+        return row(None, [f"{one.value!r} is not offered: {LOST[one]}" for one in sorted(missing, key=lambda one: one.value)])
+    source = Source(case.scope, target.profile, tuple(sorted(case.given.items())))
+    witness = find(source, wanted.claim)
+    if witness is None:
+        return row(None, [f"the model has no witness under {target.profile} within {SECONDS:g} s"])
+    given = witness.instance.readable()
+    setup = Setup(brokers=max(wanted.brokers, SCOPES[case.scope].brokers), settings=_settings(given, case.scope))
+    with ExitStack() as stack:
+        if given["template_in_file"] or given["existing"]:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
+            setup = replace(setup, stores={name: folder / name for name in setup.names})
+            for store in setup.stores.values():
+                _plant(store, given, case.scope, mark)
+        running = stack.enter_context(target.open(setup))
+        client = stack.enter_context(Client())
+        enacted = Enactment(source, witness, running, mark, client)
+        try:
+            enacted.run()
+            if wanted.consequence is not None:
+                wanted.consequence(enacted)
+        except (Differs, RemotingError) as problem:
+            return row(False, [*enacted.said, str(problem)], witness)
+    return row(True, enacted.said, witness)
+
+
+def find(source: Source, claim: str) -> Witness | None:
+    """The shortest witness that the search finds, None if there is none in its time."""
+    subject = source.subject()
+    wanted: Property = subject.property(claim)
+    limits = Limits(seconds=SECONDS)
+    if wanted.kind == "leads_to":
+        return liveness.check(subject.instance, [wanted], limits=limits)[0].witness
+    return next(o.witness for o in search.explore(subject.instance, [wanted], limits=limits).outcomes if o.property is wanted)
+
+
+# The start of a witness
+
+
+def _settings(given: dict[str, Any], scope: str) -> dict[str, str]:
+    """The constants of the instance as settings of a broker."""
+    permission = (4 if given["broker_readable"] else 0) | (2 if given["broker_writable"] else 0)
+    found = {
+        "defaultTopicQueueNums": str(given["template_write"]),
+        "brokerPermission": str(permission),
+        "autoCreateTopicEnable": str(given["auto_create"]).lower(),
+    }
+    if SCOPES[scope].store:
+        found["mappedFileSizeCommitLog"] = str((given["file_size"] - given["blank"]) * UNIT + _BLANK)
+    return found
+
+
+def _plant(store: Path, given: dict[str, Any], scope: str, mark: str) -> None:
+    """The topic table that an earlier run has left in a broker's files."""
+    kept: list[TopicConfig] = []
+    if given["template_in_file"]:
+        kept.append(TopicConfig(TEMPLATE, given["template_read"], given["template_write"], given["template_perm"]))
+    if given["existing"]:
+        subject = f"{mark}{SCOPES[scope].subject}"
+        kept.append(
+            TopicConfig(subject, given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"])
+        )
+    file = store / "config" / "topics.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(int(time.time() * 1000)))), "utf-8")
+
+
+# What follows from a violation
+
+
+def _stays_off(enacted: Enactment) -> None:
+    """Creation is switched on again while the brokers run: the one that refused a first message goes on refusing, the other creates."""
+    refusing, other = 0, 1
+    for broker in enacted.brokers:
+        enacted.running.configure(broker, {"autoCreateTopicEnable": "true"})
+    for b, due in ((other, "SUCCESS"), (refusing, "TOPIC_NOT_EXIST")):
+        told = enacted.ask(b, f"{enacted.prefix}later")
+        enacted.said.append(f"creation is on again; a first message to {enacted.brokers[b]}: {told.word}")
+        if told.word != due:
+            raise Differs(f"a first message to {enacted.brokers[b]} is answered {told.word}, and {due} was expected")
+
+
+def _is_nowhere(enacted: Enactment) -> None:
+    """What was acknowledged is not at the place that its answer names."""
+    for told in enacted.answers.values():
+        if told.place is None or enacted.holds_record(0, told.place):
+            raise Differs(f"the acknowledged message is at {told.place} of the log")
+        enacted.said.append(f"acknowledged at {told.place} of the log, where nothing is")
+
+
+WITNESSES: Final = (
+    Wanted("HAZ-01", "LIV-03", "small", "endless sends"),
+    Wanted(
+        "HAZ-02",
+        "INV-16",
+        "creation",
+        "auto-create off, TBW102 from the file",
+        claims=("INV-18",),
+        brokers=2,
+        consequence=_stays_off,
+        also=frozenset({Capability.CONFIGURE}),
+    ),
+    Wanted("HAZ-22", "INV-06", "store", "a message larger than a file", consequence=_is_nowhere),
+)
+"""What `rocketproof validate` replays."""

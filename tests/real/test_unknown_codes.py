@@ -1,0 +1,40 @@
+"""Requests of codes that a real broker or name server does not know: refused, and not answered to one-way callers."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.validation.apache import Apache, profile_of
+from rocketproof_properties.validation.line import Line
+
+COMMANDS = ("java", "mvn")
+UNKNOWN = 9999
+SECONDS = 5.0
+
+
+@pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
+@pytest.mark.behaviour("REM-05", "HAZ-26", "INV-03")
+def test_a_one_way_request_of_an_unknown_code_is_not_answered(version: str) -> None:
+    refuses = PROFILES[profile_of(version)].name_server_refuses
+    with Apache(version).open() as running:
+        assert told(running.brokers["broker-a"]) == (REQUEST_CODE_NOT_SUPPORTED, f" request type {UNKNOWN} not supported")
+        assert (told(str(running.name_server)) is not None) == refuses
+
+
+def told(address: str) -> tuple[int, str | None] | None:
+    """The answer to who waits for one, None if there is none. Behind it a one-way caller, asked before, has got none either way."""
+    line = Line(address)
+    try:
+        line.tell(Command(UNKNOWN), SECONDS)
+        answer = line.ask(Command(UNKNOWN), SECONDS)
+        line.listen(0.3)
+    except TimedOut:
+        return None
+    finally:
+        line.close()
+        assert line.strays == []
+    return answer.code, answer.remark

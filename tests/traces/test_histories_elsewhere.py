@@ -1,0 +1,91 @@
+"""Requests that the specification speaks of in part: what they store elsewhere, their topics it knows."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from rocketproof_traces.histories import Verdict, judge_history
+from rocketproof_traces.history import Event, Header
+
+SEND = {
+    "producerGroup": "p",
+    "defaultTopic": "TBW102",
+    "defaultTopicQueueNums": "4",
+    "queueId": "0",
+    "sysFlag": "0",
+    "bornTimestamp": "1",
+    "flag": "0",
+    "properties": "",
+    "reconsumeTimes": "0",
+    "unitMode": "false",
+    "maxReconsumeTimes": "16",
+    "batch": "false",
+}
+HEADER = Header({"settings": {"autoCreateTopicEnable": "true"}})
+
+
+class Story:
+    """One client asks, one request after the other."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def _add(self, type_: str, process: str, op: str, value: dict[str, Any]) -> None:
+        self.events.append(Event(len(self.events), type_, process, op, value))
+
+    def send(self, code: int, offset: int | None = None, *, op: str = "send", without: str = "", **fields: Any) -> Story:
+        asked = {name: value for name, value in (SEND | {"topic": "A"} | fields).items() if name != without}
+        body = b"\0\0\0\x16" + bytes(18) if op == "batch" else b"a"
+        value = {"to": "broker-a", "code": 320 if op == "batch" else 310, "fields": asked, "version": 399, "oneWay": False}
+        self._add("invoke", "client 0", op, value | {"bodySize": len(body), "body": b64encode(body).decode()})
+        answer = {} if offset is None else {"queueId": "0", "queueOffset": str(offset), "msgId": "0" * 32}
+        self._add("ok", "client 0", op, {"code": code, "fields": answer})
+        return self
+
+    def topics(self, **topics: int) -> Story:
+        """What the broker has in the end: topics with so many queues."""
+        table = {name.replace("_", "%"): {"readQueueNums": n, "writeQueueNums": n, "perm": 6} for name, n in topics.items()}
+        self._add("state", "broker-a", "topics", {"topics": table})
+        return self
+
+    def judged(self) -> Verdict:
+        return judge_history(HEADER, self.events, "P494")
+
+
+@pytest.mark.parametrize("properties", ["DELAY\x011", "TRAN_MSG\x01true"], ids=["delayed", "half"])
+@pytest.mark.behaviour("CHK-05", "INV-12")
+def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
+    """And takes no offset in its queues."""
+    assert Story().send(0, 7, properties=properties).send(0, 0).topics(A=4).judged().verdict == "ok"
+    assert Story().send(0, 7, properties=properties).topics(A=3).judged().verdict == "illegal"
+    assert Story().send(0, 7, properties="TRAN_MSG\x01true").send(0, 1).judged().verdict == "illegal"
+
+
+@pytest.mark.behaviour("CHK-08")
+def test_two_dead_letters_make_two_retry_topics_under_one_lock() -> None:
+    """The first creation still holds the lock when the second begins: it has to be let go of."""
+    retried: dict[str, Any] = {"reconsumeTimes": "16", "defaultTopic": "nowhere"}
+    story = Story().send(0, 0, topic="%RETRY%g", **retried).send(0, 0, topic="%RETRY%h", **retried)
+    assert story.topics(_RETRY_g=1, _RETRY_h=1).judged().verdict == "ok"
+    assert story.topics(_RETRY_g=1, _RETRY_h=2).judged().verdict == "illegal"
+
+
+@pytest.mark.behaviour("BAT-04")
+def test_what_a_limit_of_batches_refuses_has_made_the_topic_and_stores_nothing() -> None:
+    assert Story().send(13, op="batch").send(0, 0).topics(A=4).judged().verdict == "ok"
+    assert Story().send(13, op="batch").send(0, 1).judged().verdict == "illegal"
+
+
+def test_a_header_that_no_broker_can_read_ends_its_topic_alone() -> None:
+    odd = Story().send(0, 5).send(1, without="sysFlag").judged()
+    assert odd.verdict == "illegal"
+    unreadable = Story().send(1, without="sysFlag").send(0, 5).send(0, 0, topic="B").send(0, 9, topic="B").judged()
+    assert unreadable.verdict == "illegal"
+    assert [f.part for f in unreadable.findings] == ["B at broker-a"]
+
+
+def test_properties_are_as_long_as_their_bytes() -> None:
+    assert Story().send(13, properties="p\x01" + "ä" * 16380).judged().verdict == "ok"

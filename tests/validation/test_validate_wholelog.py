@@ -1,0 +1,136 @@
+"""Whole logs: what no client sees of a broker's files, and targets that are started while others are in use."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.staging import in_turn
+from rocketproof_properties.validation.target import DEFAULT, Running, Setup, Target, TargetError
+from rocketproof_properties.validation.told import load
+from rocketproof_properties.validation.validate import Request, again, validate
+from rocketproof_properties.validation.wholelog import FOLDER, judge_log, read, record
+
+PROFILE = "P494"
+FILE = "00000000000000000000"
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs") / "report"
+    found = validate(Request(InProcess(PROFILE), folder, 24, 5, shrink=0))
+    assert [str(one.verdict) for one in found.findings] == []
+    assert found.logs and all(one.claims for one in found.logs)
+    return folder
+
+
+def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
+    data = json.loads((done / "report.json").read_text())
+    assert data["logs"] == len(list((done / "logs").iterdir())) >= 1
+    assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
+    log = read(load(done / "logs" / "1.ndjson"))
+    assert log.damage is None and len(log.records) > 24 and log.end == log.records[-1].end
+    assert len(again(done, None, ()).logs) == data["logs"]
+
+
+def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
+    """A store with the log of the first broker, changed at the places of its records; its history."""
+    log = read(load(done / "logs" / "1.ndjson"))
+    target = folder / "store" / FOLDER
+    target.mkdir(parents=True)
+    data = bytearray(source(done))
+    change(data, [one.at for one in log.records])
+    (target / FILE).write_bytes(data.ljust(log.file_size, b"\0"))
+    path = folder / "logs" / "1.ndjson"
+    assert record(folder / "store", path, "broker-a", "", {"prefix": "r"}, ())
+    return path
+
+
+def source(done: Path) -> bytes:
+    return zlib.decompress(base64.b64decode(load(done / "logs" / "1.ndjson").states["log"]["zlib"]))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "found"),
+    [
+        (28, (1 << 40).to_bytes(8, "big"), "INV-37"),
+        (8, b"\0\0\0\1", "INV-41"),
+        (4, b"\0\0\0\1", "INV-37"),
+        (56, (1 << 50).to_bytes(8, "big"), "INV-42"),
+    ],
+    ids=["place", "checksum", "magic", "store time"],
+)
+@pytest.mark.behaviour("INV-37", "INV-41", "INV-42")
+def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int, value: bytes, found: str) -> None:
+    def change(data: bytearray, places: list[int]) -> None:
+        at = places[1] + place
+        data[at : at + len(value)] = value
+
+    assert found in {one.property for one in judge_log(stored(done, tmp_path, change), PROFILE).findings}
+    assert not judge_log(stored(done, tmp_path / "right", lambda data, places: None), PROFILE).findings
+
+
+def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
+    assert not record(tmp_path, tmp_path / "logs" / "1.ndjson", "broker-a", "", {}, ())
+
+
+# Targets in turn
+
+
+class Fake(Running):
+    def __init__(self, told: list[str], name: str) -> None:
+        self.told, self.name = told, name
+        told.append(f"open {name}")
+
+    def close(self) -> None:
+        self.told.append(f"close {self.name}")
+
+
+class Fakes(Target):
+    """Targets whose setting says their name; one called bad cannot be had."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    def open(self, setup: Setup = DEFAULT) -> Running:
+        if setup.settings["name"] == "bad":
+            raise TargetError("bad")
+        return Fake(self.log, setup.settings["name"])
+
+
+def setups(*names: str) -> list[Setup]:
+    return [Setup(settings={"name": name}) for name in names]
+
+
+def test_every_target_is_closed_before_the_next_is_used() -> None:
+    target = Fakes()
+    for running in in_turn(target, setups("a", "b", "c")):
+        target.log.append(f"use {running.name}")
+    assert sorted(target.log) == sorted(f"{word} {name}" for word in ("open", "use", "close") for name in "abc")
+    assert [entry for entry in target.log if not entry.startswith("open")] == [
+        f"{word} {name}" for name in "abc" for word in ("use", "close")
+    ]
+
+
+def test_whoever_stops_early_leaves_nothing_running() -> None:
+    target = Fakes()
+    turns = in_turn(target, setups("a", "b"))
+    next(turns)
+    turns.close()
+    assert target.log.count("close a") == 1
+    assert ("open b" in target.log) == ("close b" in target.log)
+
+
+def test_a_target_that_cannot_be_had_is_told_when_its_turn_comes() -> None:
+    target = Fakes()
+    turns = in_turn(target, setups("a", "bad"))
+    assert next(turns).name == "a"
+    with pytest.raises(TargetError, match="bad"):
+        next(turns)
+    assert target.log == ["open a", "close a"]

@@ -1,0 +1,120 @@
+"""Witnesses of the model on brokers that run: known violations are reproduced, and a broker without one of them is found out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_properties.cli import run
+from rocketproof_properties.validation import report
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.served import Served
+from rocketproof_properties.validation.target import Capability, Running, Setup, Target
+from rocketproof_properties.validation.validate import Request, again, mark, validate
+from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, replay
+
+PROFILE = "P494"
+BY_HAZARD: Mapping[str, Wanted] = {wanted.hazard: wanted for wanted in WITNESSES}
+
+
+@pytest.mark.behaviour("HAZ-01", "LIV-03", "TCM-17", "CLI-21")
+def test_a_topic_of_a_first_message_stays_on_one_broker() -> None:
+    found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-01"], mark())
+    assert (found.reproduced, found.property) == (True, "LIV-03"), found.said
+    assert found.steps[0].startswith("find_template(")
+    assert all("of broker-a: SUCCESS" in said for said in found.said)
+
+
+@pytest.mark.behaviour("HAZ-02", "INV-16", "INV-18", "TCM-13")
+def test_a_refused_first_message_switches_creation_off_for_good() -> None:
+    found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-02"], mark())
+    assert (found.reproduced, found.property) == (True, "INV-16 INV-18"), found.said
+    assert [said.rpartition(": ")[2] for said in found.said] == ["TOPIC_NOT_EXIST", "SUCCESS", "TOPIC_NOT_EXIST"]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("HAZ-22", "INV-06", "CL-08")
+def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
+    """On processes of their own: the files are those of the specification's scope."""
+    found = replay(Served(PROFILE), BY_HAZARD["HAZ-22"], mark())
+    assert found.reproduced, found.said
+    assert found.said[-1].endswith("where nothing is")
+
+
+@pytest.mark.behaviour("HAZ-02")
+def test_a_broker_that_leaves_its_template_alone_does_not_follow_the_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses as the other one does, and changes only a copy of the template."""
+    right = TopicConfigManager._template
+
+    def copied(manager: TopicConfigManager, default_topic: str | None) -> TopicConfig | None:
+        entry = manager.table.get(str(default_topic))
+        kept = entry.copy() if entry is not None else None
+        found = right(manager, default_topic)
+        if kept is not None:
+            manager.table[str(default_topic)] = kept
+        return found
+
+    monkeypatch.setattr(TopicConfigManager, "_template", copied)
+    found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-02"], mark())
+    assert found.reproduced is False
+    assert "TBW102 on broker-a" in found.said[-1]
+
+
+class _Address(Target):
+    """A target that cannot be started with other settings."""
+
+    name, version, profile = "somebody's", "", PROFILE
+    offers = frozenset({Capability.CONFIGURE})
+
+    def open(self, setup: Setup = Setup()) -> Running:  # noqa: B008
+        raise AssertionError("nothing is started")
+
+
+def test_a_target_that_cannot_be_started_is_told_what_is_lost() -> None:
+    found = replay(_Address(), BY_HAZARD["HAZ-22"], mark())
+    assert found.reproduced is None
+    assert any("'start'" in said for said in found.said) and any("'store'" in said for said in found.said)
+
+
+@pytest.mark.behaviour("HAZ-22")
+def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here no file is as small as the witness says, so that the message is stored."""
+    monkeypatch.setattr("rocketproof_properties.validation.witnesses._BLANK", 1 << 20)
+    folder = tmp_path / "report"
+    found = validate(Request(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
+    assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]
+    assert found.exit_code == 1
+    (row,) = json.loads((folder / "report.json").read_text())["witnesses"]
+    assert (row["hazard"], row["reproduced"], row["steps"][0].partition("(")[0]) == ("HAZ-22", False, "request")
+    assert 'classname="witness.HAZ-22"' in (folder / "junit.xml").read_text()
+    assert again(folder, None, ()).witnesses == found.witnesses
+
+
+# Kills
+
+
+def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "report"
+    assert run(["validate", "--target", "inprocess", "--kills", "1", "--report", str(folder)]) == 2
+    assert "does not offer kill" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_kills_are_in_the_report(tmp_path: Path) -> None:
+    """A loss that there was not is put in, to see that it would be told."""
+    folder = tmp_path / "report"
+    found = validate(Request(Served(PROFILE), folder, 1, 1, kills=1))
+    assert found.kills is not None and (found.kills.kills, found.after_kills) == (1, [])
+    assert found.exit_code == 0
+    data = json.loads((folder / "report.json").read_text())
+    assert data["kills"]["acknowledged"] == found.kills.acknowledged > 0
+    found.kills.findings.append("kill 1, store 0: lost: a message")
+    assert (found.exit_code, found.data()["exit"]) == (1, 1)
+    case = next(one for one in report.junit(found).iter("testcase") if one.get("classname") == "kills")
+    assert case.find("failure") is not None

@@ -24,6 +24,8 @@ from .target import NAME_SERVER
 
 BORN: Final = 1_600_000_000_000
 BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
+NOBODYS: Final = 9999
+"""A request code that no release has."""
 _ITEM = struct.Struct(">iiiii")
 
 
@@ -209,7 +211,7 @@ def _end(stage: Stage, to: str, *, record: int = 0, commit: bool = True) -> Call
     return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=True)
 
 
-def _unknown(stage: Stage, to: str, *, code: int = 9999, one_way: bool = True) -> Call:
+def _unknown(stage: Stage, to: str, *, code: int = NOBODYS, one_way: bool = True) -> Call:
     del stage
     return Call("other", to, code, {}, one_way=one_way)
 

@@ -56,11 +56,11 @@ GOLDEN = {
     ("locks", "P49", "slow=1"): (1383, 2329, 9),
     ("expiry", "P49", ""): (38846, 38939, 146),
     ("news", "P49", ""): (48330, 74512, 74),
-    ("patience", "P49", ""): (713, 1405, 27),
-    ("flush", "P49", ""): (3698, 9839, 32),
-    ("flush", "P45", "throws=True"): (6977, 20097, 32),
-    ("recovery", "P49", "power_budget=2"): (2763, 10233, 16),
-    ("recovery", "P49", "sync=False,crash_budget=2"): (3010, 8124, 18),
+    ("patience", "P49", ""): (717, 1701, 26),
+    ("flush", "P49", ""): (7291, 26456, 25),
+    ("flush", "P45", "throws=True"): (12408, 46507, 25),
+    ("recovery", "P49", "power_budget=2"): (3337, 13547, 16),
+    ("recovery", "P49", "sync=False,crash_budget=2"): (3584, 10069, 18),
 }
 
 

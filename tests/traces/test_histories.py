@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -136,14 +137,13 @@ def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
     return changed
 
 
-@QUICK
 @pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
-@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
-def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int, chance: Any) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
+    """Fixed seeds: what is illegal may take the search minutes, where answers were lost while a topic was made."""
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
-    changed = change(events, chance)
-    if changed is None:
-        return
+    changed = change(events, Random(seed))
+    assert changed is not None, "the history has no place for this change"
     found = judge_history(header, changed, "P49")
     assert found.verdict == "illegal"
     first = found.findings[0]

@@ -58,9 +58,11 @@ class LinkServer:
 
     async def start(self, listening: socket.socket) -> None:
         """Serve whoever connects to this socket, which then belongs to the server."""
-        make = lambda: LinkProtocol(self._connected, self._open.discard)  # noqa: E731
         self._threads.at_end(self._abort)
-        self._server = await self._threads.loop.create_server(make, sock=listening, backlog=BACKLOG)
+        self._server = await self._threads.loop.create_server(self._protocol, sock=listening, backlog=BACKLOG)
+
+    def _protocol(self) -> LinkProtocol:
+        return LinkProtocol(self._connected, self._open.discard)
 
     async def stop(self) -> None:
         """Take no more connections, and close those there are."""

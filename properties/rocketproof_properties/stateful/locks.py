@@ -18,9 +18,10 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_model.specification.waiting import LOCK_TIMEOUT, Waiting
-from rocketproof_profiles import RETRY_PREFIX, TEMPLATE, Profile
+from rocketproof_profiles import RETRY_PREFIX, Profile
 
 from .abstraction import Deviation, encoded
+from .plainsend import plain_send
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
@@ -59,21 +60,10 @@ class LocksTarget:
     def _do_arrive(self, r: int, retry: bool) -> None:
         """A send to a topic of its own, a millisecond after the one before, up to where its thread has the lock or waits for it."""
         self.cluster.scheduler.advance(1)
-        header = {
-            "producerGroup": "group",
-            "topic": f"{RETRY_PREFIX}group-{r}" if retry else f"topic-{r}",
-            "defaultTopic": TEMPLATE,
-            "defaultTopicQueueNums": "4",
-            "queueId": "0",
-            "sysFlag": "0",
-            "bornTimestamp": "1700000000000",
-            "flag": "0",
-            "properties": "",
-            "reconsumeTimes": "0",
-            "maxReconsumeTimes": "16",
-        }
         self.retry[r] = retry
-        self.calls[r] = self.cluster.calling(Command(codes.SEND_MESSAGE, header, b"hello"), client=f"client-{r}")
+        self.calls[r] = self.cluster.calling(
+            plain_send(f"{RETRY_PREFIX}group-{r}" if retry else f"topic-{r}", maxReconsumeTimes="16"), client=f"client-{r}"
+        )
         new = [task for task in self.node.executors["send"].running if task not in self.handlers.values()]
         if len(new) != 1:
             raise Deviation(f"{len(new)} threads serve request {r}: one is expected")

@@ -12,16 +12,17 @@ from typing import Any
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.remoting import codes
-from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.remoting.command import ONE_WAY
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.deadlines import REQUEST, News
-from rocketproof_profiles import TEMPLATE, Profile
+from rocketproof_profiles import Profile
 
 from .abstraction import Deviation, encoded
+from .plainsend import plain_send
 
 SECOND = 1000
 TOPIC = "topic"
@@ -71,19 +72,7 @@ class NewsTarget:
 
     def _do_create(self) -> None:
         """A first message, of somebody else."""
-        header = {
-            "producerGroup": "group",
-            "topic": TOPIC,
-            "defaultTopic": TEMPLATE,
-            "defaultTopicQueueNums": "4",
-            "queueId": "0",
-            "sysFlag": "0",
-            "bornTimestamp": "1700000000000",
-            "flag": "0",
-            "properties": "",
-            "reconsumeTimes": "0",
-        }
-        answer = self.cluster.call(Command(codes.SEND_MESSAGE, header, b"hello"))
+        answer = self.cluster.call(plain_send(TOPIC))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"a first message is answered {answer.code} ({answer.remark}): the specification creates its topic")
 

@@ -23,9 +23,10 @@ from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.recovery import Recovery
-from rocketproof_profiles import TEMPLATE, Profile
+from rocketproof_profiles import Profile
 
 from .abstraction import Deviation, encoded
+from .plainsend import plain_send
 
 TOPIC = "topic"
 ENTRY = 20
@@ -93,21 +94,9 @@ class RecoveryTarget:
         getattr(self, f"_do_{action.name}")(**values)
 
     def _do_append(self) -> None:
-        header = {
-            "producerGroup": "group",
-            "topic": TOPIC,
-            "defaultTopic": TEMPLATE,
-            "defaultTopicQueueNums": "4",
-            "queueId": "0",
-            "sysFlag": "0",
-            "bornTimestamp": "1700000000000",
-            "flag": "0",
-            "properties": "",
-            "reconsumeTimes": "0",
-        }
         place = len(self._ends())
         offset = self._next_offset()
-        self.calls.append(self.cluster.calling(Command(codes.SEND_MESSAGE, header, b"hello")))
+        self.calls.append(self.cluster.calling(plain_send(TOPIC)))
         self.odd = self.odd or offset != place
 
     def _do_acknowledge(self) -> None:

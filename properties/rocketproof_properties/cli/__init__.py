@@ -1,0 +1,79 @@
+"""The command line. Exit codes: 0 all as expected; 1 a verdict differs; 2 bad usage or input; 3 stopped before a decision.
+
+The modules beside this one only declare commands, a group each. What a command needs is imported when it runs, so that `--help` and
+mistakes in the options are answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError
+
+from rocketproof_model import RocketproofError
+
+from . import benches, brokers, checking, data, implementation
+from .common import OK, STOPPED, USAGE
+
+COMMANDS: tuple[Callable[..., int], ...] = (
+    *(checking.check, checking.show, checking.explain, checking.picture, checking.graph),
+    *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
+    *(brokers.serve, brokers.validate),
+    data.judge,
+)
+BENCHES: tuple[Callable[..., int], ...] = (benches.search, benches.skew, benches.serve, benches.simulate, benches.judge)
+
+app = App(
+    name="rocketproof",
+    help="Check what RocketMQ's topic creation, routing and append do: a model by search and by z3, an implementation by programs and "
+    "recordings; or check a model of your own.",
+    version_flags=["--version"],
+    suppress_keyboard_interrupt=False,
+)
+bench = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
+app.command(bench)
+for _command in COMMANDS:
+    app.command(_command)
+app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for one of theirs
+for _command in BENCHES:
+    bench.command(_command)
+
+
+def main() -> NoReturn:
+    """The entry point `rocketproof`. A polite kill, as a CI's time limit sends it, counts as Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
+    tokens = list(tokens)
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except CycloptsError as error:
+        return _refuse(f"{' '.join(str(error).split())} See: {_help_for(tokens)}")
+    except RocketproofError as error:
+        return _refuse(" ".join(str(error).split()))
+    except KeyboardInterrupt:
+        print("rocketproof: stopped by Ctrl-C before anything was decided", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:
+        # The reader has closed our output (`| head`); without this the interpreter complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _refuse(message: str) -> int:
+    print(f"rocketproof: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _help_for(tokens: Sequence[str]) -> str:
+    names = [t for t in tokens[:1] if t in {name for name in app if not name.startswith("-")}]
+    return " ".join(["rocketproof", *names, "--help"])

@@ -1,0 +1,5 @@
+"""`python -m rocketproof_properties.cli`."""
+
+from . import main
+
+main()

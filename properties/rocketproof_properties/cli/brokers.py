@@ -1,0 +1,206 @@
+"""Commands about brokers that listen: run ours, validate any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+from .common import OK, Many, positive
+
+
+def serve(
+    *,
+    brokers: int = 1,
+    store: Path = Path(".rocketproof/brokers"),
+    port: int = 10911,
+    nameserver_port: int = 9876,
+    no_nameserver: Annotated[bool, Parameter(negative=())] = False,
+    nameserver: Annotated[list[str] | None, Many] = None,
+    cluster: str = "DefaultCluster",
+    profile: str = "P49",
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=(), consume_multiple=False)] = None,
+    listen: str = "127.0.0.1",
+    beyond_this_machine: Annotated[bool, Parameter(negative=())] = False,
+    connections: int = 1024,
+    quiet: Annotated[bool, Parameter(negative=())] = False,
+    json: Path | None = None,
+) -> int:
+    """Run the reference implementation as a name server and brokers that real clients can talk to, until Ctrl-C.
+
+    One line tells what became of each request: the rules it went through, and its answer.
+
+    Parameters
+    ----------
+    brokers
+        How many brokers: broker-a, broker-b and so on; 0 for a name server alone.
+    store
+        The folder of the store. One broker has it to itself, several have a folder each in it.
+    port
+        The first broker's port; it takes the next one too, and each further broker is 10 higher. 0 for any free ports.
+    nameserver_port
+        The name server's port, or 0 for any free one.
+    no_nameserver
+        Start no name server.
+    nameserver
+        The address of a name server elsewhere, where the brokers register too; may be repeated.
+    cluster
+        The name of the brokers' cluster.
+    profile
+        Whose behaviour, such as P494.
+    settings
+        A setting of all brokers by RocketMQ's name, such as brokerPermission=4; may be repeated.
+    listen
+        The address to listen at.
+    beyond_this_machine
+        Confirm that --listen names an address that other machines can reach.
+    connections
+        How many connections each part serves at a time.
+    quiet
+        Tell nothing of requests, which is much quicker.
+    json
+        Write the addresses to this file as soon as everything is ready.
+    """
+    from rocketproof_profiles import PROFILES
+
+    from .. import serve as serving
+    from ..choices import known
+    from ..store import check_writable
+
+    positive("--connections", connections)
+    if json is not None:
+        check_writable(json)
+    wanted = serving.Wanted(
+        store,
+        brokers=brokers,
+        port=port,
+        name_server_port=None if no_nameserver else nameserver_port,
+        name_servers=tuple(nameserver or ()),
+        cluster=cluster,
+        profile=known("profile", profile, PROFILES),
+        settings=tuple(settings or ()),
+        host=listen,
+        connections=connections,
+    )
+    serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json)
+    return OK
+
+
+def validate(
+    broker: str | None = None,
+    /,
+    *,
+    target: str | None = None,
+    nameserver: str | None = None,
+    profile: str | None = None,
+    programs: int = 500,
+    seed: int = 0,
+    report: Path | None = None,
+    again: Path | None = None,
+    accept: Path | None = None,
+    configure: Annotated[bool, Parameter(negative=())] = False,
+    shrink: float = 20.0,
+    time: float | None = None,
+    rate: float | None = None,
+    workers: int | None = None,
+    witnesses: bool = True,
+    kills: int = 0,
+    json: Path | None = None,
+) -> int:
+    """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
+
+    Topics and groups of the programs have names of their own, which begin with r and six digits. On a broker that was not started
+    for this they stay.
+
+    Parameters
+    ----------
+    broker
+        The address of a broker that runs, such as 127.0.0.1:10911.
+    target
+        What to start instead: apache:VERSION, served, inprocess, or a file in TOML that tells how.
+    nameserver
+        The address of the broker's name server; without it routes are not asked for.
+    profile
+        What to judge by, such as P494; P49 for an address, the target's own otherwise.
+    programs
+        How many programs to perform.
+    seed
+        Seed of the programs: the same one gives the same programs.
+    report
+        The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given.
+    again
+        Judge the histories of this report's folder again, without a broker, and write the report anew.
+    accept
+        A TOML file of accepted deviations.
+    configure
+        Programs may change settings of the running broker; they are set back.
+    shrink
+        Seconds for making the program of a finding smaller on the broker; 0 leaves it as it is.
+    time
+        Seconds after which no further program is begun.
+    rate
+        Requests a second at most.
+    workers
+        Programs at a time; 4 unless given.
+    witnesses
+        Replay the model's witnesses of known violations on brokers that are started for it.
+    kills
+        Kill a broker so many times under load, and look for what it had acknowledged.
+    json
+        Write the report to this file too.
+    """
+    from .. import output, store
+    from ..choices import known
+    from ..validation import accept as accepting
+    from ..validation import show
+    from ..validation import validate as validating
+    from ..validation.choose import choose
+    from ..validation.report import next_folder
+    from ..validation.witnesses import WITNESSES
+
+    positive("--programs", programs)
+    positive("--time", time)
+    positive("--rate", rate)
+    positive("--workers", workers)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    if shrink < 0:
+        raise InputError(f"--shrink {shrink:g} is negative; give seconds, or 0")
+    if kills < 0:
+        raise InputError(f"--kills {kills} is negative; give 0 or more")
+    if profile is not None:
+        from rocketproof_profiles import PROFILES
+
+        profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    accepted = accepting.read(accept) if accept is not None else ()
+    if again is not None and (broker is not None or target is not None):
+        raise InputError("--again with a broker: a saved report is judged without one; leave out one of them")
+    with output.phases() as progress:
+        if again is not None:
+            folder, found = again, validating.again(again, profile, accepted, progress)
+        else:
+            chosen = choose(broker, target, profile, configure=configure)
+            folder = report or next_folder()
+            request = validating.Request(
+                chosen,
+                folder,
+                programs=programs,
+                seed=seed,
+                workers=workers or 4,
+                seconds=time,
+                rate=rate,
+                shrink=shrink,
+                name_server=nameserver,
+                accepted=accepted,
+                witnesses=WITNESSES if witnesses else (),
+                kills=kills,
+            )
+            found = validating.validate(request, progress)
+    if json is not None:
+        store.write_json(json, found.data())
+    show.render(found, folder)
+    return found.exit_code

@@ -1,0 +1,200 @@
+"""Commands about the model: check it, and look at the witnesses that come of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+from .common import OK, Many, cores, positive
+
+
+def check(
+    file: str | None = None,
+    /,
+    *,
+    property: Annotated[list[str] | None, Many] = None,
+    profile: Annotated[list[str] | None, Many] = None,
+    scope: str | None = None,
+    engine: str | None = None,
+    condition: str | None = None,
+    seed: int = 0,
+    time: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
+    json: Path | None = None,
+    witnesses: Path | None = None,
+) -> int:
+    """Decide properties and compare the verdicts with the expected ones.
+
+    Parameters
+    ----------
+    file
+        A Python file with a model of your own; without it the built-in specification is checked.
+    property
+        Only the property with this id; may be repeated.
+    profile
+        Only this profile, such as P49; may be repeated.
+    scope
+        The finite sizes to check in, instead of those that the catalogue names.
+    engine
+        explicit, symbolic, simulate, stateful or all, instead of those that the catalogue names.
+    condition
+        Only verdicts under this condition (its words, or some of them).
+    seed
+        Seed of the simulation.
+    time
+        Seconds after which the run stops; what is undecided then is unknown.
+    memory
+        Megabytes that an engine may use for its states; three quarters of the free memory unless given.
+    workers
+        Threads of the search; all cores unless given.
+    json
+        Write the verdicts to this file.
+    witnesses
+        Folder for witness files; .rocketproof/witnesses unless given.
+    """
+    positive("--time", time)
+    positive("--memory", memory)
+    positive("--workers", workers)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    from .. import matrix, output, store
+    from ..plan import Request, plan
+
+    folder = witnesses or store.DEFAULT_FOLDER
+    store.check_folder(folder)
+    if json is not None:
+        store.check_writable(json)
+    chosen = plan(Request(file, tuple(property or ()), tuple(profile or ()), scope, engine, condition))
+    settings = matrix.Settings(
+        seconds=time,
+        memory=memory * 1024 * 1024 if memory is not None else matrix.default_memory(),
+        workers=workers or cores(),
+        seed=seed,
+        witnesses=folder,
+    )
+    with output.ProgressLine() as line:
+        report = matrix.run(chosen.tasks, line, settings)
+    if json is not None:
+        store.write_json(json, (row.record() for row in report.rows))
+    output.print_report(report, chosen.left_out)
+    return report.exit_code
+
+
+def show(witness: str, /, *, width: int | None = None) -> int:
+    """Show a witness: what changed at each step, who acted, and whether the property held along the way.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    width
+        Columns to print in, instead of the terminal's.
+    """
+    positive("--width", width)
+    from rich.console import Console
+
+    from rocketproof_traces.show import render, story
+
+    from .. import output, store
+
+    if witness.endswith(".py"):
+        output.print_program(store.read_program(witness), witness)
+        return OK
+    found = store.load(witness)
+    more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""
+    render(story(found), Console(width=width, highlight=False), more)
+    return OK
+
+
+def explain(witness: str, /, *, step: int, why_not: str | None = None, width: int | None = None) -> int:
+    """Explain a step of a witness: what could happen before it, and which guard refuses an action that could not.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    step
+        The step, counted from 1; one more than the last is the state at the end.
+    why_not
+        An action with its arguments, such as 'refresh(p=1)'.
+    width
+        Columns to print in, instead of the terminal's.
+    """
+    positive("--width", width)
+    from rich.console import Console
+
+    from rocketproof_traces import explain as explaining
+
+    from .. import store
+
+    found = explaining.explain(store.load(witness), step, why_not)
+    explaining.render(found, Console(width=width, highlight=False))
+    return OK
+
+
+def picture(witness: str, /, *, output: Path) -> int:
+    """Draw a witness as a sequence diagram (SVG).
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    output
+        The file to write.
+    """
+    from rocketproof_traces.files import replace_text
+    from rocketproof_traces.picture import svg
+
+    from .. import store
+
+    replace_text(output, svg(store.load(witness)))
+    return OK
+
+
+def graph(
+    file: str | None = None,
+    /,
+    *,
+    scope: str | None = None,
+    profile: str | None = None,
+    form: Annotated[Literal["dot", "graphml"], Parameter(name="--format")] = "dot",
+    output: Path | None = None,
+    states: int = 5_000,
+) -> int:
+    """Write the state graph of a small scope for Graphviz, networkx, Gephi or yEd.
+
+    Parameters
+    ----------
+    file
+        A Python file with a model of your own; without it the built-in specification.
+    scope
+        The finite sizes; `tiny` for the specification, the first scope of a file unless given.
+    profile
+        The profile of the specification, P49 unless given.
+    form
+        dot or graphml.
+    output
+        The file to write; standard output unless given.
+    states
+        Refuse graphs with more states than this.
+    """
+    positive("--states", states)
+    from rocketproof_traces import graph as graphs
+    from rocketproof_traces.files import replace_text
+
+    from .. import sources
+
+    subject = sources.choose(file, scope, profile).subject()
+    made = graphs.state_graph(subject.instance, states, subject.properties)
+    text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        replace_text(output, text)
+    return OK

@@ -1,0 +1,24 @@
+"""What the commands share: exit codes, and the checks of options that several have."""
+
+from __future__ import annotations
+
+import os
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+
+OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
+
+Many = Parameter(negative=(), consume_multiple=False)
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def positive(option: str, value: float | None) -> None:
+    """Raise InputError for a number that is given and not positive."""
+    if value is not None and not 0 < value < float("inf"):
+        raise InputError(f"{option} {value:g} is not a positive number; give more than 0")

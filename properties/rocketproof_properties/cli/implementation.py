@@ -1,0 +1,204 @@
+"""Commands about the reference implementation and its tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+from .common import DIFFERS, OK, cores, positive
+
+
+def run_tests(
+    *,
+    profile: str = "P49",
+    recording: Path | None = None,
+    settings: Annotated[list[str] | None, Parameter(name="--set", negative=(), consume_multiple=False)] = None,
+    programs: int | None = None,
+    seed: int = 0,
+    time: float | None = None,
+    workers: int | None = None,
+    json: Path | None = None,
+) -> int:
+    """Test the reference implementation: against a recording of a real broker, or against the specification.
+
+    Parameters
+    ----------
+    profile
+        The profile to test, such as P494.
+    recording
+        A file of recorded cases: each request is sent to the implementation, and the answers are compared. Without it,
+        programs of the specification are generated and performed on both.
+    settings
+        A setting of the recorded brokers by RocketMQ's name, such as brokerPermission=4, or of those of one cfg, such as
+        N:brokerPermission=4; may be repeated.
+    programs
+        How many programs to generate; 5000 unless given.
+    seed
+        Seed of the programs.
+    time
+        Seconds after which the generation stops.
+    workers
+        Processes that perform programs; all cores unless given.
+    json
+        Write every case, or every verdict, to this file.
+    """
+    from .. import output, store
+
+    positive("--programs", programs)
+    positive("--time", time)
+    positive("--workers", workers)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    if recording is not None and programs is not None:
+        raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
+    if recording is None and settings:
+        raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
+    if json is not None:
+        store.check_writable(json)
+    if recording is None:
+        from ..stateful import programs as generated
+
+        return generated.command(profile=profile, programs=programs or 5000, seed=seed, workers=workers or cores(), seconds=time, json=json)
+    from rocketproof_profiles import PROFILES
+
+    from ..choices import known
+    from ..recorded import replay as recorded
+
+    with output.counting("replaying case") as report:
+        found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
+    if json is not None:
+        store.write_json(json, (one.data() for one in found.outcomes))
+    output.print_replay(found)
+    return DIFFERS if found.different else OK
+
+
+def replay(witness: str, /, *, json: Path | None = None) -> int:
+    """Perform a witness step by step on the reference implementation.
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written.
+    json
+        Write how far it went to this file.
+    """
+    from .. import output, store
+
+    if json is not None:
+        store.check_writable(json)
+    from ..stateful.replay import replay_witness
+
+    source, found = store.load_with_source(witness)
+    done = replay_witness(source, found, output.performed)
+    if json is not None:
+        store.write_json(json, done.data())
+    output.print_replayed(done)
+    return OK if done.agrees else DIFFERS
+
+
+def hazard(*ids: str, profile: str | None = None, json: Path | None = None) -> int:
+    """Show known hazards of the described system: each a short program on a simulated cluster, with every fact asserted.
+
+    Parameters
+    ----------
+    ids
+        The hazards to show step by step, such as HAZ-07; without any, all are performed and listed in a line each.
+    profile
+        The profile to show them in, instead of each hazard's own.
+    json
+        Write the hazards with their steps to this file.
+    """
+    from rocketproof_profiles import PROFILES
+
+    from .. import store
+    from ..choices import known
+    from ..hazards import HAZARDS, chosen, gallery, report
+
+    if profile is not None:
+        profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    found = [gallery.perform(one, one.profile(profile)) for one in chosen(ids, profile)]
+    if json is not None:
+        store.write_json(json, (told.data() for told in found))
+    if ids:
+        report.print_stories(found)
+    else:
+        report.print_list(found, len(HAZARDS) - len(found))
+    return DIFFERS if any(told.finding for told in found) else OK
+
+
+def mutate(
+    *ids: str,
+    json: Path | None = None,
+    workers: int | None = None,
+    time: float | None = None,
+    tests: Path = Path("tests"),
+) -> int:
+    """Change the implementation in small ways and see whether the tests notice each change.
+
+    Parameters
+    ----------
+    ids
+        The mutants to try, such as M-01; all unless given.
+    json
+        Write what came of each mutant to this file.
+    workers
+        Processes that run tests; all cores unless given.
+    time
+        Seconds after which the run stops; what is undecided then is named.
+    tests
+        The folder of the tests.
+    """
+    positive("--workers", workers)
+    positive("--time", time)
+    from .. import output, store
+
+    if json is not None:
+        store.check_writable(json)
+    from ..patches import campaign, registry
+
+    chosen = registry.mutants(ids)
+    with output.phases() as progress:
+        report = campaign.mutate(chosen, tests, workers or cores(), time, progress)
+    if json is not None:
+        store.write_json(json, (row.record() for row in report.rows))
+    output.print_mutants(report)
+    return report.exit_code
+
+
+def requirements(
+    *,
+    results: Path | None = None,
+    tests: Path | None = None,
+    json: Path | None = None,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+) -> int:
+    """Say for every rule of the described behaviour where it is implemented and which tests passed for it.
+
+    Parameters
+    ----------
+    results
+        What a run of `pytest --requirements=FILE` wrote; without it the marked tests are run.
+    tests
+        The folder of the tests to run, instead of the project's.
+    json
+        Write the rules with their evidence to this file.
+    every
+        List every rule, not only those without code or without a passed test.
+    """
+    if results is not None and tests is not None:
+        raise InputError("--tests with --results: with results no test is run; leave out one of them")
+    from .. import output, store
+    from .. import requirements as requiring
+
+    if json is not None:
+        store.check_writable(json)
+    found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
+    if json is not None:
+        store.write_json(json, (one.record() for one in found))
+    output.print_requirements(found, every)
+    return DIFFERS if any(one.is_gap for one in found) else OK

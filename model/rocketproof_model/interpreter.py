@@ -160,6 +160,5 @@ def readable(instance: Instance, state: State) -> dict[str, Any]:
     result = {}
     for variable in instance.model.variables:
         for at in variable.elements():
-            name = variable.name + (f"[{','.join(map(str, at))}]" if at else "")
-            result[name] = variable.type.decode(state[variable.slot(at)])
+            result[variable.name_at(at)] = variable.type.decode(state[variable.slot(at)])
     return result

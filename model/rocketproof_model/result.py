@@ -15,7 +15,9 @@ from .interpreter import State
 from .language.model import Instance, Property
 
 Verdict = Literal["holds", "violated", "unknown", "not inductive"]
-Engine = Literal["explicit", "symbolic", "simulate", "stateful"]
+Engine = Literal["explicit", "symbolic", "simulate", "stateful", "spark"]
+
+SEARCHED = ("always", "reachable", "step", "deadlock_free")  # kinds of properties that a search of all states decides
 
 # Reasons of `unknown`, the words of `--json`.
 BOUND, TIME, MEMORY, STATES, INTERRUPTED, GAVE_UP = "bound reached", "time", "memory", "states", "interrupted", "engine gave up"
@@ -94,6 +96,37 @@ class Outcome:
     depth: int | None = None
     seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """What a search of all reachable states established.
+
+    `states` are the distinct ones, `transitions` all generated states (the initial one and one for each transition), `depth`
+    the number of levels, `deadlocks` the states without successor. `finished` is False if a limit, an interruption or
+    `stop_when_decided` ended the search before all states were seen; `reason` says which.
+    """
+
+    instance: Instance
+    outcomes: list[Outcome]
+    states: int
+    transitions: int
+    depth: int
+    deadlocks: int
+    coverage: Coverage
+    reason: str
+    seconds: float
+
+    @property
+    def finished(self) -> bool:
+        return not self.reason
+
+    def outcome(self, id_: str) -> Outcome:
+        """The outcome of the property with this id; KeyError if it was not asked."""
+        for outcome in self.outcomes:
+            if outcome.property.id == id_:
+                return outcome
+        raise KeyError(id_)
 
 
 @dataclass(frozen=True)

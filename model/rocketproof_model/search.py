@@ -2,10 +2,8 @@
 
 Each level is an array of packed states. Workers (threads that run compiled code without Python's lock) take blocks of it,
 enter successors into one shared table, and collect the new ones, which make the next level. What is reported does not
-depend on who found what: counts are sums, and where one state must be chosen it is the smallest packed one.
-
-No predecessors are stored. A witness is rebuilt backwards: among the violating states of the first level that has any the
-smallest; before it the smallest state of the level above that leads there; by the first action in model order.
+depend on who found what: counts are sums, and where one state must be chosen it is the smallest packed one. What is known
+of the properties, and how witnesses are rebuilt, is in explicit/account.
 """
 
 from __future__ import annotations
@@ -15,19 +13,18 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import EvaluationError, LimitReached
+from .errors import LimitReached
 from .explicit import kernel, loops
-from .explicit.crew import Claims, Worker
+from .explicit.account import BLOCK, LOAD, Account, Packed
+from .explicit.crew import Seen, Worker
 from .explicit.graph import Graph, explored_graph
 from .explicit.layout import WORD_BITS
-from .interpreter import State, holds, initial, readable, successors
 from .language.model import Instance, Property
-from .result import INTERRUPTED, MEMORY, STATES, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
+from .result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +32,8 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 DECIDED = "decided"
-_LOAD = 0.75  # part of the table's slots that may be taken
-_BLOCK = 64  # states of the frontier that a worker takes at once, fewer if they may have very many successors
-_PIECE = 1 << 16  # states in which predecessors are looked for at once
 _REPORT = 0.5  # seconds between two reports
 _ALONE = 512  # a level smaller than this is not worth starting threads for
-_TOLD = 16  # a state with more values than this is told by what differs from the initial one
 
 
 @dataclass(frozen=True)
@@ -50,42 +43,20 @@ class Tuning:
     unroll: int = kernel.UNROLL
     word_bits: int = WORD_BITS
     slots: int = 1 << 18
-    block: int = _BLOCK
+    block: int = BLOCK
 
 
 _UNLIMITED, _USUAL = Limits(), Tuning()
 
 
 @dataclass(frozen=True, eq=False)
-class Exploration:
-    """What a search established.
+class Exploration(Explored):
+    """With what the search leaves in memory: packed states level by level. `compile_seconds` is CPU time."""
 
-    `states` are the distinct ones, `transitions` all generated states (the initial one and one for each transition), `depth`
-    the number of levels, `deadlocks` the states without successor. `finished` is False if a limit, an interruption or
-    `stop_when_decided` ended the search before all states were seen; `reason` says which. `compile_seconds` is CPU time.
-    """
-
-    instance: Instance
-    outcomes: list[Outcome]
-    states: int
-    transitions: int
-    depth: int
-    deadlocks: int
-    coverage: Coverage
-    finished: bool
-    reason: str
-    seconds: float
     bytes_per_state: float
     compile_seconds: float
     kernel: kernel.Kernel = field(repr=False)
     levels: list[Words] = field(repr=False)
-
-    def outcome(self, id_: str) -> Outcome:
-        """The outcome of the property with this id; KeyError if it was not asked."""
-        for outcome in self.outcomes:
-            if outcome.property.id == id_:
-                return outcome
-        raise KeyError(id_)
 
     def graph(self, most: int = 2_000_000) -> Graph:
         """The explored states and transitions as arrays; LimitReached if unfinished or with more than `most` states."""
@@ -121,25 +92,14 @@ class _Search:
         self, instance: Instance, properties: Sequence[Property] | None, workers: int, limits: Limits,
         report: Report | None, checked: bool, stop_when_decided: bool, tuning: Tuning,
     ) -> None:  # fmt: skip
-        asked = instance.model.properties if properties is None else properties
         self.instance, self.limits, self.report, self.stop_when_decided = instance, limits, report, stop_when_decided
-        self.asked = [p for p in asked if p.kind in ("always", "reachable", "step", "deadlock_free")]
         self.watch = Watch(limits)
         start = time.process_time()
-        self.check = Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
-        self.ends = Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
-        self.steps = Claims([p for p in self.asked if p.kind == "step"], 2, 1)
-        self.groups = [self.check, self.ends, self.steps]
-        self.made = kernel.build(
-            instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits
-        )
-        self.calls = np.array([self.made.succ, self.made.check, self.made.ends, self.made.steps], dtype=np.int64)
-        self.words = self.made.layout.words
-        self.consts = self.made.consts(instance)
-        most = max(self.made.most, 1)
-        self.block = max(1, min(tuning.block, 32768 // most))
-        self.workers = [Worker(self.made, self.groups, self.block) for _ in range(max(workers, 1))]
-        self.reserve = len(self.workers) * self.block * most
+        asked = instance.model.properties if properties is None else properties
+        self.account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits)
+        self.made, self.words, self.consts = self.account.made, self.account.words, self.account.consts
+        self.workers = [self.account.worker(tuning.block) for _ in range(max(workers, 1))]
+        self.reserve = len(self.workers) * self.workers[0].block * max(self.made.most, 1)
         self.shared = np.zeros(loops.SHARED, dtype=np.int64)
         self.table = np.zeros(tuning.slots * self.words, dtype=np.int64)
         self.levels: list[Words] = []
@@ -152,12 +112,12 @@ class _Search:
 
     def _ready(self) -> None:
         """Compile or load all loops that a search needs, so that this is not counted as searching."""
-        nothing, start = np.empty(0, dtype=np.int64), self.made.layout.pack(initial(self.instance))
+        nothing, start = np.empty(0, dtype=np.int64), self.account.start()
         self._expand(self.workers[0], nothing, True)
-        self._predecessors(nothing, [])
+        self.account.predecessors(nothing, [])
         loops.enter(self.table, self._slots() - 1, nothing, 0, self.words)
         w = Worker(self.made, [], 1)
-        loops.successors(self.made.succ, start, self.consts, w.out, w.tags, w.counts, w.cover)
+        loops.successors(self.made.succ, start, self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
 
     # -- levels -------------------------------------------------------------------------------------------------------
 
@@ -167,12 +127,20 @@ class _Search:
         except KeyboardInterrupt:
             self.reason = INTERRUPTED
             self._halt()
-        self._raise_fault()
+        self.account.raise_fault(self._seen())
         try:
-            witnesses = self._witnesses()
+            witnesses = self.account.witnesses(self._predecessors)
         except KeyboardInterrupt:
             self.reason, witnesses = INTERRUPTED, {}
-        return self._result(witnesses)
+        total = Seen(self.made, self.account.groups)
+        for worker in self.workers:
+            total.add(worker.seen)
+        states, depth, seconds = self._count(), len(self.levels), self.watch.seconds
+        return Exploration(
+            self.instance, self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses), states,
+            total.transitions, depth, total.deadlocks, self.made.coverage(total.counts, total.cover), self.reason, seconds,
+            self._bytes() / max(states, 1), self.compile_seconds, self.made, self.levels,
+        )  # fmt: skip
 
     def _levels(self) -> None:
         frontier = self._begin()
@@ -190,8 +158,11 @@ class _Search:
                     self._merge(len(self.levels))
                     return
             frontier = self._merge(len(self.levels))
-            self._raise_fault()
+            self.account.raise_fault(self._seen())
             self._tell()
+
+    def _seen(self) -> list[Seen]:
+        return [worker.seen for worker in self.workers]
 
     def _halt(self) -> None:
         """Stop the workers, wherever the interruption came, and keep what they found."""
@@ -202,21 +173,13 @@ class _Search:
 
     def _begin(self) -> Words:
         """Enter the initial state, ask the state formulas about it, and give the first level."""
-        start = self.made.layout.pack(initial(self.instance))
+        start = self.account.start()
         while self._room() < 1:
             self._grow()
         loops.enter(self.table, self._slots() - 1, start, 1, self.words)
         self.shared[loops.COUNT] = 1
-        tally = self.workers[0].tallies[0]
-        found = loops.ask(self.made.check, start, self.consts, tally.masks, start) if self.made.check else 0
-        if found < 0:
-            self.workers[0].fault[:] = start
-            self.workers[0].own[loops.FAULTS] = 1
-            self._raise_fault()
-        for k in range(len(self.check.properties)):
-            if tally.masks[k // kernel.BITS] >> (k % kernel.BITS) & 1:
-                tally.hits[k] = 1
-                tally.best[k * self.words : (k + 1) * self.words] = start
+        self.account.ask(start, self.workers[0].seen)
+        self.account.raise_fault(self._seen())
         self._merge(0)
         return start
 
@@ -225,7 +188,7 @@ class _Search:
 
     def _room(self) -> int:
         """The number of states above which the table has no room for a further block of each worker."""
-        return int(self._slots() * _LOAD) - self.reserve
+        return int(self._slots() * LOAD) - self.reserve
 
     def _limit(self) -> int:
         return self._room() if self.limits.states is None else min(self._room(), self.limits.states)
@@ -277,15 +240,7 @@ class _Search:
             self.shared[loops.STOP] = 1
 
     def _expand(self, w: Worker, frontier: Words, alone: bool) -> int:
-        given: list[Any] = [
-            self.calls, self.words, self.consts, max(self.made.most, 1), self.block, frontier, len(frontier) // self.words, self.shared,
-            alone, self.table, self._slots() - 1, self._limit(), w.out, w.tags, w.hashes, w.pair, w.fresh, w.room, w.own, w.counts, w.cover,
-        ]  # fmt: skip
-        for claims, tally in zip(self.groups, w.tallies, strict=True):
-            given += [tally.masks, claims.open, tally.hits, tally.best]
-        expand: Any = loops.expand
-        status: int = expand(*given, w.fault)
-        return status
+        return self.account.expand(w, frontier, self.shared, self.table, self._limit(), alone=alone)
 
     def _grow(self) -> bool:
         """Make the table larger, by 4 while it is small; False if the limit of memory forbids it."""
@@ -317,7 +272,7 @@ class _Search:
         return bool(self.reason)
 
     def _settled(self) -> bool:
-        if self.stop_when_decided and self.asked and all(p in c.first for c in self.groups for p in c.properties):
+        if self.stop_when_decided and self.account.settled:
             self.reason = DECIDED
         return bool(self.reason)
 
@@ -329,137 +284,14 @@ class _Search:
 
     def _merge(self, level: int) -> Words:
         """Bring the workers' new states and first findings together; the states are those of the given level."""
-        for number, claims in enumerate(self.groups):
-            tallies = [w.tallies[number] for w in self.workers]
-            size = claims.width * self.words
-            for k, claim in enumerate(claims.properties):
-                found = [tuple(t.best[k * size : (k + 1) * size].tolist()) for t in tallies if t.hits[k] and t.best[k * size] != -1]
-                if found and claim not in claims.first:
-                    claims.first[claim] = (level - claims.behind, min(found))
-                    claims.open[k] = 0
+        self.account.note(level, self._seen())
         parts = [part for w in self.workers for part in w.parts]
         for w in self.workers:
             w.parts = []
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
-    # -- faults and witnesses -------------------------------------------------------------------------------------------
-
-    def _told(self, state: State) -> str:
-        """The state in words; of a large one only what differs from the initial state."""
-        values = readable(self.instance, state)
-        start = readable(self.instance, initial(self.instance))
-        told = [f"{name}={value}" for name, value in values.items() if len(values) <= _TOLD or value != start[name]]
-        rest = len(values) - len(told)
-        return ", ".join(told) + (f" (the other {rest} values are the initial ones)" if rest else "")
-
-    def _raise_fault(self) -> None:
-        """Raise the interpreter's error for the smallest state in which a kernel met one."""
-        states = [tuple(w.fault.tolist()) for w in self.workers if w.own[loops.FAULTS]]
-        if not states:
-            return
-        state = self.made.layout.unpack(min(states))
-        where = self._told(state)
-        asked = "a property"
-        try:
-            for claim in self.asked:
-                if claim.kind != "step":
-                    asked = f"property {claim.id}"
-                    holds(self.instance, claim.formula, state)
-            asked = "an action"
-            for step in successors(self.instance, state):
-                for claim in self.steps.properties:
-                    asked = f"property {claim.id} over {step.label}"
-                    holds(self.instance, claim.formula, state, step.state)
-                asked = f"an action after {step.label}"
-        except EvaluationError as error:
-            raise EvaluationError(f"{error}, in {asked}, in state {where}") from None
-        raise AssertionError(f"kernel and interpreter differ: no fault in state {where}")
-
-    def _witnesses(self) -> dict[Property, Witness]:
-        """All witnesses, by one sweep from the deepest level up."""
-        ends: dict[int, set[tuple[int, ...]]] = {}
-        for claims in self.groups:
-            for level, words in claims.first.values():
-                ends.setdefault(level, set()).add(words[: self.words])
-        before: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
-        wanted: set[tuple[int, ...]] = set()
-        for level in range(max(ends, default=0), 0, -1):
-            wanted |= ends.get(level, set())
-            found = self._predecessors(self.levels[level - 1], sorted(wanted))
-            before.update({(level, state): parent for state, parent in found.items()})
-            wanted = set(found.values())
-        return {
-            claim: self._witness(claim, level, words, before) for claims in self.groups for claim, (level, words) in claims.first.items()
-        }
-
-    def _witness(
-        self, claim: Property, level: int, words: tuple[int, ...], before: dict[tuple[int, tuple[int, ...]], tuple[int, ...]]
-    ) -> Witness:
-        path = [words[: self.words]]
-        for at in range(level, 0, -1):
-            path.append(before[at, path[-1]])
-        path.reverse()
-        if claim.kind == "step":
-            path.append(words[self.words :])
-        moves = tuple(self._move(one, other) for one, other in pairwise(path))
-        states: tuple[State, ...] = tuple(self.made.layout.unpack(state) for state in path)
-        return Witness(self.instance, claim, moves, states)
-
-    def _move(self, one: tuple[int, ...], other: tuple[int, ...]) -> Move:
-        """The first action in model order that leads from one state to the other."""
-        w = Worker(self.made, [], 1)
-        n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.counts, w.cover)
-        rows = w.out[: n * self.words].reshape(n, self.words)
-        return self.made.move(int(w.tags[int(np.flatnonzero((rows == np.array(other)).all(axis=1))[0])]))
-
-    def _predecessors(self, states: Words, wanted: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """For each wanted state the smallest of the given level that leads there."""
-        goals = np.array(wanted, dtype=np.int64).ravel()
-        total = len(states) // self.words
-
-        def scan(first: int) -> Words:
-            w, best = Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
-            last = min(first + _PIECE, total)
-            loops.predecessors(self.made.succ, self.words, self.consts, states, first, last, goals, best, w.out, w.tags, w.counts, w.cover)
-            return best.reshape(-1, self.words)
-
-        if total <= _PIECE:
-            pieces = [scan(0)]
-        else:
-            with ThreadPoolExecutor(len(self.workers)) as pool:
-                pieces = list(pool.map(scan, range(0, total, _PIECE)))
-        found = {}
-        for k, state in enumerate(wanted):
-            found[state] = min(tuple(best[k].tolist()) for best in pieces if best[k][0] != -1)
-        return found
-
-    # -- the result -----------------------------------------------------------------------------------------------------
-
-    def _result(self, witnesses: dict[Property, Witness]) -> Exploration:
-        own, counts = (np.sum(arrays, axis=0) for arrays in ([w.own for w in self.workers], [w.counts for w in self.workers]))
-        cover = np.bitwise_or.reduce([w.cover for w in self.workers])
-        states, transitions, depth = self._count(), int(own[loops.TRANSITIONS]) + 1, len(self.levels)
-        seconds, finished = self.watch.seconds, not self.reason
-        outcomes = {}
-        for number, claims in enumerate(self.groups):
-            hits = np.sum([w.tallies[number].hits for w in self.workers], axis=0)
-            for k, claim in enumerate(claims.properties):
-                good = claim.kind == "reachable"
-                if claim in claims.first:
-                    verdict: Any = "holds" if good else "violated"
-                elif finished:
-                    verdict = "violated" if good else "holds"
-                else:
-                    verdict = "unknown"
-                details: dict[str, Any] = {"satisfying" if good else "violating": int(hits[k])}
-                if claim.kind == "always":
-                    details["satisfying"] = states - int(hits[k])
-                outcomes[claim] = Outcome(
-                    claim, "explicit", verdict, self.reason if verdict == "unknown" else "", witnesses.get(claim),
-                    states, transitions, depth, seconds, details,
-                )  # fmt: skip
-        return Exploration(
-            self.instance, [outcomes[p] for p in self.asked], states, transitions, depth, int(own[loops.DEADLOCKS]),
-            self.made.coverage(counts, cover), finished, self.reason, seconds, self._bytes() / max(states, 1), self.compile_seconds,
-            self.made, self.levels,
-        )  # fmt: skip
+    def _predecessors(self, level: int, wanted: list[Packed]) -> dict[Packed, Packed]:
+        if len(self.workers) == 1:
+            return self.account.predecessors(self.levels[level], wanted)
+        with ThreadPoolExecutor(len(self.workers)) as pool:
+            return self.account.predecessors(self.levels[level], wanted, pool.map)

@@ -17,7 +17,7 @@ from typing import Any
 from . import interpreter
 from .errors import EvaluationError, LimitReached, RocketproofError
 from .formulas.relation import Relation, code_of
-from .formulas.terms import Elements, Translation, Unknowns, Value, conjunction, element_name, formula, negation, z3
+from .formulas.terms import Elements, Translation, Unknowns, Value, conjunction, formula, negation, z3
 from .interpreter import Scope, State
 from .language.expr import Expr, show
 from .language.model import Instance, Model, Property
@@ -439,7 +439,7 @@ def _interpreted(model: Model, constants: Mapping[str, int], e: Expr, codes: dic
         return {name: code for (kind, name), (_, code) in codes.items() if kind == wanted}
 
     # Elements that the formula does not ask for may have any value.
-    slots = [(element_name(v, at), v.type.lo) for v in model.variables for at in v.elements()]
+    slots = [(v.name_at(at), v.type.lo) for v in model.variables for at in v.elements()]
     before, after = named("ref"), named("after")
     states = [tuple(known.get(name, lo) for name, lo in slots) for known in (before, after)]
     scope = Scope(states[0], named("par"), {**constants, **named("given")}, states[1], named("free"))

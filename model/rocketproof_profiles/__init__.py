@@ -54,16 +54,24 @@ class Profile:
     milliseconds to wait for a replica, None for the broker's slaveTimeout (FLU-07). `looks_after_flush`: group commit looks
     at a request again after its second flush (FLU-03).
 
-    What 5.x adds: `illegal_code`: the code for a name or queue that is none (CHK-02, CHK-10, TCM-30). `always_traced`: region and
-    trace switch are stored without hooks too, and a request without a body is an error before anything is checked (SEND-03).
-    `makes_unique_key`: a message without UNIQ_KEY gets one, and an answer says it as transactionId (SEND-46). `stores_wait`:
-    WAIT stays in the stored properties (SEND-25). `dlq_beyond`: one more retry than the limit (DLQ-02). `dlq_keeps_delay`:
-    what the retry step writes is stored: a delay level of -1 (HAZ-17). `names_transaction`: half messages have their id as a
-    property (TRX-04). `gathers_operations`: the records that end half messages are written together, seconds later.
+    What 5.x adds: `illegal_code`: the code for a name or queue that is none (CHK-02, CHK-10, TCM-30). `always_traced`: region and trace
+    switch are stored without hooks too, and a request without a body, on the wire also one of 0 bytes, is an error before anything is
+    checked (SEND-03). `makes_unique_key`: a message without UNIQ_KEY gets one, and an answer says it as transactionId (SEND-46).
+    `stores_wait`: WAIT stays in the stored properties (SEND-25). `dlq_beyond`: one more retry than the limit (DLQ-02).
+    `dlq_keeps_delay`: what the retry step writes is stored: a delay level of -1 (HAZ-17). `names_transaction`: half messages have their
+    id as a property (TRX-04). `gathers_operations`: the records that end half messages are written together, seconds later.
     `topic_attributes`: topics have attributes (TCM-01). `more_system_topics`: the constructor's entries of 5.x (TCM-03).
-    `acting_master`: routes say whether a slave may act as master (NS-06). `slave_rejects`: a slave rejects sends before it
-    reads them (REM-06). `slave_creates`: topics may be made on a slave (TCM-30). `counts_replicas`: a SYNC_MASTER waits for
-    inSyncReplicas copies, itself included (FLU-07).
+    `acting_master`: routes say whether a slave may act as master (NS-06). `slave_rejects`: a slave rejects sends before it reads them
+    (REM-06). `slave_creates`: topics may be made on a slave (TCM-30). `counts_replicas`: a SYNC_MASTER waits for inSyncReplicas copies,
+    itself included (FLU-07). `wants_topic`: a send without the field is a null-pointer error before anything is checked; otherwise its
+    topic is blank (CHK-02). `wants_origin`: who gives a message up has to name the topic that it came from, otherwise it is a
+    null-pointer error (BACK-12). `keeps_order`: an administrator can make a topic ordered, what a name server lists never takes the
+    order away, and a retry topic is ordered as its consumers' topics are, if they say so (TCM-30, NS-12, TCM-20). `skips_equal_topic`:
+    an update that changes nothing is no new version and is not registered (TCM-30). `masks_permission`: a broker without READ or WRITE
+    registers what it and the topic allow, otherwise its own permission (NS-11). `refuses_single_topic`: a name server refuses the first
+    registration of a broker's id if it has one topic alone (NS-02). `takes_unknown_topics`: a registration of the stored version adds
+    the topics that the broker does not have there (NS-03). `leaves_by_address`: who unregisters takes its address away, under whatever
+    id, otherwise its id, whatever the address (NS-08).
 
     `reasons`: switch to the case that shows it.
     """
@@ -113,6 +121,14 @@ class Profile:
     slave_rejects: bool = False
     slave_creates: bool = False
     counts_replicas: bool = False
+    wants_topic: bool = False
+    wants_origin: bool = False
+    keeps_order: bool = False
+    skips_equal_topic: bool = False
+    masks_permission: bool = False
+    refuses_single_topic: bool = False
+    takes_unknown_topics: bool = False
+    leaves_by_address: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
 
     def plain(self, code: int) -> int:
@@ -240,6 +256,14 @@ PROFILES["P533"] = replace(
     slave_rejects=True,
     slave_creates=True,
     counts_replicas=True,
+    wants_topic=True,
+    wants_origin=True,
+    keeps_order=True,
+    skips_equal_topic=True,
+    masks_permission=True,
+    refuses_single_topic=True,
+    takes_unknown_topics=True,
+    leaves_by_address=True,
     name_server_refuses=True,
     reasons={
         "overwrites_in_place": "not recorded: 5.x writes a backup and then the file itself, without a temporary one",
@@ -260,6 +284,14 @@ PROFILES["P533"] = replace(
         "slave_rejects": "L-334 to L-340: every send is answered with 2",
         "slave_creates": "L-341: a topic is made on a slave",
         "counts_replicas": "M-1000 and others: a SYNC_MASTER without a slave answers 0",
+        "wants_topic": "not recorded, tests/real/test_later_switches.py: the table of queue mappings knows no null",
+        "wants_origin": "not recorded, tests/real/test_later_switches.py: metrics are named by the topic, and what is null there is thrown",
+        "keeps_order": "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays",
+        "skips_equal_topic": "not recorded, tests/real/test_later_switches.py: the version stays the same",
+        "masks_permission": "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0",
+        "refuses_single_topic": "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed",
+        "takes_unknown_topics": "not recorded, tests/real/test_later_switches.py: a third topic of the same version has a route",
+        "leaves_by_address": "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves",
     },
 )
 

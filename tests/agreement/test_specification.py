@@ -30,6 +30,7 @@ GOLDEN = {
     # (scope, profile, given): distinct states, transitions with the initial state, levels
     ("tiny", "P49", ""): (30, 41, 18),
     ("small", "P49", ""): (331124, 1312231, 46),
+    ("medium", "P49", ""): (930811, 3770733, 56),
     ("small", "P49", "sends=0"): (147969, 599731, 45),
     ("creation", "P49", ""): (688311, 1889931, 20),
     ("creation", "P49", "auto_create=False,template_in_file=True"): (486229, 1290771, 25),

@@ -109,6 +109,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The door's specification and catalogue under the real names; set CASES on the returned module to change it."""
     specification = ModuleType("rocketproof_model.specification")
     specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
+    specification.SCOPES = {}  # type: ignore[attr-defined]
     specification.part = lambda name: door(SIZES[name])  # type: ignore[attr-defined]
     specification.constants = lambda profile, of, **switches: switches  # type: ignore[attr-defined]
     made = ModuleType("rocketproof_properties.catalogue")

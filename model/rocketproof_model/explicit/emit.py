@@ -1,4 +1,4 @@
-"""LLVM text for terms: every operation of the language over packed words, as values of a function under construction.
+"""LLVM text for terms: every operation of the language, as values of a function under construction.
 
 Operands are a Python int (a known 64-bit value), a Python bool (a known truth value), or the name of an LLVM value. What
 is known is folded, and an instruction that dominates is used again. The interpreter evaluates `and`, `or` and the arms of
@@ -10,15 +10,13 @@ interpreter would have found no value is a separate truth value, `fault(term)`, 
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
 from ..language.expr import Expr, children, show
-from ..language.model import Model, Variable
-from .layout import Layout
 
 Number = int | str
 Truth = bool | str
@@ -35,25 +33,10 @@ def signed(x: int) -> int:
     return x - (1 << 64) if x >> 63 else x
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an element lies: a word of known number, or a number computed; then a computed and a known shift."""
+class Emitter(ABC):
+    """One function under construction. Where variables and constants are found is left to those who know how states are stored."""
 
-    word: int | None
-    at: Number
-    dynamic: Number
-    shift: int
-    width: int
-
-
-class Emitter:
-    """One function under construction. `sources` names the pointers that `ref` and `after` read."""
-
-    def __init__(self, model: Model, layout: Layout, sources: dict[str, str], checked: bool) -> None:
-        self.layout = layout
-        self.constants = {name: k for k, name in enumerate(model.constants)}
-        self.sources = sources
-        self.checked = checked
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.block = "entry"
         self._count = 0
@@ -231,9 +214,9 @@ class Emitter:
     def _number(self, term: Expr, bound: Bindings) -> Number:
         op, a = term.op, term.args
         if op in ("ref", "after"):
-            return self.add(self.read(term, bound), term.type.lo)
+            return self.read(term, bound)
         if op == "given":
-            return self._given(term)
+            return self.given(term)
         if op == "ite":
             test = self.truth(a[0], bound)
             if isinstance(test, bool):
@@ -265,10 +248,6 @@ class Emitter:
             return self.and_(x, self.not_(y))
         raise ModelError(f"'{show(term)}' has no kernel form", "only terms over the state, parameters and constants can be compiled")
 
-    def _given(self, term: Expr) -> str:
-        pointer = self.value(f"getelementptr inbounds i64, ptr %consts, i64 {self.constants[term.args[0]]}")
-        return self.value(f"load i64, ptr {pointer}, align 8, !invariant.load !0")
-
     def _rem(self, x: Number, y: Number, natural: bool) -> Number:
         if isinstance(y, int):
             if y in (-1, 0, 1):
@@ -296,7 +275,7 @@ class Emitter:
         if op == "par":
             return self.narrow(bound[a[0]])
         if op == "given":
-            return self.narrow(self._given(term))
+            return self.narrow(self.given(term))
         if op in ("and", "or"):
             x = self.truth(a[0], bound)
             if isinstance(x, bool):
@@ -315,64 +294,21 @@ class Emitter:
             return self.narrow(self.lshr(left, by))
         return self.compare({"lt": "slt", "le": "sle", "eq": "eq"}[op], left, right)
 
-    # -- elements of variables --------------------------------------------------------------------------------------
+    # -- what a state holds -------------------------------------------------------------------------------------------
 
-    def place(self, ref: Expr, bound: Bindings, write: bool = False) -> Place:
-        """Where an element lies. A write of the unchecked form is kept inside the array, so that states stay well-formed."""
-        variable: Variable = ref.args[0]
-        field = self.layout.fields[variable]
-        numbers: list[Number] = []
-        for index, axis in zip(ref.args[1:], variable.over, strict=True):
-            k = self.number(index, bound)
-            if isinstance(k, int):
-                k = min(max(k, 0), axis.hi)
-            elif write and not self.checked and index.op != "par":
-                k = self.least(k, axis.hi)
-            numbers.append(k)
-        lane: Number = 0
-        inner: Number = 0
-        for axis, k in zip(variable.over[: field.outer], numbers, strict=False):
-            lane = self.add(self.mul(lane, axis.size), k)
-        for axis, k in zip(variable.over[field.outer :], numbers[field.outer :], strict=True):
-            inner = self.add(self.mul(inner, axis.size), k)
-        word: int | None = field.word
-        at: Number = field.word
-        shift = field.base + field.offset
-        if field.words > 1:
-            if isinstance(lane, int):
-                word, at, lane = field.word + lane // field.lanes, 0, lane % field.lanes
-            else:
-                lane = self.least(lane, field.words * field.lanes - 1)
-                quotient = self.value(f"udiv i64 {lane}, {field.lanes}")
-                lane = self.sub(lane, self.mul(quotient, field.lanes))
-                word, at = None, self.add(quotient, field.word)
-        moving: Number = 0
-        for k, stride in ((lane, field.lane), (inner, field.width)):
-            if isinstance(k, int):
-                shift += k * stride
-            else:
-                moving = self.add(moving, self.mul(k, stride))
-        return Place(word, at, moving if isinstance(moving, int) else self.and_(moving, 63), shift, field.width)
+    @abstractmethod
+    def given(self, term: Expr) -> Number:
+        """The code of a constant of the model."""
 
+    @abstractmethod
     def read(self, ref: Expr, bound: Bindings) -> Number:
-        """The stored field of an element, `code - lo`."""
-        place = self.place(ref, bound)
-        if place.width == 0:
-            return 0
-        whole = self.word(ref.op, place.at if place.word is None else place.word)
-        lane = self.lshr(whole, place.dynamic)
-        return self.and_(self.lshr(lane, place.shift), (1 << place.width) - 1)
-
-    def word(self, source: str, at: Number) -> str:
-        """One word of the state before (`ref`) or after (`after`); a state does not change while a kernel runs."""
-        pointer = self.value(f"getelementptr inbounds i64, ptr {self.sources[source]}, i64 {at}")
-        return self.value(f"load i64, ptr {pointer}, align 8")
+        """The code of an element of a variable, before (`ref`) or after (`after`) a step; a state does not change meanwhile."""
 
     # -- where the interpreter finds no value -------------------------------------------------------------------------
 
     def fault(self, term: Expr, bound: Bindings) -> Truth:
         """Whether the evaluation of a term raises EvaluationError in the interpreter."""
-        if term.op in ("const", "par", "given"):
+        if term.op in ("const", "given"):
             return False
         key = self._key("fault", term, bound)
         known = self._truths.get(key)
@@ -407,7 +343,7 @@ class Emitter:
         return found
 
     def outside(self, x: Number, lo: int, hi: int) -> Truth:
-        return self.compare("ugt", self.sub(x, lo), hi - lo)
+        return self.compare("ugt", self.sub(x, lo), signed(hi - lo))
 
 
 @contextmanager

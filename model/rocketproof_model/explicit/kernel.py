@@ -31,8 +31,9 @@ from ..language.expr import Expr
 from ..language.model import Action, Guard, Instance, Model, Update
 from ..result import Coverage, Move
 from . import native
-from .emit import Bindings, Emitter, Number, Truth, deep_terms
+from .emit import Bindings, Number, Truth, deep_terms
 from .layout import WORD_BITS, Layout, layout
+from .packed import PackedEmitter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,7 +146,7 @@ def _cover_places(model: Model) -> dict[tuple[Action, Guard], tuple[int, int]]:
 
 
 def _masks(name: str, model: Model, places: Layout, formulas: Sequence[Expr], checked: bool) -> str:
-    e = Emitter(model, places, {"ref": "%state", "after": "%after"}, checked)
+    e = PackedEmitter(model, places, {"ref": "%state", "after": "%after"}, checked)
     fault: Truth = False
     words: list[Number] = [0] * mask_words(formulas)
     for k, formula in enumerate(formulas):
@@ -174,7 +175,7 @@ class _Successors:
     def __init__(self, model: Model, places: Layout, checked: bool, unroll: int) -> None:
         self.model, self.checked, self.unroll = model, checked, unroll
         self.width = places.words
-        self.e = Emitter(model, places, {"ref": "%state"}, checked)
+        self.e = PackedEmitter(model, places, {"ref": "%state"}, checked)
         self.n: Number = 0
 
     def text(self) -> str:

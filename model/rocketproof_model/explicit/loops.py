@@ -32,7 +32,8 @@ DONE, FULL_QUEUE, FULL_TABLE, STOPPED = range(4)
 
 
 @njit(nogil=True, cache=True)
-def _hash(states, at, width):
+def hashed(states, at, width):
+    """The hash of the state at this place, the same in every process."""
     h = mix(get(states, at))
     for k in range(1, width):
         h = mix(h ^ get(states, at + k))
@@ -40,7 +41,7 @@ def _hash(states, at, width):
 
 
 @njit(nogil=True, cache=True)
-def _less(states, at, best, to, width):
+def less(states, at, best, to, width):
     """Whether the state comes before the best so far (-1 is none)."""
     if get(best, to) == -1:
         return True
@@ -51,7 +52,7 @@ def _less(states, at, best, to, width):
 
 
 @njit(nogil=True, cache=True)
-def _keep(states, at, best, to, width):
+def keep(states, at, best, to, width):
     for k in range(width):
         put(best, to + k, get(states, at + k))
 
@@ -90,12 +91,12 @@ def _insert(table, slot_mask, slot, states, at, width, alone):
         while found == BUSY:
             found = load(table, place)
         if found == key:
-            same = True
+            equal = True
             for k in range(1, width):
                 if get(table, place + k) != get(states, at + k):
-                    same = False
+                    equal = False
                     break
-            if same:
+            if equal:
                 return False
         slot = (slot + 1) & slot_mask
 
@@ -107,11 +108,11 @@ def enter(table, slot_mask, states, total, width):
     for i in range(total):
         at = i * width
         if get(states_at, at) != 0:
-            _insert(table_at, slot_mask, _hash(states_at, at, width) & slot_mask, states_at, at, width, True)
+            _insert(table_at, slot_mask, hashed(states_at, at, width) & slot_mask, states_at, at, width, True)
 
 
 @njit(nogil=True, cache=True)
-def _note(masks, many, open_, hits, states, at, best, width):
+def note(masks, many, open_, hits, states, at, best, width):
     """Count the formulas that hold, and keep the smallest state for those that are still open."""
     for w in range(many):
         bits = get(masks, w)
@@ -119,17 +120,17 @@ def _note(masks, many, open_, hits, states, at, best, width):
         while bits != 0:
             if bits & 1:
                 put(hits, k, get(hits, k) + 1)
-                if get(open_, k) and _less(states, at, best, k * width, width):
-                    _keep(states, at, best, k * width, width)
+                if get(open_, k) and less(states, at, best, k * width, width):
+                    keep(states, at, best, k * width, width)
             bits >>= 1
             k += 1
 
 
 @njit(nogil=True, cache=True)
-def _fault(states, at, best, width):
+def keep_fault(states, at, best, width):
     """Keep the smallest state that has one; 1, the number of faults."""
-    if _less(states, at, best, 0, width):
-        _keep(states, at, best, 0, width)
+    if less(states, at, best, 0, width):
+        keep(states, at, best, 0, width)
     return 1
 
 
@@ -179,21 +180,21 @@ def expand(
                     if ends != 0:
                         found = call_masks(ends, state_at, consts_at, ends_at, 0)
                         if found > 0:
-                            _note(ends_at, ends_many, ends_open_at, ends_hits_at, frontier_at, i * width, ends_best_at, width)
+                            note(ends_at, ends_many, ends_open_at, ends_hits_at, frontier_at, i * width, ends_best_at, width)
                 if found < 0:
-                    faults += _fault(frontier_at, i * width, fault_at, width)
+                    faults += keep_fault(frontier_at, i * width, fault_at, width)
                 continue
             if steps != 0:
                 for j in range(k, k + n):
                     found = call_masks(steps, state_at, consts_at, steps_at, out_at + j * stride)
                     if found > 0:
-                        _keep(frontier_at, i * width, pair_at, 0, width)
-                        _keep(out_at, j * width, pair_at, width, width)
-                        _note(steps_at, steps_many, steps_open_at, steps_hits_at, pair_at, 0, steps_best_at, 2 * width)
+                        keep(frontier_at, i * width, pair_at, 0, width)
+                        keep(out_at, j * width, pair_at, width, width)
+                        note(steps_at, steps_many, steps_open_at, steps_hits_at, pair_at, 0, steps_best_at, 2 * width)
                     elif found < 0:
-                        faults += _fault(frontier_at, i * width, fault_at, width)
+                        faults += keep_fault(frontier_at, i * width, fault_at, width)
             for j in range(k, k + n):
-                slot = _hash(out_at, j * width, width) & slot_mask
+                slot = hashed(out_at, j * width, width) & slot_mask
                 put(hashes_at, j, slot)
                 prefetch(table_at, slot * width)
             k += n
@@ -201,13 +202,13 @@ def expand(
         before = n_fresh
         for j in range(k):
             if _insert(table_at, slot_mask, get(hashes_at, j), out_at, j * width, width, alone):
-                _keep(out_at, j * width, fresh_at, n_fresh * width, width)
+                keep(out_at, j * width, fresh_at, n_fresh * width, width)
                 if check != 0:
                     found = call_masks(check, fresh_at + n_fresh * stride, consts_at, check_at, 0)
                     if found > 0:
-                        _note(check_at, check_many, check_open_at, check_hits_at, out_at, j * width, check_best_at, width)
+                        note(check_at, check_many, check_open_at, check_hits_at, out_at, j * width, check_best_at, width)
                     elif found < 0:
-                        faults += _fault(out_at, j * width, fault_at, width)
+                        faults += keep_fault(out_at, j * width, fault_at, width)
                 n_fresh += 1
         if n_fresh > before:
             fetch_add(shared_at, COUNT, n_fresh - before)
@@ -222,13 +223,28 @@ def ask(function, state, consts, masks, after):
 
 
 @njit(nogil=True, cache=True)
+def ask_all(check, consts, states, total, width, masks, open_, hits, best, fault):
+    """Call `check` for all states and note its answers; the number of faults."""
+    states_at, consts_at, masks_at, many = address(states), address(consts), address(masks), len(masks)
+    open_at, hits_at, best_at, faults = address(open_), address(hits), address(best), 0
+    for i in range(total):
+        found = call_masks(check, states_at + i * 8 * width, consts_at, masks_at, 0)
+        if found > 0:
+            note(masks_at, many, open_at, hits_at, states_at, i * width, best_at, width)
+        elif found < 0:
+            faults += keep_fault(states_at, i * width, address(fault), width)
+    return faults
+
+
+@njit(nogil=True, cache=True)
 def successors(succ, state, consts, out, tags, counts, cover):
     """Call `succ` once."""
     return call_succ(succ, address(state), address(consts), address(out), address(tags), address(counts), address(cover))
 
 
 @njit(nogil=True, cache=True)
-def _same(one, at, other, to, width):
+def same(one, at, other, to, width):
+    """Whether two places hold the same state."""
     for k in range(width):
         if get(one, at + k) != get(other, to + k):
             return False
@@ -243,14 +259,14 @@ def predecessors(succ, width, consts, states, first, last, wanted, best, out, ta
     many = len(wanted) // width
     sieve = 0  # one bit of 64 for each wanted state's hash: most successors need no comparison
     for w in range(many):
-        sieve |= 1 << (_hash(wanted_at, w * width, width) & 63)
+        sieve |= 1 << (hashed(wanted_at, w * width, width) & 63)
     for i in range(first, last):
         n = call_succ(succ, states_at + i * 8 * width, consts_at, out_at, tags_at, counts_at, cover_at)
         for j in range(n):
-            if sieve >> (_hash(out_at, j * width, width) & 63) & 1:
+            if sieve >> (hashed(out_at, j * width, width) & 63) & 1:
                 for w in range(many):
-                    if _same(wanted_at, w * width, out_at, j * width, width) and _less(states_at, i * width, best_at, w * width, width):
-                        _keep(states_at, i * width, best_at, w * width, width)
+                    if same(wanted_at, w * width, out_at, j * width, width) and less(states_at, i * width, best_at, w * width, width):
+                        keep(states_at, i * width, best_at, w * width, width)
 
 
 @njit(nogil=True, cache=True)
@@ -258,7 +274,7 @@ def number(states, total, width, slots, slot_mask):
     """Fill a table of row numbers + 1 for looking up states."""
     states_at = address(states)
     for i in range(total):
-        slot = _hash(states_at, i * width, width) & slot_mask
+        slot = hashed(states_at, i * width, width) & slot_mask
         while slots[slot] != 0:
             slot = (slot + 1) & slot_mask
         slots[slot] = i + 1
@@ -272,8 +288,8 @@ def edges(succ, width, consts, states, first, last, slots, slot_mask, out, tags,
     for i in range(first, last):
         n = call_succ(succ, states_at + i * 8 * width, consts_at, out_at, tags_at, counts_at, cover_at)
         for j in range(n):
-            slot = _hash(out_at, j * width, width) & slot_mask
-            while not _same(states_at, (slots[slot] - 1) * width, out_at, j * width, width):
+            slot = hashed(out_at, j * width, width) & slot_mask
+            while not same(states_at, (slots[slot] - 1) * width, out_at, j * width, width):
                 slot = (slot + 1) & slot_mask
             source[at], target[at], instance[at] = i, slots[slot] - 1, tags[j]
             at += 1

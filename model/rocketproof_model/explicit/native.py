@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ import llvmlite.binding as llvm
 OPTIMISE = 2
 _MAGIC = b"rocketproof object 1\n"
 _loaded: dict[str, Library] = {}
+_one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which the linker refuses
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,11 @@ def _target() -> tuple[Any, str]:
 
 def compile_text(text: str, names: tuple[str, ...]) -> Library:
     """Compile a module (or take it from the cache) and return the addresses of the named functions."""
+    with _one_at_a_time:
+        return _compiled(text, names)
+
+
+def _compiled(text: str, names: tuple[str, ...]) -> Library:
     start = time.process_time()
     machine, words = _target()
     key = hashlib.sha256(f"{words}\n{text}".encode()).hexdigest()

@@ -22,7 +22,6 @@ from .terms import (
     conjunction,
     constant,
     disjunction,
-    element_name,
     formula,
     implication,
     negation,
@@ -42,7 +41,7 @@ class Relation:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.slots = [(element_name(v, at), v.type) for v in instance.model.variables for at in v.elements()]
+        self.slots = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
         self.before = [constant(f"{name} before", type_) for name, type_ in self.slots]
         self.after = [constant(f"{name} after", type_) for name, type_ in self.slots]
         self.moves = [Move(a.name, args) for a in instance.model.actions for args in a.instances]

@@ -174,7 +174,7 @@ class Elements(Sequence[Value]):
 
     def __init__(self, unknowns: Unknowns, kind: str, variables: Sequence[Variable]) -> None:
         self.unknowns, self.kind = unknowns, kind
-        self.slots = [(element_name(v, at), v.type) for v in variables for at in v.elements()]
+        self.slots = [(v.name_at(at), v.type) for v in variables for at in v.elements()]
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -182,11 +182,6 @@ class Elements(Sequence[Value]):
     def __getitem__(self, slot: Any) -> Any:
         name, type_ = self.slots[slot]
         return self.unknowns.value(self.kind, name, type_)
-
-
-def element_name(variable: Variable, at: tuple[int, ...]) -> str:
-    """`offset[0,2]`, as in the interpreter's readable states."""
-    return variable.name + (f"[{','.join(map(str, at))}]" if at else "")
 
 
 class Translation:

@@ -53,6 +53,10 @@ class Variable(Whole):
     def elements(self) -> Iterable[tuple[int, ...]]:
         return itertools.product(*(i.codes() for i in self.over))
 
+    def name_at(self, at: tuple[int, ...]) -> str:
+        """`offset[0,1]`: what an element is called wherever a person or a file names it."""
+        return self.name + (f"[{','.join(map(str, at))}]" if at else "")
+
     def slot(self, at: tuple[int, ...]) -> int:
         """Slot of one element; the caller has checked the range."""
         offset = 0

@@ -38,9 +38,16 @@ def nameserver(s: Specification) -> None:
 
     @m.action(rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
-        """A registration of the stored version arrives: nothing changes."""
+        """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
         a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
         a.guard("same version", s.live[b] & (s.live_version[b] == s.letter_version[b]), "its version is the stored one")
+        for t in s.Topic:
+            sent, row = s.letter[b, t], s.route[b, t]
+            unknown = s.given("takes_unknown_topics") & sent.known & (row.entries == 0)
+            a.set(row.entries, 1, when=unknown)
+            a.set(row.read, sent.read, when=unknown)
+            a.set(row.write, sent.write, when=unknown)
+            a.set(row.perm, sent.perm, when=unknown)
         clear_letter(a, b)
 
     @m.action(rules="NS-10", b=s.Broker, weight=0.05)
@@ -83,6 +90,10 @@ def administrator(s: Specification) -> None:
         a.bound("wire free", ~s.letter_sent[b], "no registration of this broker is on the wire")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         new = s.Config(known=True, read=read, write=write, perm=perm, order=False)
+        old = s.config[b, t]
+        equal = old.known & (old.read == read) & (old.write == write) & (old.perm == perm) & ~old.order
+        same = s.given("skips_equal_topic") & equal
+        a.guard("another topic", ~same, "the table has another configuration, or the release does not look")
 
         def table(x: Expr) -> Row:
             row: Row = ite(x == t, new, s.config[b, x])

@@ -3,7 +3,7 @@ scope are constants of the model instead, so that one compiled kernel serves the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocketproof_profiles import NameClass
 
@@ -15,6 +15,7 @@ class Scope:
     """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
+    `like` names a smaller scope whose verdicts are due here too.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Scope:
     versions: int = 4
     sends: int = 2
     permissions: tuple[int, ...] = (4, 6, 7)
+    like: str = ""
 
     @property
     def subject(self) -> int:
@@ -146,5 +148,12 @@ SCOPES: dict[str, Scope] = {
             sends=16,
             versions=2,
         ),
+    )
+}
+SCOPES |= {
+    s.name: s
+    for s in (
+        replace(SCOPES["small"], name="medium", about="small with a third send: 0.9 million states", sends=3, like="small"),
+        replace(SCOPES["store"], name="large", about="store with a fourth send: 8 million states", sends=4, like="store"),
     )
 }

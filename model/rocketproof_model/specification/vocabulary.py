@@ -47,7 +47,7 @@ Kind = Enum("not", "prepared", "commit", "rollback")
 class Specification:
     """The specification in one scope: its model and its vocabulary; `switches` are the profile's that it reads."""
 
-    switches: ClassVar[tuple[str, ...]] = ("check_names", "signed_random")
+    switches: ClassVar[tuple[str, ...]] = ("check_names", "signed_random", "masks_permission", "skips_equal_topic", "takes_unknown_topics")
     scope: Scope
     model: Model
     Broker: Index
@@ -112,7 +112,7 @@ class Specification:
         return broker_permission(self.constant)
 
     def published(self, row: Row) -> Row:
-        """NS-11: a broker that may not read or write registers copies with its own permission."""
+        """NS-11: a broker that may not read or write registers copies with another permission."""
         order = ite(limited(self.constant), False, row.order)
         return Row({**row.fields, "perm": published_perm(self.constant, row.perm), "order": order})
 
@@ -134,8 +134,9 @@ def limited(constant: dict[str, Expr]) -> Expr:
 
 
 def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
-    """NS-11: the permission that a registration carries for a topic with `perm`."""
-    sent: Expr = ite(limited(constant), broker_permission(constant), perm)
+    """NS-11: the permission that a registration carries for a topic with `perm`: as it is, the limited broker's own, or what both allow."""
+    own = broker_permission(constant)
+    sent: Expr = ite(limited(constant), ite(constant["masks_permission"], perm & own, own), perm)
     return sent
 
 
@@ -161,6 +162,9 @@ def declare(scope: Scope) -> Specification:
         "order_topic": m.constant("order_topic", Bool, False),
         "check_names": m.constant("check_names", Bool, True),
         "signed_random": m.constant("signed_random", Bool, False),
+        "masks_permission": m.constant("masks_permission", Bool, False),
+        "skips_equal_topic": m.constant("skips_equal_topic", Bool, False),
+        "takes_unknown_topics": m.constant("takes_unknown_topics", Bool, False),
         "round_robin": m.constant("round_robin", Bool, False),
         "retries": m.constant("retries", Int(0, 2), 0),
         "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends),

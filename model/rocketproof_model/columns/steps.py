@@ -1,0 +1,271 @@
+"""Are recorded steps steps of the model? Guards, effects, frame and properties of all of them at once, as column programs.
+
+A recorded step is a row: the state before, which action with which parameters, the state after. It is judged as the interpreter
+would judge it: guards in their order, the first that refuses counts; only where none does the effect is compared, element by
+element, and what the action cannot write has to stay. A value outside its variable's type is a violation of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..errors import ModelError
+from ..language.expr import Expr, after, all_of, const, ite, show
+from ..language.model import Action, Instance, Property, Update, Variable
+from ..language.types import Type
+from ..result import Move
+from .emit import positions
+from .program import Answers, Broken, ColumnProgram, compile_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Kind = Literal["action", "parameter", "value", "guard", "effect", "frame", "always", "step"]
+_Name = tuple[Kind, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Recorded steps, a row each: `action` is the position of the action in the model; the others hold codes by name.
+
+    A parameter's column serves all actions that have one of this name; rows of other actions may hold anything there.
+    """
+
+    action: NDArray[np.integer[Any]]
+    before: Mapping[str, NDArray[Any]]
+    after: Mapping[str, NDArray[Any]]
+    parameters: Mapping[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    @classmethod
+    def of(cls, instance: Instance, recorded: Iterable[tuple[Sequence[int], Move, Sequence[int]]]) -> Steps:
+        """Steps given one by one: state, move, state."""
+        model, rows = instance.model, list(recorded)
+        numbers = {action.name: k for k, action in enumerate(model.actions)}
+        parameters = {name: np.zeros(len(rows), np.int64) for action in model.actions for name in action.parameters}
+        for row, (_, move, _) in enumerate(rows):
+            for name, code in zip(model.named(move.action).parameters, move.args, strict=True):
+                parameters[name][row] = code
+        states = []
+        for part in (0, 2):
+            codes = np.array([row[part] for row in rows], np.int64).reshape(len(rows), model.slots)
+            states.append({name: np.ascontiguousarray(codes[:, slot]) for slot, (name, _) in enumerate(_elements(instance))})
+        return cls(np.array([numbers[move.action] for _, move, _ in rows], np.int64), states[0], states[1], parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """What is wrong in `rows`, in their order.
+
+    | kind | name | what is wrong |
+    |---|---|---|
+    | action | | the model has no action of this number |
+    | parameter | parameter | its value is none of its type |
+    | value | element | its value is none of its type; `x'` is that after the step |
+    | guard | guard | the first guard of `action` that refuses |
+    | effect | element | not what `action` makes it; with `fault` the assignment of this target has no value |
+    | frame | element | changed, though `action` cannot write it |
+    | always | property | does not hold; `INV-1'` in the state after the step |
+    | step | property | does not hold |
+
+    `fault`: where the guard, effect or property has no value.
+    """
+
+    kind: Kind
+    name: str
+    action: str
+    fault: bool
+    rows: NDArray[np.int64]
+
+    def __str__(self) -> str:
+        what = " of ".join(filter(None, (f"{self.kind} {self.name}".strip(), self.action)))
+        return f"{what}{' has no value' if self.fault else ''} in {len(self.rows)} rows, first in row {self.rows[0]}"
+
+
+def check_steps(instance: Instance, steps: Steps, claims: Iterable[Property] | None = None) -> list[Violation]:
+    """`compile_steps(instance, claims).check(steps)`."""
+    return compile_steps(instance, claims).check(steps)
+
+
+def compile_steps(instance: Instance, claims: Iterable[Property] | None = None) -> StepProgram:
+    """What is needed to judge any number of tables of recorded steps.
+
+    `claims` are the model's properties unless given; those of kinds that no step breaks are left out.
+    """
+    elements = dict(_elements(instance))
+    same = compile_columns(instance, {name: after(element) == element for name, element in elements.items()}) if elements else None
+    types = {name: element.type for name, element in elements.items()}
+    chosen = instance.model.properties if claims is None else claims
+    return StepProgram(
+        tuple(_compiled_action(instance, a) for a in instance.model.actions), same, types, _Asked.of(instance, _claimed(chosen))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StepProgram:
+    """Column programs for the actions of an instance, for the frame (`same`: that an element stays as it is) and for claims."""
+
+    actions: tuple[_ActionProgram, ...]
+    same: ColumnProgram | None  # None for a model without variables
+    types: Mapping[str, Type]
+    claims: _Asked
+
+    def check(self, steps: Steps) -> list[Violation]:
+        """Everything by which recorded steps are no steps of the model or break a claim; empty if all is well.
+
+        Raises ModelError for missing columns.
+        """
+        every = np.arange(len(steps))
+        found = _found("action", "", "", False, every[(steps.action < 0) | (steps.action >= len(self.actions))])
+        same = None if self.same is None else self.same.run(steps.before, steps.after)
+        if same is not None:
+            found += self._values(steps, same)
+        for number, action in enumerate(self.actions):
+            found += action.judge(steps, np.flatnonzero(steps.action == number), same)
+        return found + _violations(self.claims.names, "", self.claims.broken(steps, every), every)
+
+    def _values(self, steps: Steps, same: Answers) -> Iterator[Violation]:
+        """What is no value of its type; comparing it has none either."""
+        broken = same.broken() if same.faults.any() else Broken.joined([])
+        for number, (name, type_) in enumerate(self.types.items()):
+            rows = broken.row[broken.fault & (broken.term == number)]
+            for label, state in ((name, steps.before), (f"{name}'", steps.after)):
+                yield from _found("value", label, "", False, rows[_outside(state[name][rows], type_)])
+
+
+@dataclass(frozen=True, eq=False)
+class _ActionProgram:
+    """`asked`: guards, then whether assignments have a value; `effect`: whether what the action may write is what it should be."""
+
+    action: Action
+    asked: _Asked
+    effect: _Asked
+
+    def judge(self, steps: Steps, rows: NDArray[np.int64], same: Answers | None) -> list[Violation]:
+        """The violations of this action's steps, which are in `rows`."""
+        name, found = self.action.name, []
+        if not len(rows):
+            return []
+        for parameter, type_ in self.action.parameters.items():
+            if parameter not in steps.parameters:
+                raise ModelError(f"no column for parameter {parameter} of {name}", "give it among the parameters")
+            found += _found("parameter", parameter, name, False, rows[_outside(steps.parameters[parameter][rows], type_)])
+        broken = self.asked.broken(steps, rows)
+        first = np.unique(broken.row, return_index=True)[1]  # by row, then by term: where the interpreter stops
+        term = broken.term[first]
+        refused = Broken(broken.row[first], term, broken.fault[first] | (term >= len(self.action.guards)))
+        found += _violations(self.asked.names, name, refused, rows)
+        rows = np.delete(rows, refused.row)
+        # From here on only states outside their types have no value, and those were told.
+        found += _violations(self.effect.names, name, self.effect.broken(steps, rows).valued, rows)
+        if same is not None:
+            written = {element for _, element in self.effect.names}
+            names: list[_Name] = [("frame", element) for element in same]
+            found += _violations(names, name, same.broken(rows, [element for element in same if element not in written]).valued, rows)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A column program, and what each of its terms is for."""
+
+    names: tuple[_Name, ...]
+    program: ColumnProgram | None  # None without terms
+
+    @classmethod
+    def of(cls, instance: Instance, terms: Sequence[tuple[_Name, Expr]]) -> _Asked:
+        program = compile_columns(instance, {str(k): term for k, (_, term) in enumerate(terms)}) if terms else None
+        return cls(tuple(name for name, _ in terms), program)
+
+    def broken(self, steps: Steps, rows: NDArray[np.int64]) -> Broken:
+        """Where terms fail in these steps, which count from 0 in the answer."""
+        if self.program is None:
+            return Broken.joined([])
+        sources: tuple[dict[str, NDArray[Any]], ...] = ({}, {}, {})
+        for column in self.program.columns:
+            number = ("ref", "after", "par").index(column.source)
+            array = (steps.before, steps.after, steps.parameters)[number].get(column.name)
+            if array is not None:  # otherwise the program tells what is missing
+                sources[number][column.name] = array if len(rows) == len(steps) else array[rows]
+        return self.program.broken(*sources, rows=len(rows))
+
+
+def _found(kind: Kind, name: str, action: str, fault: bool, rows: NDArray[np.int64]) -> list[Violation]:
+    return [Violation(kind, name, action, fault, rows)] if len(rows) else []
+
+
+def _violations(names: Sequence[_Name], action: str, broken: Broken, rows: NDArray[np.int64]) -> list[Violation]:
+    """One for each term and way in which it is broken; `rows` are the steps that the rows of `broken` mean."""
+    found = []
+    for number in np.unique(broken.term):
+        kind, name = names[int(number)]
+        for fault in (False, True):
+            found += _found(kind, name, action, fault, rows[broken.row[(broken.term == number) & (broken.fault == fault)]])
+    return found
+
+
+def _outside(codes: NDArray[Any], type_: Type) -> NDArray[np.bool_]:
+    wide = codes.astype(np.int64) if codes.dtype == np.bool_ else codes
+    found: NDArray[np.bool_] = (wide < type_.lo) | (wide > type_.hi)
+    return found
+
+
+# -- terms ------------------------------------------------------------------------------------------------------------
+
+
+def _elements(instance: Instance) -> Iterator[tuple[str, Expr]]:
+    """All elements in the order of the slots, with the terms that read them."""
+    for variable in instance.model.variables:
+        for at in variable.elements():
+            yield variable.name_at(at), _element(variable, at)
+
+
+def _element(variable: Variable, at: tuple[int, ...]) -> Expr:
+    return Expr("ref", (variable, *(const(k, axis) for k, axis in zip(at, variable.over, strict=True))), variable.type)
+
+
+def _claimed(claims: Iterable[Property]) -> list[tuple[_Name, Expr]]:
+    terms: list[tuple[_Name, Expr]] = []
+    for claim in claims:
+        if claim.kind == "step":
+            terms.append((("step", claim.id), claim.formula))
+        elif claim.kind == "always":
+            terms += [(("always", claim.id), claim.formula), (("always", f"{claim.id}'"), after(claim.formula))]
+    return terms
+
+
+def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
+    asked: list[tuple[_Name, Expr]] = []
+    for guard in action.guards:
+        asked.append((("guard", guard.name), guard.condition))
+    written: dict[str, tuple[Expr, Expr]] = {}  # the elements that it may write, and what they become
+    for update in action.updates:
+        asked.append((("effect", show(update.target)), _has_value(update)))
+        variable: Variable = update.target.args[0]
+        for at in positions(update.target):
+            name = variable.name_at(at)
+            element, value = written.get(name, (_element(variable, at),) * 2)
+            here = all_of(index == k for index, k in zip(update.target.args[1:], at, strict=True))
+            written[name] = element, ite(here, update.value, value)
+    effect: list[tuple[_Name, Expr]] = [(("effect", name), after(element) == value) for name, (element, value) in written.items()]
+    return _ActionProgram(action, _Asked.of(instance, asked), _Asked.of(instance, effect))
+
+
+def _has_value(update: Update) -> Expr:
+    """True, where the interpreter finds a value and a place for the assignment; otherwise false or without a value."""
+    variable: Variable = update.target.args[0]
+    value, type_ = update.value, variable.type
+    some = value if type_.sort == "bool" else value == const(type_.lo, type_)
+    inside = [_within(value, type_)] if type_.sort == "int" else []
+    return all_of([some | ~some, *inside, *(_within(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True))])
+
+
+def _within(value: Expr, type_: Type) -> Expr:
+    inside: Expr = (value >= type_.lo) & (value <= type_.hi)
+    return inside

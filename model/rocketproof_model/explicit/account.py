@@ -1,0 +1,257 @@
+"""The account of a search: the claims it asks, what is known of each, and in the end outcomes with witnesses.
+
+How the states are found, by threads around a table or by tasks around files, is not its business: it takes what was seen
+level by level, and a function that finds predecessors. No predecessors are stored. A witness is rebuilt backwards: among
+the violating states of the first level that has any the smallest; before it the smallest state of the level above that
+leads there; by the first action in model order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import EvaluationError
+from ..interpreter import State, holds, initial, readable, successors
+from ..language.model import Instance, Property
+from ..result import SEARCHED, Engine, Move, Outcome, Witness
+from . import kernel, loops
+from .crew import Claims, Seen, Worker
+from .layout import WORD_BITS
+from .runs import run_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+Packed = tuple[int, ...]
+Predecessors = Callable[[int, list[Packed]], dict[Packed, Packed]]
+"""For a level and states of the next one: of each the smallest state of the level that leads there."""
+
+BLOCK = 64  # states that a worker takes at once
+LOAD = 0.75  # part of a table's slots that may be taken
+_MOST = 1 << 15  # successors of one block, unless a state may have more
+_SLOTS = 1 << 18  # of a table that is emptied when it is full
+_PIECE = 1 << 16  # states in which predecessors are looked for at once
+_TOLD = 16  # a state with more values than this is told by what differs from the initial one
+
+
+class Account:
+    """The claims of a search about an instance, with the kernel that answers them.
+
+    Of `properties` those that no search of states decides are left out. Raises ModelError for a model that does not fit
+    packed words.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        properties: Sequence[Property],
+        *,
+        checked: bool = True,
+        unroll: int = kernel.UNROLL,
+        word_bits: int = WORD_BITS,
+    ) -> None:
+        self.instance = instance
+        self.asked = [p for p in properties if p.kind in SEARCHED]
+        self.check = Claims([p for p in self.asked if p.kind in ("always", "reachable")], 1, 0)
+        self.ends = Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
+        self.steps = Claims([p for p in self.asked if p.kind == "step"], 2, 1)
+        self.groups = [self.check, self.ends, self.steps]
+        self.made = kernel.build(instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=unroll, word_bits=word_bits)
+        self.words = self.made.layout.words
+        self.consts = self.made.consts(instance)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every claim is decided already."""
+        return bool(self.asked) and all(p in c.first for c in self.groups for p in c.properties)
+
+    def start(self) -> Words:
+        """The initial state, packed."""
+        return self.made.layout.pack(initial(self.instance))
+
+    def ask(self, states: Words, seen: Seen) -> None:
+        """Ask the formulas about states that were not asked before."""
+        if not self.made.check:
+            return
+        tally = seen.tallies[0]
+        seen.own[loops.FAULTS] += loops.ask_all(
+            self.made.check, self.consts, states, len(states) // self.words, self.words, tally.masks, self.check.open, tally.hits,
+            tally.best, seen.fault,
+        )  # fmt: skip
+
+    def expand(self, worker: Worker, states: Words, shared: Words, table: Words, limit: int, *, alone: bool, check: bool = True) -> int:
+        """Let a worker enter successors of the states (from the shared cursor on) into the table; one of the words of loops."""
+        seen, made = worker.seen, self.made
+        calls = np.array([made.succ, made.check if check else 0, made.ends, made.steps], dtype=np.int64)
+        given: list[Any] = [
+            calls, self.words, self.consts, max(made.most, 1), worker.block, states, len(states) // self.words, shared, alone, table,
+            len(table) // self.words - 1, limit, worker.out, worker.tags, worker.hashes, worker.pair, worker.fresh, worker.room, seen.own,
+            seen.counts, seen.cover,
+        ]  # fmt: skip
+        for claims, tally in zip(self.groups, seen.tallies, strict=True):
+            given += [tally.masks, claims.open, tally.hits, tally.best]
+        expand: Any = loops.expand
+        status: int = expand(*given, seen.fault)
+        return status
+
+    def worker(self, block: int = BLOCK) -> Worker:
+        """A worker that takes at most so many states at once, fewer if they may have very many successors."""
+        return Worker(self.made, self.groups, max(1, min(block, _MOST // max(self.made.most, 1))))
+
+    def runs_of_successors(self, states: Words, seen: Seen) -> Iterator[Words]:
+        """The successors of states as runs, each without a state twice, and what is seen on the way.
+
+        One run ends and the next begins where a table of bounded size is full. The successors' own formulas are not asked.
+        """
+        total = len(states) // self.words
+        worker = self.worker(min(BLOCK, max(total, 1)))
+        worker.seen = seen
+        at_once = worker.block * max(self.made.most, 1)
+        slots = 1 << max(4 * at_once, min(8 * total, _SLOTS)).bit_length()
+        table, shared = np.zeros(slots * self.words, dtype=np.int64), np.zeros(loops.SHARED, dtype=np.int64)
+        status = loops.FULL_TABLE
+        while status != loops.DONE:
+            status = self.expand(worker, states, shared, table, int(slots * LOAD) - at_once, alone=True, check=False)
+            worker.flush()
+            if status == loops.FULL_QUEUE:
+                continue
+            if worker.parts:
+                yield run_of(np.concatenate(worker.parts), self.words)
+            worker.parts = []
+            if status == loops.FULL_TABLE:
+                table[:] = 0
+                shared[loops.COUNT] = 0
+
+    def note(self, level: int, seen: Sequence[Seen]) -> None:
+        """Take in the first findings of a level: of the states of it that were asked, and of steps and ends one level above."""
+        for number, claims in enumerate(self.groups):
+            tallies = [s.tallies[number] for s in seen]
+            size = claims.width * self.words
+            for k, claim in enumerate(claims.properties):
+                found = [tuple(t.best[k * size : (k + 1) * size].tolist()) for t in tallies if t.hits[k] and t.best[k * size] != -1]
+                if found and claim not in claims.first:
+                    claims.first[claim] = (level - claims.behind, min(found))
+                    claims.open[k] = 0
+
+    # -- faults ---------------------------------------------------------------------------------------------------------
+
+    def raise_fault(self, seen: Iterable[Seen]) -> None:
+        """Raise the interpreter's error for the smallest state in which a kernel met one, if any did."""
+        states = [tuple(s.fault.tolist()) for s in seen if s.own[loops.FAULTS]]
+        if not states:
+            return
+        state = self.made.layout.unpack(min(states))
+        where = self._told(state)
+        asked = "a property"
+        try:
+            for claim in self.asked:
+                if claim.kind != "step":
+                    asked = f"property {claim.id}"
+                    holds(self.instance, claim.formula, state)
+            asked = "an action"
+            for step in successors(self.instance, state):
+                for claim in self.steps.properties:
+                    asked = f"property {claim.id} over {step.label}"
+                    holds(self.instance, claim.formula, state, step.state)
+                asked = f"an action after {step.label}"
+        except EvaluationError as error:
+            raise EvaluationError(f"{error}, in {asked}, in state {where}") from None
+        raise AssertionError(f"kernel and interpreter differ: no fault in state {where}")
+
+    def _told(self, state: State) -> str:
+        """The state in words; of a large one only what differs from the initial state."""
+        values = readable(self.instance, state)
+        start = readable(self.instance, initial(self.instance))
+        told = [f"{name}={value}" for name, value in values.items() if len(values) <= _TOLD or value != start[name]]
+        rest = len(values) - len(told)
+        return ", ".join(told) + (f" (the other {rest} values are the initial ones)" if rest else "")
+
+    # -- witnesses ------------------------------------------------------------------------------------------------------
+
+    def predecessors(self, states: Words, wanted: list[Packed], map_: Callable[..., Iterable[Words]] = map) -> dict[Packed, Packed]:
+        """For each wanted state that some of the given ones lead to the smallest of these; `map_` may do pieces side by side."""
+        goals = np.array(wanted, dtype=np.int64).ravel()
+        total = len(states) // self.words
+
+        def scan(first: int) -> Words:
+            w, best = Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
+            last = min(first + _PIECE, total)
+            loops.predecessors(
+                self.made.succ, self.words, self.consts, states, first, last, goals, best, w.out, w.tags, w.seen.counts, w.seen.cover
+            )  # fmt: skip
+            return best.reshape(-1, self.words)
+
+        pieces = list(map_(scan, range(0, max(total, 1), _PIECE)))
+        found = {}
+        for k, state in enumerate(wanted):
+            parents = [tuple(best[k].tolist()) for best in pieces if best[k][0] != -1]
+            if parents:
+                found[state] = min(parents)
+        return found
+
+    def witnesses(self, predecessors: Predecessors) -> dict[Property, Witness]:
+        """All witnesses, by one sweep from the deepest level up."""
+        ends: dict[int, set[Packed]] = {}
+        for claims in self.groups:
+            for level, words in claims.first.values():
+                ends.setdefault(level, set()).add(words[: self.words])
+        before: dict[tuple[int, Packed], Packed] = {}
+        wanted: set[Packed] = set()
+        for level in range(max(ends, default=0), 0, -1):
+            wanted |= ends.get(level, set())
+            found = predecessors(level - 1, sorted(wanted))
+            before.update({(level, state): parent for state, parent in found.items()})
+            wanted = set(found.values())
+        return {
+            claim: self._witness(claim, level, words, before) for claims in self.groups for claim, (level, words) in claims.first.items()
+        }
+
+    def _witness(self, claim: Property, level: int, words: Packed, before: dict[tuple[int, Packed], Packed]) -> Witness:
+        path = [words[: self.words]]
+        for at in range(level, 0, -1):
+            path.append(before[at, path[-1]])
+        path.reverse()
+        if claim.kind == "step":
+            path.append(words[self.words :])
+        moves = tuple(self._move(one, other) for one, other in pairwise(path))
+        states: tuple[State, ...] = tuple(self.made.layout.unpack(state) for state in path)
+        return Witness(self.instance, claim, moves, states)
+
+    def _move(self, one: Packed, other: Packed) -> Move:
+        """The first action in model order that leads from one state to the other."""
+        w = Worker(self.made, [], 1)
+        n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
+        rows = w.out[: n * self.words].reshape(n, self.words)
+        return self.made.move(int(w.tags[int(np.flatnonzero((rows == np.array(other)).all(axis=1))[0])]))
+
+    # -- outcomes -------------------------------------------------------------------------------------------------------
+
+    def outcomes(
+        self, engine: Engine, total: Seen, states: int, depth: int, reason: str, seconds: float, witnesses: dict[Property, Witness]
+    ) -> list[Outcome]:
+        """One for each claim, in the order asked. `total` is the sum of all that was seen; `reason` is empty if all states were seen."""
+        found = {}
+        for number, claims in enumerate(self.groups):
+            hits = total.tallies[number].hits
+            for k, claim in enumerate(claims.properties):
+                good = claim.kind == "reachable"
+                if claim in claims.first:
+                    verdict: Any = "holds" if good else "violated"
+                elif not reason:
+                    verdict = "violated" if good else "holds"
+                else:
+                    verdict = "unknown"
+                details: dict[str, Any] = {"satisfying" if good else "violating": int(hits[k])}
+                if claim.kind == "always":
+                    details["satisfying"] = states - int(hits[k])
+                found[claim] = Outcome(
+                    claim, engine, verdict, reason if verdict == "unknown" else "", witnesses.get(claim),
+                    states, total.transitions, depth, seconds, details,
+                )  # fmt: skip
+        return [found[p] for p in self.asked]

@@ -1,0 +1,121 @@
+"""A chunk of a walk: its rows of facts, and the text and bodies that they tell of.
+
+A chunk's memory is used again for the next one: copy what is kept. Texts are copies.
+"""
+
+# Numba's functions have no types that a checker knows.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+# pyright: basic, reportCallIssue=false
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .facts import BIT, Column, Kind, column
+from .layout import BORN_HOST_AT, BORN_IPV6, IPV6_MORE, STORE_HOST_AT, STORE_IPV6
+from .memory import byte, put_byte
+from .names import Names
+from .segments import Range
+from .window import Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Chunk:
+    """Rows in the order of the file. `table` has a line for each of facts.COLUMNS; `chunk[name]` is a column, virtual ones too."""
+
+    def __init__(self, range_: Range, table: NDArray[np.int64], names: Names, window: Window) -> None:
+        self.range = range_
+        self.table = table
+        self.names = names
+        self._window = window
+
+    @property
+    def rows(self) -> int:
+        return int(self.table.shape[1])
+
+    def __getitem__(self, name: str) -> Column:
+        return column(self.table, name)
+
+    @property
+    def is_message(self) -> NDArray[np.bool_]:
+        """Which rows are records."""
+        found: NDArray[np.bool_] = self["kind"] <= Kind.MESSAGE_V2
+        return found
+
+    def bytes_at(self, offset: int, length: int) -> bytes:
+        """Bytes of this file at a physical offset, fewer where the file begins or ends. Raises StoredError."""
+        start = max(offset - self.range.file.base, 0)
+        return self._window.bytes_at(start, max(0, min(offset - self.range.file.base + length, self.range.file.length) - start))
+
+    def text(self, name: str) -> pa.Array:
+        """The texts of "topic", "properties", "tags" or "keys", null where there is none. What is no UTF-8 has replacement characters."""
+        import pyarrow as pa
+
+        if name == "topic":
+            numbers = self["topic"]
+            return pa.array(self.names.texts(), pa.string()).take(pa.array(numbers, mask=numbers < 0))
+        if name == "properties":
+            start, length, there = self["propertiesOffset"], self["propertiesLength"], self["propertiesLength"] >= 0
+        else:
+            bit = BIT[name.upper()]
+            there = self.is_message & ((self["properties"] & bit) != 0)
+            start, length = self["physicalOffset"] + self[f"{name}At"], self[f"{name}Length"]
+        found = self._binary(start, length, there)
+        try:
+            return found.cast(pa.string())
+        except pa.ArrowInvalid:
+            return pa.array([None if each is None else each.decode("utf-8", "replace") for each in found.to_pylist()], pa.string())
+
+    def bodies(self) -> pa.Array:
+        """The bodies as bytes, null for what is no record or has lengths that lead elsewhere."""
+        return self._binary(self["bodyOffset"], self["bodyLength"], self.is_message & (self["topicLength"] >= 0))
+
+    def _binary(self, start: Column, length: Column, there: NDArray[np.bool_]) -> pa.Array:
+        import pyarrow as pa
+
+        starts = np.where(there, start - self._window.offset_of_zero, 0)
+        ends = starts + np.where(there, length, 0)
+        offsets = np.zeros(self.rows + 1, np.int64)
+        np.cumsum(ends - starts, out=offsets[1:])
+        data = np.empty(int(offsets[-1]), np.uint8)
+        _gather(self._window.address, starts, ends, data.ctypes.data)
+        kind, narrow = (pa.large_binary(), offsets) if offsets[-1] >> 31 else (pa.binary(), offsets.astype(np.int32))
+        valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+        return pa.Array.from_buffers(kind, self.rows, [valid, pa.py_buffer(narrow), pa.py_buffer(data)])
+
+    def hosts(self, which: str) -> pa.Array:
+        """The hosts ("born" or "store") as text, address:port; null for what is no record."""
+        import pyarrow as pa
+
+        address, port = self[f"{which}Address"], self[f"{which}Port"]
+        pairs, inverse = np.unique((address << 32) + (port & 0xFFFFFFFF), return_inverse=True)
+        texts = np.array([f"{ipaddress.IPv4Address(int(each) >> 32 & 0xFFFFFFFF)}:{_signed(int(each))}" for each in pairs], object)
+        found = texts[inverse] if len(pairs) else np.empty(0, object)
+        found[~self.is_message] = None
+        flags = self["sysFlag"]
+        for row in np.flatnonzero(self.is_message & (address < 0)):
+            moved = STORE_HOST_AT + (IPV6_MORE if flags[row] & BORN_IPV6 else 0) if which == "store" else BORN_HOST_AT
+            if flags[row] & (STORE_IPV6 if which == "store" else BORN_IPV6):
+                data = self.bytes_at(int(self["physicalOffset"][row]) + moved, 16)
+                found[row] = f"[{ipaddress.IPv6Address(data)}]:{int(port[row])}"
+        return pa.array(found, pa.string())
+
+
+def _signed(word: int) -> int:
+    return (word & 0xFFFFFFFF) - ((word & 0x80000000) << 1)
+
+
+@njit(cache=True, nogil=True)
+def _gather(base, starts, ends, into):
+    """Copy the bytes of spans one behind the other."""
+    done = 0
+    for number in range(starts.size):
+        for at in range(starts[number], ends[number]):
+            put_byte(into, done, byte(base, at))
+            done += 1

@@ -1,0 +1,117 @@
+"""The small files of a store: topics.json and the other tables, the checkpoint, the mark of a broker that did not stop in order.
+
+The tables are JSON as fastjson writes it, where the names of an object may be bare numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any
+
+from .errors import StoredError
+from .paths import exists, join, read_whole
+
+_TIMES = Struct(">qqq")
+_OFFSETS = Struct(">qq")
+_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(-?\d+)(\s*:)', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """An entry of the table of topics. `name` is its key, `topic` the name inside of it."""
+
+    name: str
+    topic: str
+    read: int
+    write: int
+    perm: int
+    order: bool
+    sys_flag: int
+    filter_type: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Topics:
+    """topics.json: its data version (5.x has a state version too, 0 before that) and its entries by name."""
+
+    path: str
+    counter: int
+    timestamp: int
+    state_version: int
+    topics: dict[str, TopicRow]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Store timestamps in milliseconds up to which log, queues and index are on the device, 0 for never; 5.x: two physical offsets."""
+
+    physic: int
+    logics: int
+    index: int
+    master_flushed: int
+    confirmed: int
+
+
+def read_json(path: str) -> dict[str, Any]:
+    """An object of a file. Raises StoredError for what is none."""
+    try:
+        text = read_whole(path).decode("utf-8")
+        found = json.loads(_PIECES.sub(_quoted, text))
+    except UnicodeDecodeError as error:
+        raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
+    except ValueError as error:
+        raise StoredError(path, f"is no JSON ({error})", "give the broker's own file, or the one beside it that ends in .bak") from None
+    if not isinstance(found, dict):
+        raise StoredError(path, "is no JSON object", "give the broker's own file")
+    return found
+
+
+def _quoted(match: re.Match[str]) -> str:
+    before, number, after = match.groups()
+    return match.group() if number is None else f'{before}"{number}"{after}'
+
+
+def read_topics(path: str) -> Topics:
+    """The table of topics. Raises StoredError."""
+    data = read_json(path)
+    version, table = data.get("dataVersion") or {}, data.get("topicConfigTable")
+    if not isinstance(table, dict) or not isinstance(version, dict):
+        raise StoredError(path, "has no topicConfigTable", "give config/topics.json of a store")
+    try:
+        rows = {name: _row(name, row) for name, row in table.items()}
+        numbers = [int(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise StoredError(path, f"has an entry of another form ({error})", "give config/topics.json of a store") from None
+    return Topics(path, numbers[0], numbers[1], numbers[2], rows)
+
+
+def _row(name: str, row: dict[str, Any]) -> TopicRow:
+    return TopicRow(
+        name,
+        str(row.get("topicName", name)),
+        int(row.get("readQueueNums", 16)),
+        int(row.get("writeQueueNums", 16)),
+        int(row.get("perm", 6)),
+        bool(row.get("order", False)),
+        int(row.get("topicSysFlag", 0)),
+        str(row.get("topicFilterType", "SINGLE_TAG")),
+        {str(key): str(value) for key, value in (row.get("attributes") or {}).items()},
+    )
+
+
+def read_checkpoint(path: str) -> Checkpoint:
+    """The checkpoint. Raises StoredError."""
+    data = read_whole(path)
+    if len(data) < _TIMES.size + _OFFSETS.size:
+        raise StoredError(path, f"has {len(data)} bytes, fewer than a checkpoint", "delete it: the broker starts without one")
+    return Checkpoint(*_TIMES.unpack_from(data), *_OFFSETS.unpack_from(data, _TIMES.size))
+
+
+def has_abort(folder: str) -> bool:
+    """Whether the broker of a store runs, or did not stop in order. Raises StoredError."""
+    return exists(join(folder, "abort"))

@@ -1,0 +1,9 @@
+"""The error of a file that cannot be read, or that changes while it is read."""
+
+from __future__ import annotations
+
+from ..errors import TraceError
+
+
+class StoredError(TraceError):
+    """A file of a store that cannot be read. `place` is its path."""

@@ -1,0 +1,176 @@
+"""The columns of a walk over the commit log: what a row says about a record, a blank or a corrupt stretch.
+
+A row is numbers only, int64 each. Numbers of eight bytes are cut to ±2^62, so that the language's integers hold them. COLUMNS are
+written by the kernel in this order; VIRTUAL are derived from them when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import BODY_AT, BORN_IPV6, IPV6_MORE, STORE_IPV6, TRANSACTION_BITS
+
+Column = NDArray[np.int64]
+LIMIT: Final = 1 << 62
+
+
+class Kind(IntEnum):
+    """What a row is about."""
+
+    MESSAGE = 1  # a record of the first version
+    MESSAGE_V2 = 2  # a record whose topic's length has two bytes
+    BLANK = 3  # the rest of a file
+    CORRUPT = 4  # bytes that are no record; `reason` says why, `size` how many
+
+
+class Reason(IntEnum):
+    """Why a stretch is no record. Its row has the offset of its first byte and its length; all other columns are -1."""
+
+    NONE = 0
+    MAGIC = 1  # no magic number where a record should begin
+    SIZE = 2  # the size is too small, or reaches beyond the file
+    LENGTHS = 3  # the lengths inside do not add up to the size, and no record follows at either end
+    TRUNCATED = 4  # the file ends inside of the record
+    HOLE = 5  # zeros, and data behind them
+    BLANK = 6  # a blank that does not reach to the end of its file
+    ZEROS = 7  # zeros to the end of a file that is not the last one with data
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Reason.NONE: "a record",
+    Reason.MAGIC: "no magic number of a record or a blank",
+    Reason.SIZE: "the size is too small, or reaches beyond the end of the file",
+    Reason.LENGTHS: "the lengths inside the record do not add up to its size",
+    Reason.TRUNCATED: "the file ends inside of the record",
+    Reason.HOLE: "zeros, and data behind them",
+    Reason.BLANK: "a blank that does not reach to the end of its file",
+    Reason.ZEROS: "zeros to the end of a file that is not the last one with data",
+}
+
+# Properties that the kernel knows, each with its bit in `properties` (present) and `odd` (the value has another form than meant).
+PROPERTIES: Final = {
+    "TAGS": "UTF-8",
+    "KEYS": "",
+    "WAIT": "true",
+    "DELAY": "int",
+    "REAL_TOPIC": "topic",
+    "REAL_QID": "int",
+    "TRAN_MSG": "true",
+    "PGROUP": "",
+    "RETRY_TOPIC": "topic",
+    "ORIGIN_MESSAGE_ID": "",
+    "UNIQ_KEY": "",
+    "RECONSUME_TIME": "int",
+    "MAX_RECONSUME_TIMES": "int",
+    "INNER_NUM": "int",
+    "INNER_MULTI_DISPATCH": "",
+    "__CRC32#": "",
+}
+BIT: Final = {name: 1 << number for number, name in enumerate(PROPERTIES)}
+
+COLUMNS: Final = {
+    "kind": "a Kind",
+    "reason": "a Reason, 0 but for corrupt stretches",
+    "physicalOffset": "where it lies: the file's first offset and the place in the file",
+    "size": "what the record says about its size; how long a stretch is",
+    "partsSize": "what its parts add up to, -1 where a length inside leads out of the file",
+    "storedPhysicalOffset": "where the record says that it lies",
+    "queueId": "",
+    "queueOffset": "",
+    "flag": "",
+    "sysFlag": "",
+    "bornTimestamp": "milliseconds",
+    "bornAddress": "IPv4 as an unsigned number, -1 for IPv6",
+    "bornPort": "",
+    "storeTimestamp": "milliseconds",
+    "storeAddress": "as bornAddress",
+    "storePort": "",
+    "reconsumeTimes": "",
+    "preparedTransactionOffset": "",
+    "bodyLength": "",
+    "bodyCRC": "as stored, signed",
+    "computedCRC": "CRC-32 of the body without its highest bit; -1 if it was not computed",
+    "topic": "its number in the walk's names, -1 if the lengths lead elsewhere",
+    "topicLength": "bytes",
+    "propertiesLength": "bytes",
+    "properties": "bits of the known properties that are present",
+    "odd": 'bits of those whose value is not of the form meant: an int as Java reads it, "true", UTF-8 for tags',
+    "items": "properties as the broker reads them, equal names counted again",
+    "ignoredItems": "pieces of the properties' text that the broker passes over: no name, no value",
+    "tagsHash": "Java's hash of TAGS, 0 without; meaningless where TAGS is odd",
+    "tagsAt": "where the text of TAGS begins, counted from the record's first byte; 0 without",
+    "tagsLength": "bytes",
+    "keysAt": "as tagsAt, for KEYS",
+    "keysLength": "bytes",
+    "delayLevel": "DELAY; 0 without, or if odd",
+    "realTopic": "number of REAL_TOPIC in the walk's names, -1 without",
+    "realQueueId": "REAL_QID; -1 without, or if odd",
+    "retryTopic": "number of RETRY_TOPIC in the walk's names, -1 without",
+    "reconsumeTime": "RECONSUME_TIME; -1 without, or if odd",
+    "maxReconsumeTimes": "MAX_RECONSUME_TIMES; -1 without, or if odd",
+    "innerNumber": "INNER_NUM, the messages of an inner batch; 1 without, or if odd",
+    "recordCRC": "__CRC32# of 5.x, -1 without",
+    "computedRecordCRC": "what it should be; -1 without, or if it was not computed",
+}
+NUMBER: Final = {name: number for number, name in enumerate(COLUMNS)}
+
+
+@dataclass(frozen=True)
+class Virtual:
+    """A column that is derived from others."""
+
+    meaning: str
+    of: Callable[[Callable[[str], Column]], Column]
+
+
+def _body(column: Callable[[str], Column]) -> Column:
+    flags = column("sysFlag")
+    more = ((flags & BORN_IPV6) != 0).astype(np.int64) + ((flags & STORE_IPV6) != 0).astype(np.int64)
+    found: Column = column("physicalOffset") + BODY_AT + IPV6_MORE * more
+    return found
+
+
+def _topic(column: Callable[[str], Column]) -> Column:
+    wide = (column("kind") == Kind.MESSAGE_V2).astype(np.int64)
+    found: Column = column("bodyOffset") + np.maximum(column("bodyLength"), 0) + 1 + wide
+    return found
+
+
+def _properties(column: Callable[[str], Column]) -> Column:
+    return column("topicOffset") + column("topicLength") + 2
+
+
+def _present(name: str) -> Virtual:
+    return Virtual(f"1 if {name} is present", lambda column: ((column("properties") & BIT[name]) != 0).astype(np.int64))
+
+
+def _odd(name: str) -> Virtual:
+    return Virtual(f"1 if {name} is odd", lambda column: ((column("odd") & BIT[name]) != 0).astype(np.int64))
+
+
+VIRTUAL: Final[dict[str, Virtual]] = {
+    "bodyOffset": Virtual("physical offset of the body", _body),
+    "topicOffset": Virtual("physical offset of the topic's text", _topic),
+    "propertiesOffset": Virtual(
+        "physical offset of the properties' text", lambda column: column("topicOffset") + column("topicLength") + 2
+    ),
+    "transaction": Virtual("NOT 0, PREPARED 4, COMMIT 8, ROLLBACK 12", lambda column: column("sysFlag") & TRANSACTION_BITS),
+    **{f"has {name}": _present(name) for name in PROPERTIES},
+    **{f"odd {name}": _odd(name) for name, form in PROPERTIES.items() if form},
+}
+
+
+def column(table: NDArray[np.int64], name: str) -> Column:
+    """A column, real or virtual, of a table with a line for each of COLUMNS. Raises KeyError for a name that is neither."""
+    number = NUMBER.get(name)
+    return table[number] if number is not None else VIRTUAL[name].of(lambda other: column(table, other))

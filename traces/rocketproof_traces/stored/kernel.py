@@ -1,0 +1,235 @@
+"""The kernel of a walk: record after record of a buffer into rows of facts.
+
+It goes on as long as all is plain: a magic number, a size that fits, lengths that add up to it. Wherever they do not, it stops and says
+where; what that place is, slower code decides. Whatever the bytes are, it reads between the buffer's start and end, and up to MARGIN
+bytes around them.
+"""
+
+# Numba's functions have no types that a checker knows.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
+# pyright: basic, reportCallIssue=false
+from __future__ import annotations
+
+from typing import Final
+
+from numba import njit
+
+from .crc import crc32
+from .facts import LIMIT, Kind
+from .layout import (
+    BLANK_MAGIC,
+    BODY_AT,
+    BODY_CRC_AT,
+    BODY_LENGTH_AT,
+    BORN_HOST_AT,
+    BORN_IPV6,
+    BORN_TIMESTAMP_AT,
+    FIXED_SIZE,
+    FLAG_AT,
+    IPV6_MORE,
+    MESSAGE_MAGIC,
+    MESSAGE_MAGIC_V2,
+    PHYSICAL_OFFSET_AT,
+    PREPARED_OFFSET_AT,
+    QUEUE_ID_AT,
+    QUEUE_OFFSET_AT,
+    RECONSUME_TIMES_AT,
+    STORE_HOST_AT,
+    STORE_IPV6,
+    STORE_TIMESTAMP_AT,
+    SYS_FLAG_AT,
+    TOPIC_LIMIT,
+)
+from .memory import big16, big32, big64, byte, lowest, put, same, word
+from .names import CAPACITY, COUNT, LONGEST, ROOM, USED
+from .numbering import number_in
+from .properties import CRC, read_properties
+from .table import COLUMN_COUNT, LINE, line
+
+PROPERTIES: Final = 2  # beside CRC: the flag for properties
+FULL, STOP, MORE, ODD, GROW = range(5)
+"""Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is not plain; the
+table of names has no room."""
+
+_BLANK, _MESSAGE, _MESSAGE_V2 = int(Kind.BLANK), int(Kind.MESSAGE), int(Kind.MESSAGE_V2)
+_FIRST, _SECOND, _REST = MESSAGE_MAGIC, MESSAGE_MAGIC_V2, BLANK_MAGIC
+
+_KIND, _PHYSICAL, _SIZE, _PARTS, _STORED = map(line, ("kind", "physicalOffset", "size", "partsSize", "storedPhysicalOffset"))
+_QUEUE_ID, _QUEUE_OFFSET, _FLAG, _SYS_FLAG = map(line, ("queueId", "queueOffset", "flag", "sysFlag"))
+_BORN, _BORN_ADDRESS, _BORN_PORT = map(line, ("bornTimestamp", "bornAddress", "bornPort"))
+_STORE, _STORE_ADDRESS, _STORE_PORT = map(line, ("storeTimestamp", "storeAddress", "storePort"))
+_RECONSUMES, _PREPARED = map(line, ("reconsumeTimes", "preparedTransactionOffset"))
+_BODY_LENGTH, _BODY_CRC, _COMPUTED = map(line, ("bodyLength", "bodyCRC", "computedCRC"))
+_TOPIC, _TOPIC_LENGTH, _PROPERTIES_LENGTH = map(line, ("topic", "topicLength", "propertiesLength"))
+_PRESENT, _ODD, _ITEMS, _IGNORED = map(line, ("properties", "odd", "items", "ignoredItems"))
+_TAGS_HASH, _TAGS_AT, _TAGS_LENGTH, _KEYS_AT, _KEYS_LENGTH = map(line, ("tagsHash", "tagsAt", "tagsLength", "keysAt", "keysLength"))
+_DELAY, _REAL_TOPIC, _REAL_QUEUE, _RETRY_TOPIC = map(line, ("delayLevel", "realTopic", "realQueueId", "retryTopic"))
+_RECONSUME, _MAX_RECONSUME, _INNER = map(line, ("reconsumeTime", "maxReconsumeTimes", "innerNumber"))
+_RECORD_CRC, _COMPUTED_RECORD = map(line, ("recordCRC", "computedRecordCRC"))
+_REASON: Final = line("reason")
+
+
+@njit(nogil=True, inline="always")
+def _cut(value):
+    return min(max(value, -LIMIT), LIMIT)
+
+
+@njit(nogil=True, inline="always")
+def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length, topic_at, topic_length, properties_length):
+    """Write the row of a record at `out`. Lengths of -1 mean that the part is not to be read."""
+    second = byte(base, at + 7) == _SECOND & 0xFF
+    system = big32(base, at + SYS_FLAG_AT)
+    put(out, _KIND, _MESSAGE_V2 if second else _MESSAGE)
+    put(out, _REASON, 0)
+    put(out, _PHYSICAL, origin + at)
+    put(out, _SIZE, size)
+    put(out, _PARTS, parts)
+    put(out, _STORED, _cut(big64(base, at + PHYSICAL_OFFSET_AT)))
+    put(out, _QUEUE_ID, big32(base, at + QUEUE_ID_AT))
+    put(out, _QUEUE_OFFSET, _cut(big64(base, at + QUEUE_OFFSET_AT)))
+    put(out, _FLAG, big32(base, at + FLAG_AT))
+    put(out, _SYS_FLAG, system)
+    put(out, _BORN, _cut(big64(base, at + BORN_TIMESTAMP_AT)))
+    born_more = IPV6_MORE if system & BORN_IPV6 else 0
+    put(out, _BORN_ADDRESS, -1 if born_more else big32(base, at + BORN_HOST_AT) & 0xFFFFFFFF)
+    put(out, _BORN_PORT, big32(base, at + BORN_HOST_AT + 4 + born_more))
+    moved = at + born_more
+    put(out, _STORE, _cut(big64(base, moved + STORE_TIMESTAMP_AT)))
+    store_more = IPV6_MORE if system & STORE_IPV6 else 0
+    put(out, _STORE_ADDRESS, -1 if store_more else big32(base, moved + STORE_HOST_AT) & 0xFFFFFFFF)
+    put(out, _STORE_PORT, big32(base, moved + STORE_HOST_AT + 4 + store_more))
+    moved += store_more
+    put(out, _RECONSUMES, big32(base, moved + RECONSUME_TIMES_AT))
+    put(out, _PREPARED, _cut(big64(base, moved + PREPARED_OFFSET_AT)))
+    put(out, _BODY_LENGTH, big32(base, moved + BODY_LENGTH_AT))
+    put(out, _BODY_CRC, big32(base, at + BODY_CRC_AT))
+    wanted = flags & CRC and body_length >= 0
+    put(out, _COMPUTED, crc32(base, body_at, body_length) & 0x7FFFFFFF if wanted else -1)
+    put(out, _TOPIC, number_in(base, topic_at, topic_length, table) if 0 <= topic_length <= LONGEST else -1)
+    put(out, _TOPIC_LENGTH, topic_length)
+    put(out, _PROPERTIES_LENGTH, properties_length)
+    put(out, _PRESENT, 0)
+    put(out, _ODD, 0)
+    put(out, _ITEMS, 0)
+    put(out, _IGNORED, 0)
+    put(out, _TAGS_HASH, 0)
+    put(out, _TAGS_AT, 0)
+    put(out, _TAGS_LENGTH, 0)
+    put(out, _KEYS_AT, 0)
+    put(out, _KEYS_LENGTH, 0)
+    put(out, _DELAY, 0)
+    put(out, _REAL_TOPIC, -1)
+    put(out, _REAL_QUEUE, -1)
+    put(out, _RETRY_TOPIC, -1)
+    put(out, _RECONSUME, -1)
+    put(out, _MAX_RECONSUME, -1)
+    put(out, _RECORD_CRC, -1)
+    put(out, _COMPUTED_RECORD, -1)
+    put(out, _INNER, 1)
+    if flags & PROPERTIES and properties_length > 0:
+        read_properties(base, at, parts, flags, out, table, topic_at + topic_length + 2, properties_length)
+
+
+@njit(cache=True, nogil=True)
+def blank_row(out, kind, reason, position, size):
+    """Write the row of a blank or of a corrupt stretch."""
+    for column in range(COLUMN_COUNT):
+        put(out, column * LINE, -1)
+    put(out, _KIND, kind)
+    put(out, _REASON, reason)
+    put(out, _PHYSICAL, position)
+    put(out, _SIZE, size)
+
+
+@njit(cache=True, nogil=True)
+def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given):
+    """Walk from `at` on, and write rows from `row` on; the next row, the next place, and why it stopped there.
+
+    Places count from the buffer's start, at address `base`. The buffer has bytes up to `end`, the file up to `limit`; no record
+    is begun at or behind `stop`. `origin` is the physical offset of place 0; `out` the table's address, `table` that of names.
+
+    `given`, if it is not 0, is the address of seven words about one record whose lengths were looked at elsewhere, and which is all in
+    the buffer: size, sum of parts, places of body and topic in the record, lengths of body, topic and properties. Its row is the only one.
+    """
+    while True:
+        if at >= stop:
+            return row, at, STOP
+        if row >= rows:
+            return row, at, FULL
+        if given:
+            size, parts = word(given, 0), word(given, 8)
+            body_at, topic_at = at + word(given, 16), at + word(given, 24)
+            body_length, topic_length, properties_length = word(given, 32), word(given, 40), word(given, 48)
+        else:
+            if at + 8 > end:
+                return row, at, MORE if at + 8 <= limit else ODD
+            size = big32(base, at)
+            magic = big32(base, at + 4) & 0xFFFFFFFF
+            if magic not in (_FIRST, _SECOND):
+                if magic != _REST or size != limit - at:
+                    return row, at, ODD
+                blank_row(out + row * 8, _BLANK, 0, origin + at, size)
+                row += 1
+                at = limit
+                continue
+            if size < FIXED_SIZE or size > limit - at:
+                return row, at, ODD
+            if at + size > end:
+                return row, at, MORE
+            if word(table, COUNT) + 3 > word(table, CAPACITY) or word(table, USED) + 3 * LONGEST > word(table, ROOM):
+                return row, at, GROW
+            system = big32(base, at + SYS_FLAG_AT)
+            body_at = at + BODY_AT + (IPV6_MORE if system & BORN_IPV6 else 0) + (IPV6_MORE if system & STORE_IPV6 else 0)
+            body_length = big32(base, body_at - 4)
+            wide = 1 if magic == _SECOND else 0
+            topic_at = body_at + body_length + 1 + wide
+            if body_length < 0 or topic_at + 2 > at + size:
+                return row, at, ODD
+            topic_length = big16(base, topic_at - 2) if wide else byte(base, topic_at - 1)
+            properties_at = topic_at + topic_length + 2
+            if topic_length < 0 or (not wide and topic_length > TOPIC_LIMIT) or properties_at > at + size:
+                return row, at, ODD
+            properties_length = big16(base, properties_at - 2)
+            parts = properties_at + properties_length - at
+            if properties_length < 0 or parts != size:
+                return row, at, ODD
+        _row(
+            base, at, origin, flags, out + row * 8, table, size, parts, body_at, body_length, topic_at, topic_length, properties_length
+        )  # fmt: skip
+        row += 1
+        at += size
+        if given:
+            return row, at, FULL
+
+
+@njit(cache=True, nogil=True)
+def find_magic(base, at, end):
+    """The first place in [at, end) with one of the three magic numbers, all of it before `end`; `end` for none."""
+    while at + 4 <= end:
+        marks = same(base, at, _FIRST >> 24) | same(base, at, _REST >> 24)
+        while marks:
+            here = at + lowest(marks)
+            if here + 4 > end:
+                return end
+            magic = big32(base, here) & 0xFFFFFFFF
+            if magic in (_FIRST, _SECOND, _REST):
+                return here
+            marks &= marks - 1
+        at += 64
+    return end
+
+
+@njit(cache=True, nogil=True)
+def find_data(base, at, end):
+    """The first place in [at, end) that is not zero, and the last one; `end` and `at` - 1 for none."""
+    first = at
+    while first < end and (first + 8 > end or word(base, first) == 0):
+        if first + 8 > end and byte(base, first) != 0:
+            break
+        first += 1 if first + 8 > end else 8
+    while first < end and byte(base, first) == 0:
+        first += 1
+    last = end - 1
+    while last > first and byte(base, last) == 0:
+        last -= 1
+    return (first, last) if first < end else (end, at - 1)

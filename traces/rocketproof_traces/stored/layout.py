@@ -1,0 +1,47 @@
+"""The numbers of the formats: what lies where in a record of the commit log, a queue entry, an index file (APP-08, REC-04).
+
+All numbers are big-endian. A record has fixed places up to its body; two bits of its system flag make its hosts longer, and
+its magic number says how many bytes the length of its topic has.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MESSAGE_MAGIC: Final = 0xDAA320A7
+MESSAGE_MAGIC_V2: Final = 0xDAA320AB  # the length of the topic has two bytes
+BLANK_MAGIC: Final = 0xCBD43194
+
+# A record of the commit log. Behind the born host all places move by 12 where a host is of IPv6.
+SIZE_AT, MAGIC_AT, BODY_CRC_AT, QUEUE_ID_AT, FLAG_AT = 0, 4, 8, 12, 16
+QUEUE_OFFSET_AT, PHYSICAL_OFFSET_AT, SYS_FLAG_AT, BORN_TIMESTAMP_AT, BORN_HOST_AT = 20, 28, 36, 40, 48
+STORE_TIMESTAMP_AT, STORE_HOST_AT, RECONSUME_TIMES_AT, PREPARED_OFFSET_AT, BODY_LENGTH_AT, BODY_AT = 56, 64, 72, 76, 84, 88
+IPV6_MORE: Final = 12
+FIXED_SIZE: Final = 91  # of a record of the first version with hosts of IPv4: all but body, topic and properties
+BLANK_SIZE: Final = 8  # size and magic number of a blank; it fills the rest of its file
+
+# The system flag.
+COMPRESSED, MULTI_TAGS, TRANSACTION_BITS, BORN_IPV6, STORE_IPV6, UNWRAP, INNER_BATCH = 1, 2, 12, 16, 32, 64, 128
+NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
+
+# Limits of what a record says about itself.
+TOPIC_LIMIT, TOPIC_LIMIT_V2, PROPERTIES_LIMIT = 127, 32767, 32767
+
+# Properties as text: name, byte 1, value, byte 2 (SEND-26).
+NAME_END, PROPERTY_END = 1, 2
+RECORD_CRC_SIZE: Final = 21  # "__CRC32#", byte 1, ten digits, byte 2: the last bytes of a record, where the broker adds them
+
+# A consume queue: physical offset 8, size 4, tags code 8. What stands before a queue's first entry has FILLER_SIZE as its size.
+ENTRY_SIZE: Final = 20
+FILLER_SIZE: Final = 0x7FFFFFFF
+EXTENSION_LIMIT: Final = -(1 << 31) - 1  # a tags code up to here is an address in the queue's extension
+
+# An index file: begin and end timestamps 8 + 8, begin and end physical offsets 8 + 8, slots in use 4, next entry 4;
+# then slots of 4; then entries: key's hash 4, physical offset 8, seconds since the begin 4, entry before it in the slot 4.
+INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
+
+# The file `checkpoint`: store timestamps of log, queues and index; 5.x adds two physical offsets.
+CHECKPOINT_SIZE: Final = 4096
+
+SYSTEM_TOPICS = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC")
+RETRY_PREFIX, DLQ_PREFIX, LMQ_PREFIX = "%RETRY%", "%DLQ%", "%LMQ%"

@@ -1,0 +1,87 @@
+"""Names of topics as numbers: a hash table that the kernel reads and adds to.
+
+A number is a row: the names known at the start come first, in their order, the others as they were met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .memory import MARGIN
+
+LONGEST: Final = 255  # bytes of a name; longer ones get no number
+SLOTS, MASK, STARTS, LENGTHS, HASHES, POOL, COUNT, USED, CAPACITY, ROOM = range(0, 80, 8)
+"""Where the kernel finds, behind `address`, the addresses of the arrays and the four counts."""
+
+
+class Names:
+    """Names that are met, each once, with their numbers."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._state = np.zeros(10, np.int64)
+        self._starts = np.zeros(0, np.int64)
+        self._lengths = np.zeros(0, np.int64)
+        self._hashes = np.zeros(0, np.int64)
+        self._pool = np.zeros(MARGIN, np.uint8)
+        self._slots = np.zeros(2, np.int64)
+        self._make_room(256, 1 << 14)
+        for name in known:
+            self.number(name)
+
+    @property
+    def address(self) -> int:
+        return int(self._state.ctypes.data)
+
+    def __len__(self) -> int:
+        return int(self._state[COUNT // 8])
+
+    def raw(self, number: int) -> bytes:
+        """The bytes of a name."""
+        start = self._starts[number]
+        return self._pool[start : start + self._lengths[number]].tobytes()
+
+    def texts(self) -> list[str]:
+        """All names, in the order of their numbers."""
+        return [self.raw(number).decode("utf-8", "replace") for number in range(len(self))]
+
+    def number(self, name: str | bytes) -> int:
+        """The number of a name, which is added where it is new. Raises ValueError for more than LONGEST bytes."""
+        from .numbering import number_of
+
+        data = name.encode() if isinstance(name, str) else name
+        if len(data) > LONGEST:
+            raise ValueError(f"a name has at most {LONGEST} bytes")
+        self.grow()
+        padded = np.zeros(LONGEST + MARGIN, np.uint8)
+        padded[: len(data)] = np.frombuffer(data, np.uint8)
+        return int(number_of(padded.ctypes.data, 0, len(data), self.address))
+
+    def grow(self) -> None:
+        """Make room for one record's names, if there is too little."""
+        count, used, capacity, room = (int(self._state[at // 8]) for at in (COUNT, USED, CAPACITY, ROOM))
+        if count + 3 > capacity or used + 3 * LONGEST > room:
+            self._make_room(2 * capacity, 2 * room)
+
+    def _make_room(self, capacity: int, room: int) -> None:
+        count, used = len(self), int(self._state[USED // 8])
+        self._starts, self._lengths, self._hashes = (_longer(each, count, capacity) for each in (self._starts, self._lengths, self._hashes))
+        self._pool = _longer(self._pool, used, room + MARGIN)
+        self._slots = np.zeros(4 * capacity, np.int64)
+        mask = len(self._slots) - 1
+        for number in range(count):
+            slot = int(self._hashes[number]) & mask
+            while self._slots[slot]:
+                slot = (slot + 1) & mask
+            self._slots[slot] = number + 1
+        places = [each.ctypes.data for each in (self._starts, self._lengths, self._hashes, self._pool)]
+        self._state[:] = [self._slots.ctypes.data, mask, *places, count, used, capacity, room]
+
+
+def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    found = np.zeros(length, array.dtype)
+    found[:used] = array[:used]
+    return found

@@ -1,0 +1,74 @@
+"""The kernel's side of the table of names: the number of a name, which is added where it is new."""
+
+# Numba's functions have no types that a checker knows.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
+# pyright: basic, reportCallIssue=false
+from __future__ import annotations
+
+from numba import njit
+
+from .memory import byte, put, put_byte, word
+from .names import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED
+from .texts import head
+
+_FACTOR, _FACTOR_2, _FACTOR_3 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # odd, their bits as if by chance
+
+
+@njit(nogil=True, inline="always")
+def _hash(base, at, length):
+    """Of the first, middle and last eight bytes: names of up to 24 bytes are seen as a whole."""
+    if length < 8:
+        value = head(base, at, length) * _FACTOR
+    else:
+        value = word(base, at) * _FACTOR ^ word(base, at + (length >> 1) - 4) * _FACTOR_2 ^ word(base, at + length - 8) * _FACTOR_3
+    value = (value ^ value >> 29) * _FACTOR + length
+    return value ^ value >> 32
+
+
+@njit(nogil=True, inline="always")
+def _equal(base, at, other, there, length):
+    if length < 8:
+        return head(base, at, length) == head(other, there, length)
+    middle, last = (length >> 1) - 4, length - 8
+    differ = word(base, at) ^ word(other, there)
+    differ |= word(base, at + middle) ^ word(other, there + middle)
+    differ |= word(base, at + last) ^ word(other, there + last)
+    done = 8
+    while length > 24 and done < last:
+        differ |= word(base, at + done) ^ word(other, there + done)
+        done += 8
+    return differ == 0
+
+
+@njit(nogil=True, inline="always")
+def number_in(base, at, length, table):
+    """The number of a name. There must be room for a new one."""
+    value = _hash(base, at, length)
+    slots, mask = word(table, SLOTS), word(table, MASK)
+    slot = value & mask
+    while True:
+        number = word(slots, slot * 8) - 1
+        if number < 0:
+            break
+        if (
+            word(word(table, HASHES), number * 8) == value
+            and word(word(table, LENGTHS), number * 8) == length
+            and _equal(base, at, word(table, POOL), word(word(table, STARTS), number * 8), length)
+        ):
+            return number
+        slot = (slot + 1) & mask
+    number, used = word(table, COUNT), word(table, USED)
+    put(slots, slot * 8, number + 1)
+    put(word(table, HASHES), number * 8, value)
+    put(word(table, LENGTHS), number * 8, length)
+    put(word(table, STARTS), number * 8, used)
+    for each in range(length):
+        put_byte(word(table, POOL), used + each, byte(base, at + each))
+    put(table, COUNT, number + 1)
+    put(table, USED, used + length)
+    return number
+
+
+@njit(cache=True, nogil=True)
+def number_of(base, at, length, table):
+    return number_in(base, at, length, table)

@@ -1,0 +1,191 @@
+"""Files and folders of this machine or of another one, by one small set of functions.
+
+A local path is read with `pread` into a buffer that is used again: as quick as a memory map, and a file that becomes shorter while it
+is read gives an error, where a map would end the process. A path with a scheme (`hdfs://`, `s3://`, `file://`) goes through
+pyarrow's file systems.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from .errors import StoredError
+
+Buffer = memoryview
+
+
+class Source(Protocol):
+    """A file that is open for reading. `length` is in bytes, as it was when the file was opened."""
+
+    path: str
+    length: int
+
+    def read_into(self, offset: int, buffer: Buffer) -> None:
+        """Fill the buffer from an offset on. Raises StoredError if the file has not so many bytes, or cannot be read."""
+        ...
+
+    def data_from(self, offset: int) -> int:
+        """The first place from an offset on where the file may have something other than zeros."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class _Reading:
+    """What both kinds of files have."""
+
+    path: str
+    length: int
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def data_from(self, offset: int) -> int:
+        return offset
+
+    def _short(self, offset: int) -> StoredError:
+        return StoredError(
+            self.path,
+            f"ends at byte {offset}, and had {self.length} bytes when it was opened",
+            "read a copy, or a store that nobody writes",
+        )
+
+
+class LocalFile(_Reading):
+    """A file of this machine. Raises StoredError."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file = -1
+        try:
+            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            self.length = os.fstat(self._file).st_size
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+        except OSError as error:
+            self.close()
+            raise _unreadable(path, error) from None
+
+    def read_into(self, offset: int, buffer: Buffer) -> None:
+        done = 0
+        while done < len(buffer):
+            try:
+                count = os.preadv(self._file, [buffer[done:]], offset + done)
+            except OSError as error:
+                raise _unreadable(self.path, error) from None
+            if count == 0:
+                raise self._short(offset + done)
+            done += count
+
+    def data_from(self, offset: int) -> int:
+        """Holes of sparse files are passed over."""
+        if not hasattr(os, "SEEK_DATA"):
+            return offset
+        try:
+            return os.lseek(self._file, offset, os.SEEK_DATA)
+        except OSError:
+            return self.length
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class RemoteFile(_Reading):
+    """A file of another file system. Raises StoredError."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            system, inner = _system(path)
+            self._file: Any = system.open_input_file(inner)
+            self.length = int(self._file.size())
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
+
+    def read_into(self, offset: int, buffer: Buffer) -> None:
+        try:
+            found = self._file.read_at(len(buffer), offset)
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        if len(found) != len(buffer):
+            raise self._short(offset + len(found))
+        buffer[:] = found
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def open_source(path: str) -> LocalFile | RemoteFile:
+    """Open a file. Raises StoredError."""
+    return RemoteFile(path) if is_remote(path) else LocalFile(path)
+
+
+def read(source: Source, offset: int, size: int) -> bytes:
+    """Bytes of a file. Raises StoredError."""
+    found = bytearray(size)
+    source.read_into(offset, memoryview(found))
+    return bytes(found)
+
+
+def read_whole(path: str) -> bytes:
+    """All bytes of a small file. Raises StoredError."""
+    with open_source(path) as source:
+        return read(source, 0, source.length)
+
+
+def is_remote(path: str) -> bool:
+    return "://" in path
+
+
+def join(folder: str, *names: str) -> str:
+    return "/".join([folder.rstrip("/") or folder, *names])
+
+
+def names_of(folder: str) -> list[str]:
+    """The names in a folder in order; none if there is no such folder. Raises StoredError."""
+    try:
+        if not is_remote(folder):
+            return sorted(os.listdir(folder)) if Path(folder).is_dir() else []
+        from pyarrow import fs
+
+        system, inner = _system(folder)
+        chosen = fs.FileSelector(inner, allow_not_found=True)
+        return sorted(str(found.base_name) for found in system.get_file_info(chosen))
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, error) from None
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file or folder. Raises StoredError."""
+    if not is_remote(path):
+        return Path(path).exists()
+    try:
+        from pyarrow import fs
+
+        system, inner = _system(path)
+        return bool(system.get_file_info(inner).type != fs.FileType.NotFound)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _system(path: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    system, inner = fs.FileSystem.from_uri(path)
+    return system, str(inner)
+
+
+def _unreadable(path: str, error: Exception) -> StoredError:
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return StoredError(path, f"cannot be read ({reason})", "give a path that this process may read")

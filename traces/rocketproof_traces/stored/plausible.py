@@ -1,0 +1,175 @@
+"""What a place in a file is, looked at with care: where a walk begins, and where it finds something that is not plain.
+
+These functions read little by little and are slow. A place is plausible if a blank there reaches to the end of its file, or if a record
+there has lengths that add up to its size and the physical offset it lies at, and its body has the right CRC or something of that kind
+follows it too.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+
+import numpy as np
+
+from .layout import (
+    BLANK_MAGIC,
+    BLANK_SIZE,
+    BODY_AT,
+    BORN_IPV6,
+    FIXED_SIZE,
+    IPV6_MORE,
+    MESSAGE_MAGIC,
+    MESSAGE_MAGIC_V2,
+    PHYSICAL_OFFSET_AT,
+    STORE_IPV6,
+    SYS_FLAG_AT,
+    TOPIC_LIMIT,
+)
+from .memory import MARGIN
+from .paths import Source, read
+
+_PAIR, _INT, _SHORT, _LONG = Struct(">iI"), Struct(">i"), Struct(">h"), Struct(">q")
+_BLOCK = 1 << 20
+_LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A record as its lengths describe it: places inside the file. Lengths are -1 from the first one on that leads out of the file.
+
+    `size` is what it says about itself, `parts` what its lengths add up to, -1 if they lead out of the file.
+    """
+
+    size: int
+    stored_offset: int
+    body_at: int
+    body_length: int
+    topic_at: int
+    topic_length: int
+    properties_length: int
+    parts: int
+
+
+class Place:
+    """Questions about places in a file of the log, whose first byte has the physical offset `base`."""
+
+    def __init__(self, source: Source, base: int) -> None:
+        self.source = source
+        self.base = base
+        self.length = source.length
+
+    def head(self, at: int) -> tuple[int, int]:
+        """The size and magic number that stand at a place; there are 8 bytes."""
+        size, magic = _PAIR.unpack(read(self.source, at, BLANK_SIZE))
+        return size, magic
+
+    def parts(self, at: int) -> Parts | None:
+        """The record at a place with a magic number; None if the file ends in its fixed places."""
+        if at + FIXED_SIZE > self.length:
+            return None
+        data = read(self.source, at, min(_LONGEST_HEAD, self.length - at))
+        size, magic = _PAIR.unpack_from(data)
+        (stored,) = _LONG.unpack_from(data, PHYSICAL_OFFSET_AT)
+        (flags,) = _INT.unpack_from(data, SYS_FLAG_AT)
+        moved = IPV6_MORE * (bool(flags & BORN_IPV6) + bool(flags & STORE_IPV6))
+        if at + FIXED_SIZE + moved > self.length:
+            return None
+        body_at = at + BODY_AT + moved
+        (body_length,) = _INT.unpack_from(data, BODY_AT + moved - 4)
+        second = magic == MESSAGE_MAGIC_V2
+        topic_at = body_at + body_length + (2 if second else 1)
+        lost = Parts(size, stored, body_at, -1, -1, -1, -1, -1)
+        if body_length < 0 or topic_at + 2 > self.length:
+            return lost
+        count = read(self.source, topic_at - 2, 2)
+        topic_length = _SHORT.unpack(count)[0] if second else count[1]
+        properties_at = topic_at + topic_length + 2
+        if topic_length < 0 or (not second and topic_length > TOPIC_LIMIT) or properties_at > self.length:
+            return Parts(size, stored, body_at, body_length, topic_at, -1, -1, -1)
+        (properties_length,) = _SHORT.unpack(read(self.source, properties_at - 2, 2))
+        end = properties_at + properties_length
+        if properties_length < 0 or end > self.length:
+            return Parts(size, stored, body_at, body_length, topic_at, topic_length, -1, -1)
+        return Parts(size, stored, body_at, body_length, topic_at, topic_length, properties_length, end - at)
+
+    def is_zero(self, at: int) -> bool:
+        """Whether what would be a size and a magic number are zeros."""
+        return not any(read(self.source, at, min(BLANK_SIZE, self.length - at)))
+
+    def agrees(self, at: int) -> bool:
+        """Whether a blank stands there, or a record that fits and lies where it says."""
+        return self._agreeing(at) is not None
+
+    def _agreeing(self, at: int) -> int | None:
+        """Where the blank or record that agrees ends."""
+        if at + BLANK_SIZE > self.length:
+            return None
+        size, magic = self.head(at)
+        if magic == BLANK_MAGIC:
+            return self.length if size == self.length - at else None
+        if magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
+            return None
+        parts = self.parts(at)
+        if parts is None or parts.parts != size or parts.stored_offset != self.base + at:
+            return None
+        return at + size
+
+    def is_plausible(self, at: int) -> bool:
+        """Whether a record or a blank begins at a place, by all that can be seen from there."""
+        end = self._agreeing(at)
+        if end is None:
+            return False
+        if end == self.length or self.agrees(end) or self.is_zero(end):
+            return True
+        parts = self.parts(at)
+        return parts is not None and self._body_is_whole(at, parts)
+
+    def _body_is_whole(self, at: int, parts: Parts) -> bool:
+        (stored,) = _INT.unpack(read(self.source, at + 8, 4))
+        return int(stored) == zlib.crc32(read(self.source, parts.body_at, parts.body_length)) & 0x7FFFFFFF
+
+    def next_plausible(self, at: int, end: int) -> int | None:
+        """The first plausible place in [at, end)."""
+        for found in self._magic_numbers(at + 4, min(end + 4, self.length)):
+            if self.is_plausible(found - 4):
+                return found - 4
+        return None
+
+    def _magic_numbers(self, at: int, end: int) -> Iterator[int]:
+        """Places of magic numbers that begin in [at, end)."""
+        from .kernel import find_magic
+
+        room = np.zeros(_BLOCK + 2 * MARGIN, np.uint8)
+        address = room.ctypes.data + MARGIN
+        at = max(at, self.source.data_from(at) - 3)
+        while at < end:
+            count = min(_BLOCK, self.length - at)
+            self.source.read_into(at, room[MARGIN : MARGIN + count].data)
+            here = find_magic(address, 0, count)
+            while here < count:
+                if at + here >= end:
+                    return
+                yield at + here
+                here = find_magic(address, here + 1, count)
+            # A magic number may lie across two blocks.
+            at += count if at + count >= self.length else count - 3
+
+    def data_in_rest(self, at: int) -> tuple[int, int] | None:
+        """The first and the last byte from a place on that are not zero; None if the rest of the file is zeros."""
+        from .kernel import find_data
+
+        room = np.zeros(_BLOCK + 2 * MARGIN, np.uint8)
+        address = room.ctypes.data + MARGIN
+        first, last = -1, -1
+        at = self.source.data_from(at)
+        while at < self.length:
+            count = min(_BLOCK, self.length - at)
+            self.source.read_into(at, room[MARGIN : MARGIN + count].data)
+            low, high = find_data(address, 0, count)
+            if low < count:
+                first, last = (at + low if first < 0 else first), at + high
+            at = self.source.data_from(at + count) if at + count < self.length else self.length
+        return None if first < 0 else (first, last)

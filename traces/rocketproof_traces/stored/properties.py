@@ -1,0 +1,146 @@
+"""The properties of a record in a kernel: their text divided as a broker does it, and what the known ones say (SEND-26)."""
+
+# Numba's functions have no types that a checker knows.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
+# pyright: basic, reportCallIssue=false
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+
+from .crc import crc32
+from .facts import BIT, PROPERTIES
+from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
+from .memory import lowest, put, same, word
+from .names import LONGEST
+from .numbering import number_of
+from .table import line
+from .texts import backward, head, integer, is_true, java_hash
+
+CRC: Final = 1
+"""The flag for checksums."""
+_PRESENT, _ODD, _ITEMS, _IGNORED = map(line, ("properties", "odd", "items", "ignoredItems"))
+_TAGS_HASH, _TAGS_AT, _TAGS_LENGTH, _KEYS_AT, _KEYS_LENGTH = map(line, ("tagsHash", "tagsAt", "tagsLength", "keysAt", "keysLength"))
+_DELAY, _REAL_TOPIC, _REAL_QUEUE, _RETRY_TOPIC = map(line, ("delayLevel", "realTopic", "realQueueId", "retryTopic"))
+_RECONSUME, _MAX_RECONSUME, _INNER = map(line, ("reconsumeTime", "maxReconsumeTimes", "innerNumber"))
+_RECORD_CRC, _COMPUTED_RECORD = map(line, ("recordCRC", "computedRecordCRC"))
+
+_B_TAGS, _B_KEYS, _B_WAIT, _B_DELAY, _B_TRAN_MSG = (BIT[name] for name in ("TAGS", "KEYS", "WAIT", "DELAY", "TRAN_MSG"))
+_B_REAL_TOPIC, _B_REAL_QID, _B_RETRY_TOPIC, _B_CRC = (BIT[name] for name in ("REAL_TOPIC", "REAL_QID", "RETRY_TOPIC", "__CRC32#"))
+_B_RECONSUME, _B_MAX = BIT["RECONSUME_TIME"], BIT["MAX_RECONSUME_TIMES"]
+_TELLING: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != "TAGS") | _B_CRC
+_LONG: Final = sum(bit for name, bit in BIT.items() if len(name) > 8)
+
+
+def _spread(word: int, factor: int) -> int:
+    return (word * factor >> 58) & 63
+
+
+def _heads() -> tuple[int, np.ndarray]:
+    """A factor that gives each known name a line of its own, and the lines: head, bit, length, last and second eight bytes."""
+    words = {
+        name: [int.from_bytes(part, "little") for part in (name.encode()[:8], name.encode()[-8:], name.encode()[8:16])] for name in BIT
+    }
+    factor = next(
+        f for f in range(0x9E3779B97F4A7C15, 1 << 64, 2) if len({_spread(head, f) for head, _, _ in words.values()}) == len(words)
+    )
+    lines = np.zeros((64, 5), np.int64)
+    for name, (first, last, second) in words.items():
+        lines[_spread(first, factor)] = [first, BIT[name], len(name), last, second if len(name) > 16 else 0]
+    return factor - (1 << 64), lines
+
+
+_SPREAD, _HEADS = _heads()
+
+
+@njit(nogil=True, inline="always")
+def _known(base, at, length):
+    """The bit of a property's name, 0 for one that is not known."""
+    first = head(base, at, length)
+    line = (first * _SPREAD >> 58) & 63
+    bit = _HEADS[line, 1] if (_HEADS[line, 0] ^ first) | (_HEADS[line, 2] ^ length) == 0 else 0
+    if bit & _LONG and not (word(base, at + length - 8) == _HEADS[line, 3] and (length <= 16 or word(base, at + 8) == _HEADS[line, 4])):
+        return 0
+    return bit
+
+
+@njit(nogil=True)
+def _property(base, record, size, flags, out, table, bit, at, length):
+    """Write down what the value of a known property says; whether it is odd."""
+    if bit in (_B_WAIT, _B_TRAN_MSG):
+        return not is_true(base, at, length)
+    if bit in (_B_REAL_TOPIC, _B_RETRY_TOPIC):
+        number = number_of(base, at, length, table) if length <= LONGEST else -1
+        put(out, _REAL_TOPIC if bit == _B_REAL_TOPIC else _RETRY_TOPIC, number)
+        return number < 0
+    if bit == _B_CRC:
+        fine, value = backward(base, at, length)
+        put(out, _RECORD_CRC, value if fine else -1)
+        if flags & CRC and size > RECORD_CRC_SIZE:
+            put(out, _COMPUTED_RECORD, crc32(base, record, size - RECORD_CRC_SIZE) & 0x7FFFFFFF)
+        return not fine
+    fine, value = integer(base, at, length)
+    if bit == _B_DELAY:
+        put(out, _DELAY, value if fine else 0)
+    elif bit == _B_REAL_QID:
+        put(out, _REAL_QUEUE, value if fine else -1)
+    elif bit == _B_RECONSUME:
+        put(out, _RECONSUME, value if fine else -1)
+    elif bit == _B_MAX:
+        put(out, _MAX_RECONSUME, value if fine else -1)
+    else:
+        put(out, _INNER, value if fine else 1)
+    return not fine
+
+
+@njit(nogil=True, inline="always")
+def read_properties(base, record, size, flags, out, table, begin, length):
+    """Read the properties' text as a broker does: the last of equal names wins (SEND-26)."""
+    present, odd, items, ignored = 0, 0, 0, 0
+    tags_at, tags_length, keys_at, keys_length = record, 0, record, 0
+    end = begin + length
+    block, before = begin, -1  # `before`: where the name ends of an item that began in an earlier block
+    while True:
+        left = end - block
+        names, values = same(base, block, NAME_END), same(base, block, PROPERTY_END)
+        if left < 64:
+            # The text's end closes an item too.
+            names &= (1 << left) - 1
+            values = values & (1 << left) - 1 | 1 << left
+        while values:
+            here = block + lowest(values)
+            mine = values ^ (values - 1)
+            name_end = before if before >= 0 else block + lowest(names & mine)
+            if begin < name_end < here - 1:
+                items += 1
+                bit = _known(base, begin, name_end - begin)
+                present |= bit
+                at, count = name_end + 1, here - name_end - 1
+                tags_at, tags_length = (at, count) if bit == _B_TAGS else (tags_at, tags_length)
+                keys_at, keys_length = (at, count) if bit == _B_KEYS else (keys_at, keys_length)
+                if bit & _TELLING:
+                    odd &= ~bit
+                    if _property(base, record, size, flags, out, table, bit, at, count):
+                        odd |= bit
+            elif begin < end:
+                ignored += 1
+            begin, before = here + 1, -1
+            names &= ~mine
+            values &= values - 1
+        if left < 64:
+            break
+        if before < 0 and names:
+            before = block + lowest(names)
+        block += 64
+    fine, value = java_hash(base, tags_at, tags_length)
+    put(out, _TAGS_HASH, value)
+    put(out, _TAGS_AT, tags_at - record)
+    put(out, _TAGS_LENGTH, tags_length)
+    put(out, _KEYS_AT, keys_at - record)
+    put(out, _KEYS_LENGTH, keys_length)
+    put(out, _PRESENT, present)
+    put(out, _ODD, odd if fine else odd | _B_TAGS)
+    put(out, _ITEMS, items)
+    put(out, _IGNORED, ignored)

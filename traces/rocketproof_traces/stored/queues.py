@@ -1,0 +1,257 @@
+"""Consume queues: for each queue of a topic, where its messages are in the log (REC-04).
+
+A queue's files are longer than its data: behind the last entry come zeros, before the first one there may be filler. Where data begins and
+ends is found by bisection, which believes that zeros and filler are nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from struct import Struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .facts import LIMIT, Column
+from .layout import ENTRY_SIZE, FILLER_SIZE
+from .paths import LocalFile, RemoteFile, is_remote, join, names_of, open_source, read
+
+if TYPE_CHECKING:
+    from .names import Names
+
+_ENTRY = np.dtype([("physicalOffset", ">i8"), ("size", ">i4"), ("tagsCode", ">i8")])
+_STRUCT = Struct(">qiq")
+_MEMORY = 64 << 20  # bytes for the windows of all queues
+_LOCAL, _REMOTE, _LEAST = 1 << 11, 1 << 16, 64  # entries of a window
+NO_QUEUE, ENTRY, NO_ENTRY, FILLER = range(4)
+"""What `found` says: the store has no such queue; the entry; the index is before the queue's first or behind its last; filler."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Columns of entries. Only where `found` is ENTRY the others mean something. Numbers of eight bytes are cut to ±2^62."""
+
+    found: Column
+    physicalOffset: Column  # noqa: N815
+    size: Column
+    tagsCode: Column  # noqa: N815
+
+
+@dataclass(frozen=True)
+class QueueFile:
+    """A file of a queue: the place of its first byte in the queue, and its bytes."""
+
+    path: str
+    base: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of a topic. Indices are queue offsets. Every method raises StoredError."""
+
+    topic: str
+    queue_id: int
+    folder: str
+
+    @cached_property
+    def files(self) -> tuple[QueueFile, ...]:
+        """In order."""
+        found = []
+        for name in names_of(self.folder):
+            if len(name) == 20 and name.isascii() and name.isdigit():
+                with open_source(join(self.folder, name)) as source:
+                    found.append(QueueFile(source.path, int(name), source.length))
+        return tuple(found)
+
+    @cached_property
+    def min(self) -> int:
+        """The index of the first entry."""
+        if not self.files:
+            return 0
+        file = self.files[0]
+        first, past = _indices(file)
+        with _Probe() as probe:
+            if first == past or probe.entry(file, first)[1] != FILLER_SIZE:
+                return first
+            return _bisect(first, past, lambda index: probe.entry(file, index)[1] != FILLER_SIZE)
+
+    @cached_property
+    def max(self) -> int:
+        """One more than the index of the last entry."""
+        with _Probe() as probe:
+            for file in reversed(self.files):
+                first, past = _indices(file)
+                if first < past and probe.entry(file, first)[1] != 0:
+                    return self._end(probe, file)
+        return self.min
+
+    def _end(self, probe: _Probe, file: QueueFile) -> int:
+        return _bisect(*_indices(file), lambda index: probe.entry(file, index)[1] == 0)
+
+    def _bytes(self, file: QueueFile, first: int, count: int) -> bytes:
+        with open_source(file.path) as source:
+            return read(source, first * ENTRY_SIZE - file.base, count * ENTRY_SIZE)
+
+    def bytes_of(self, first: int, count: int) -> bytes:
+        """Entries as they are in the files, fewer where a file ends that has no next one. None if `first` is in no file."""
+        parts = []
+        for file in self.files:
+            start, past = _indices(file)
+            if start <= first < past and count > 0:
+                taken = min(count, past - first)
+                parts.append(self._bytes(file, first, taken))
+                first, count = first + taken, count - taken
+        return b"".join(parts)
+
+    def raw(self, first: int, count: int) -> NDArray[np.void]:
+        """The same as an array of entries, their numbers in the order of the file's bytes."""
+        return np.frombuffer(self.bytes_of(first, count), _ENTRY)
+
+    def entries(self, first: int, count: int) -> Entries:
+        """The entries from an index on."""
+        raw = self.raw(first, count)
+        size = raw["size"].astype(np.int64)
+        found = np.where(size == 0, NO_ENTRY, np.where(size == FILLER_SIZE, FILLER, ENTRY))
+        return Entries(found, _cut(raw["physicalOffset"]), size, _cut(raw["tagsCode"]))
+
+    def between(self, low: int, high: int) -> tuple[int, int]:
+        """The first index whose record lies at `low` or behind it, and the first one at `high` or behind it."""
+
+        with _Probe() as probe:
+
+            def lies_behind(offset: int) -> Callable[[int], bool]:
+                return lambda index: probe.entry(self._file_of(index), index)[0] >= offset
+
+            return _bisect(self.min, self.max, lies_behind(low)), _bisect(self.min, self.max, lies_behind(high))
+
+    def _file_of(self, index: int) -> QueueFile:
+        """The file of an index, or the next one."""
+        return next(file for file in self.files if index < _indices(file)[1])
+
+
+class _Probe:
+    """Single entries, from files that stay open."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, LocalFile | RemoteFile] = {}
+
+    def __enter__(self) -> _Probe:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for source in self._sources.values():
+            source.close()
+
+    def entry(self, file: QueueFile, index: int) -> tuple[int, int, int]:
+        """Physical offset, size and tags code; of an index before the file, its first entry."""
+        source = self._sources.get(file.path)
+        if source is None:
+            source = self._sources[file.path] = open_source(file.path)
+        offset, size, code = _STRUCT.unpack(read(source, max(0, index * ENTRY_SIZE - file.base), ENTRY_SIZE))
+        return offset, size, code
+
+
+def _indices(file: QueueFile) -> tuple[int, int]:
+    first = file.base // ENTRY_SIZE
+    return first, first + file.length // ENTRY_SIZE
+
+
+def _bisect(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first index in [low, high) for which something holds that also holds for all later ones; `high` for none."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _cut(numbers: NDArray[np.int64]) -> Column:
+    return np.clip(numbers.astype(np.int64), -LIMIT, LIMIT)
+
+
+class Queues:
+    """The consume queues of a store, by topic and queue id."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._folders = [join(folder, "consumequeue") for folder in folders]
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, int], Queue]:
+        found = {}
+        for folder in self._folders:
+            for topic in names_of(folder):
+                for name in names_of(join(folder, topic)):
+                    if name.isascii() and name.isdigit():
+                        found[topic, int(name)] = Queue(topic, int(name), join(folder, topic, name))
+        return found
+
+    def all(self) -> list[Queue]:
+        """In the order of topics and queue ids. Raises StoredError."""
+        return [self._found[key] for key in sorted(self._found)]
+
+    def find(self, topic: str, queue_id: int) -> Queue | None:
+        """Raises StoredError."""
+        return self._found.get((topic, queue_id))
+
+
+class Lookup:
+    """The entries of records, many at once. Of each queue a window is in memory; records in the order of the log read each window once."""
+
+    def __init__(self, queues: Queues, names: Names) -> None:
+        self._queues = queues
+        self._names = names
+        most = _REMOTE if any(is_remote(queue.folder) for queue in queues.all()[:1]) else _LOCAL
+        self._window = max(_LEAST, min(most, _MEMORY // ENTRY_SIZE // max(1, len(queues.all()))))
+        self._known: list[Queue | None] = []
+        self._windows: list[NDArray[np.uint8]] = []
+        self._keys = np.full(256, -1, np.int64)
+        self._slots = np.zeros(256, np.int64)
+        self._lines = np.zeros((64, 5), np.int64)  # of each queue: its first index and one past its last, the window's same, its address
+
+    def find(self, topic: Column, queue_id: Column, queue_offset: Column) -> Entries:
+        """The entry of each record; `topic` are numbers of the names. Raises StoredError."""
+        from .entries import find_entries
+
+        topic, queue_id, queue_offset = (np.ascontiguousarray(each) for each in (topic, queue_id, queue_offset))
+        out = np.empty((4, len(topic)), np.int64)
+        row = 0
+        while True:
+            row, slot = find_entries(topic, queue_id, queue_offset, row, self._keys, self._slots, self._lines, out)
+            if row == len(topic):
+                return Entries(out[0], out[1], out[2], out[3])
+            if slot < 0:
+                self._add(int(topic[row]), int(queue_id[row]))
+            else:
+                self._load(slot, int(queue_offset[row]))
+
+    def _add(self, topic: int, queue_id: int) -> None:
+        from .entries import place_key
+
+        slot = len(self._known)
+        if slot == len(self._lines):
+            self._lines = np.concatenate((self._lines, np.zeros_like(self._lines)))
+            keys, slots = self._keys[self._keys >= 0], self._slots[self._keys >= 0]
+            self._keys, self._slots = np.full(2 * len(self._keys), -1, np.int64), np.zeros(2 * len(self._slots), np.int64)
+            for key, known in zip(keys, slots, strict=True):
+                place_key(int(key), int(known), self._keys, self._slots)
+        queue = self._queues.find(self._names.raw(topic).decode("utf-8", "surrogateescape"), queue_id)
+        self._known.append(queue)
+        self._windows.append(np.empty(0, np.uint8))
+        self._lines[slot] = (0, -1, 0, 0, 0) if queue is None else (queue.min, queue.max, 0, 0, 0)
+        place_key(topic << 32 | queue_id & 0xFFFFFFFF, slot, self._keys, self._slots)
+
+    def _load(self, slot: int, index: int) -> None:
+        queue = self._known[slot]
+        assert queue is not None, "a queue that is not there has no index"
+        found = queue.bytes_of(index, min(self._window, queue.max - index))
+        data = np.zeros(len(found) + ENTRY_SIZE, np.uint8)
+        data[: len(found)] = np.frombuffer(found, np.uint8)
+        self._windows[slot] = data
+        # Where a file is missing in the middle, what would be there reads as no entry.
+        self._lines[slot, 2:] = (index, index + max(len(found) // ENTRY_SIZE, 1), data.ctypes.data)

@@ -1,0 +1,122 @@
+"""The files of a commit log, cut into ranges that are read one by one.
+
+A file is named by the physical offset of its first byte. A range that does not begin with its file begins at the first place that is
+plausibly a record's, and the range before it ends where its own walk meets such a place. Where a body holds what looks like a
+record at the very offset it lies at, the two may differ: `mend` compares them, and gives the ranges to walk again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .errors import StoredError
+from .paths import join, names_of, open_source, read
+
+RANGE_SIZE = 256 << 20
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file of the commit log: its first byte's physical offset, its bytes, and whether no later file has data."""
+
+    path: str
+    base: int
+    length: int
+    last: bool
+
+
+@dataclass(frozen=True)
+class Range:
+    """The records of a file that begin in [start, end), offsets inside the file. `exact`: one begins at the start."""
+
+    file: LogFile
+    start: int
+    end: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Walked:
+    """Where the walk of a range began and ended, as offsets inside the file; its rows, and the bytes that they cover.
+
+    A range in which no record begins was not walked: its `begin` and `end` are None.
+    """
+
+    range: Range
+    begin: int | None
+    end: int | None
+    rows: int
+    size: int
+
+
+def log_files(folders: Sequence[str]) -> tuple[LogFile, ...]:
+    """The files of a commit log in order. A folder is a store's, or has the files themselves; a store may have several.
+
+    Raises StoredError if there is none, and if two have the same name.
+    """
+    found: dict[int, str] = {}
+    for folder in folders:
+        inner = join(folder, "commitlog")
+        names = names_of(inner)
+        if not names:
+            inner, names = folder, names_of(folder)
+        for name in names:
+            if not _is_log_name(name):
+                continue
+            if int(name) in found:
+                raise StoredError(join(inner, name), f"is there a second time as {found[int(name)]}", "give folders of one store")
+            found[int(name)] = join(inner, name)
+    if not found:
+        raise StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
+    files = []
+    data = [_begin(found[base]) for base in sorted(found)]
+    for number, base in enumerate(sorted(found)):
+        files.append(LogFile(found[base], base, data[number][0], not any(filled for _, filled in data[number + 1 :])))
+    return tuple(files)
+
+
+def _is_log_name(name: str) -> bool:
+    return len(name) == 20 and name.isascii() and name.isdigit()
+
+
+def _begin(path: str) -> tuple[int, bool]:
+    """The length of a file, and whether it begins with data: a file that was only made has zeros."""
+    with open_source(path) as source:
+        return source.length, any(read(source, 0, min(8, source.length)))
+
+
+def missing(files: Sequence[LogFile]) -> list[tuple[int, int]]:
+    """Physical offset and length of what lies between files and is not there."""
+    gaps = [(a.base + a.length, b.base - a.base - a.length) for a, b in pairwise(files)]
+    return [(offset, length) for offset, length in gaps if length > 0]
+
+
+def ranges(files: Iterable[LogFile], size: int = RANGE_SIZE) -> tuple[Range, ...]:
+    """The files, cut into ranges of a size."""
+    return tuple(
+        Range(file, start, min(start + size, file.length), start == 0) for file in files for start in range(0, max(file.length, 1), size)
+    )
+
+
+def mend(walked: Iterable[Walked]) -> list[Range]:
+    """The ranges to walk again in the place of others of the same file and end, as a walk reached them elsewhere than they began.
+
+    Walk them, put them in place, and ask again, until there are none. A range with `start` = `end` has no record.
+    """
+    by_file: dict[str, list[Walked]] = {}
+    for each in walked:
+        by_file.setdefault(each.range.file.path, []).append(each)
+    again = []
+    for parts in by_file.values():
+        parts.sort(key=lambda each: each.range.end)
+        reached = 0
+        for each in parts:
+            range_ = each.range
+            begin = each.begin
+            if (begin is None and reached < range_.end) or (begin is not None and begin != reached):
+                again.append(replace(range_, start=min(reached, range_.end), exact=True))
+                break
+            reached = reached if each.end is None else each.end
+    return again

@@ -1,0 +1,220 @@
+"""The walk over one range of a commit log file: the kernel where all is plain, and what to do where it is not.
+
+Each place of the range is in exactly one row, or in the zeros at the end of the data. What a walk says depends on the file's bytes alone,
+not on how it was cut into ranges or chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .chunk import Chunk
+from .facts import Column, Kind, Reason
+from .layout import BLANK_MAGIC, BLANK_SIZE, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
+from .names import Names
+from .paths import Source, open_source
+from .plausible import Parts, Place
+from .segments import Range, Walked
+from .table import ROWS, new_table
+from .window import WINDOW_SIZE, Window
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Bytes [start, end) of the file that are no record; no `reason` for the zeros behind the data."""
+
+    start: int
+    end: int
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class _Crooked:
+    """A record at `start` whose lengths do not agree, and where the next one begins."""
+
+    start: int
+    parts: Parts
+    next: int
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A record that is only too large for the window."""
+
+    size: int
+
+
+class Walk:
+    """Chunks of rows, in the order of the file; iterate once. Afterwards `walked` says where it began and ended.
+
+    `data_end` is the physical offset at which zeros to the file's end begin, None if the walk met none. Raises StoredError while it
+    is iterated, for a file that cannot be read or becomes shorter.
+    """
+
+    def __init__(
+        self,
+        range_: Range,
+        names: Names,
+        *,
+        crc: bool = True,
+        properties: bool = True,
+        rows: int = 4096,
+        window: int = WINDOW_SIZE,
+        source: Source | None = None,
+    ) -> None:
+        from . import kernel
+        from .properties import CRC
+
+        self._kernel: Any = kernel
+        self.range = range_
+        self.names = names
+        self.data_end: int | None = None
+        self._flags = (CRC if crc else 0) | (kernel.PROPERTIES if properties else 0)
+        self._most = min(rows, ROWS)
+        self._size = window
+        self._given = source
+        self._walked: Walked | None = None
+
+    @property
+    def walked(self) -> Walked:
+        if self._walked is None:
+            raise RuntimeError("the walk is not over")
+        return self._walked
+
+    def __iter__(self) -> Iterator[Chunk]:
+        source = self._given or open_source(self.range.file.path)
+        try:
+            yield from self._chunks(source)
+        finally:
+            if self._given is None:
+                source.close()
+
+    def _chunks(self, source: Source) -> Iterator[Chunk]:
+        kernel, range_ = self._kernel, self.range
+        base = range_.file.base
+        place = Place(source, base)
+        begin = self._begin(place)
+        if begin is None:
+            self._walked = Walked(range_, None, None, 0, 0)
+            return
+        window = Window(source, base, min(self._size, max(source.length - begin, 1)))
+        table = new_table()
+        at, row, total = begin, 0, 0
+        while at < place.length and not (at >= range_.end and place.is_plausible(at)):
+            if not window.has(at, at + 1):
+                if row:
+                    yield self._chunk(table, row, window)
+                    total, row = total + row, 0
+                window.fill(at)
+            # Beyond the range's end one record at a time, until the next range's begin is met.
+            stop = range_.end if at < range_.end else at + 1
+            row, there, why = self._step(window, table, at, row, stop)
+            at = there + window.start
+            if why == kernel.GROW:
+                self.names.grow()
+                continue
+            if why == kernel.STOP:
+                continue
+            if row:
+                yield self._chunk(table, row, window)
+                total, row = total + row, 0
+            if why == kernel.MORE and window.start != at:
+                window.fill(at)
+            elif why != kernel.FULL:
+                found = self._look(place, at)
+                if isinstance(found, _Plain):
+                    window.fill(at, found.size)
+                elif isinstance(found, _Stretch):
+                    at = found.end
+                    if found.reason:
+                        kernel.blank_row(table.ctypes.data, Kind.CORRUPT, found.reason, base + found.start, at - found.start)
+                        row = 1
+                else:
+                    self._crooked_row(found, window, table)
+                    row, at = 1, found.next
+        if row:
+            yield self._chunk(table, row, window)
+        self._walked = Walked(range_, begin, at, total + row, at - begin)
+
+    def _chunk(self, table: Any, rows: int, window: Window) -> Chunk:
+        return Chunk(self.range, table[:, :rows], self.names, window)
+
+    def _begin(self, place: Place) -> int | None:
+        """Where the walk begins, None if no record begins in the range."""
+        if self.range.start >= min(self.range.end, place.length):
+            return None
+        return self.range.start if self.range.exact else place.next_plausible(self.range.start, self.range.end)
+
+    def _look(self, place: Place, at: int) -> _Plain | _Stretch | _Crooked:
+        """What stands at a place that is not plain."""
+        rest = place.length - at
+        if rest < BLANK_SIZE:
+            return self._zeros(place, at) if place.is_zero(at) else _Stretch(at, place.length, Reason.TRUNCATED)
+        size, magic = place.head(at)
+        if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
+            return self._look_at_record(place, at, size)
+        if magic == BLANK_MAGIC:
+            return self._stretch(place, at, Reason.BLANK, cut=size > rest)
+        if size == 0 and magic == 0:
+            return self._zeros(place, at)
+        return self._stretch(place, at, Reason.MAGIC)
+
+    def _look_at_record(self, place: Place, at: int, size: int) -> _Plain | _Stretch | _Crooked:
+        rest = place.length - at
+        parts = place.parts(at)
+        fits = FIXED_SIZE <= size <= rest
+        if parts is None:
+            return self._stretch(place, at, Reason.SIZE, cut=True)
+        if fits and parts.parts == size:
+            return _Plain(size)
+        ends = [at + each for each in (parts.parts, size) if FIXED_SIZE <= each <= rest]
+        followed = [end for end in ends if end == place.length or place.is_plausible(end)] or [end for end in ends if place.is_zero(end)]
+        if followed:
+            return _Crooked(at, parts, followed[0])
+        return self._stretch(place, at, Reason.LENGTHS if fits else Reason.SIZE, cut=size > rest and parts.stored_offset == place.base + at)
+
+    def _zeros(self, place: Place, at: int) -> _Stretch:
+        """The end of the data, or a hole."""
+        if place.data_in_rest(at) is not None:
+            # Whoever writes the file may have written there just now.
+            return _Stretch(at, at, Reason.NONE) if not place.is_zero(at) else self._stretch(place, at, Reason.HOLE)
+        if not self.range.file.last:
+            return _Stretch(at, place.length, Reason.ZEROS)
+        self.data_end = place.base + at
+        return _Stretch(at, place.length, Reason.NONE)
+
+    def _stretch(self, place: Place, at: int, reason: Reason, *, cut: bool = False) -> _Stretch:
+        """A stretch up to the next plausible place, else to the last byte that is not zero. `cut`: a record that the file's end cuts."""
+        end = place.next_plausible(at + 1, place.length)
+        if end is not None:
+            return _Stretch(at, end, reason)
+        data = place.data_in_rest(at)
+        last = at if data is None else data[1]
+        return _Stretch(at, last + 1, Reason.TRUNCATED if cut else reason)
+
+    def _crooked_row(self, found: _Crooked, window: Window, table: Any) -> None:
+        """The row of a record whose lengths do not agree. Its parts are read only if it is the size that is wrong."""
+        parts, at = found.parts, found.start
+        if at + parts.parts == found.next:
+            needed = parts.parts
+            topic_at, lengths = parts.topic_at - at, (parts.body_length, parts.topic_length, parts.properties_length)
+        else:
+            needed = min(FIXED_SIZE + 2 * IPV6_MORE, window.source.length - at)
+            topic_at, lengths = 0, (-1, -1, -1)
+        if not window.has(at, at + needed):
+            window.fill(at, needed)
+        self.names.grow()
+        given = np.array([parts.size, parts.parts, parts.body_at - at, topic_at, *lengths], np.int64)
+        self._step(window, table, at, 0, at + 1, given.ctypes.data)
+
+    def _step(self, window: Window, table: Column, at: int, row: int, stop: int, given: int = 0) -> tuple[int, int, int]:
+        """Let the kernel walk from a place in the file; the next row, the next place in the window, and why it stopped."""
+        found: tuple[int, int, int] = self._kernel.walk(
+            window.address, at - window.start, window.end - window.start, stop - window.start, window.source.length - window.start,
+            window.offset_of_zero, self._flags, table.ctypes.data, row, self._most, self.names.address, given,
+        )  # fmt: skip
+        return found

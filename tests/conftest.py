@@ -22,12 +22,12 @@ settings.register_profile("long", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
-_REAL = Path(__file__).parent / "real"
+_NAMED = {Path(__file__).parent / name for name in ("real", "spark")}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Real brokers take minutes and download archives: only for those who name their folder."""
-    if collection_path != _REAL:
+    """Real brokers take minutes and download archives, Spark starts Java: only for those who name their folder."""
+    if collection_path not in _NAMED:
         return None
     named = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
-    return None if any(_REAL == path or _REAL in path.parents for path in named) else True
+    return None if any(collection_path == path or collection_path in path.parents for path in named) else True

@@ -1,0 +1,115 @@
+"""The audit on Spark: the findings of this process, row for row; a worker that dies costs nothing; a large store."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from damaged_stores import DAMAGES, Damaged, made
+
+from rocketproof_properties.audits import command
+from rocketproof_properties.catalogue.stored import settings, stored_rules
+from rocketproof_properties.cli import run
+from rocketproof_properties.fabricate import Plan as Made
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.run import Kept, Outcome, Spread, audit, on_threads
+from rocketproof_traces.spark.audit import on_spark
+from rocketproof_traces.stored.segments import RANGE_SIZE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLAN = Plan(stored_rules, tuple(settings("P494").items()))
+
+
+def outcome(root: Path, spread: Spread, size: int = RANGE_SIZE) -> Outcome:
+    return audit(PLAN, [str(root)], spread, Kept(None, PLAN), lambda done, all_: None, size)
+
+
+def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:
+    """A store with damages of every kind beside each other, and what has to be found where."""
+    store = Damaged(*(made(root) if plan is None else made(root, plan)), random.Random(seed))
+    return store, [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
+
+
+def test_spark_finds_what_this_process_finds(spark: SparkSession, tmp_path: Path) -> None:
+    store, places = damaged(tmp_path / "store", 21)
+    there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_threads(1), 50_000)
+    assert there.totals == here.totals
+    assert set(places) <= {(found.property, found.offset) for found in there.totals[0].findings}
+
+
+def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
+    """The command uses the session that is there."""
+    store, _ = damaged(tmp_path / "store", 22)
+    assert run(["audit", str(store.root), "--out", str(tmp_path / "spark"), "--json", str(tmp_path / "spark.json")]) == 1
+    assert run(["audit", str(store.root), "--engine", "local", "--out", str(tmp_path / "local")]) == 1
+    tables = [pq.read_table(tmp_path / engine / command.FINDINGS) for engine in ("spark", "local")]
+    assert tables[0].equals(tables[1])
+    assert tables[0].to_pylist() == json.loads((tmp_path / "spark.json").read_text())
+    summaries = [(tmp_path / engine / command.SUMMARY).read_text() for engine in ("spark", "local")]
+    assert summaries[0] == summaries[1]
+
+
+def dies_once(folder: str, function: Callable[[str], str], item: str) -> str:
+    """The answer; the first worker to ask is killed in the middle of its task."""
+    found = function(item)
+    try:
+        os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return found
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+PROGRAM = """
+import sys
+from functools import partial
+from pathlib import Path
+from rocketproof_traces.spark.audit import on_spark
+from rocketproof_traces.spark.session import session
+from test_audit_spark import dies_once, outcome
+spread = on_spark(session(cores=2))
+found = outcome(Path(sys.argv[1]), lambda function, items: spread(partial(dies_once, sys.argv[2], function), items), 50_000)
+print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read()))
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """In a process of its own: one local task may fail there, as the command's session allows."""
+    store, _ = damaged(tmp_path / "store", 23)
+    here = [found.data() for found in outcome(store.root, on_threads(1), 50_000).totals[0].findings]
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(store.root), str(tmp_path)],
+        input=repr(here), capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*folders, os.environ.get("PYTHONPATH", ""), *sys.path])},
+    )  # fmt: skip
+    assert (tmp_path / "died").exists(), done.stderr
+    assert done.stdout.strip().endswith("True"), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["spark", "local"])
+def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Nothing is found in the sound store, and every damage at its random place, none missed."""
+    spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else on_threads(2)
+    plan = Made(1 << 30, seed=7, bodies=(200, 1900), delayed=20, transactions=20, file_size=256 << 20)
+    root, records = made(tmp_path / "store", plan)
+    sound = outcome(root, spread, 64 << 20).totals[0]
+    assert (sound.counts, sound.findings, sound.problems) == ({}, [], [])
+    store = Damaged(root, records, random.Random(31))
+    places = [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole for _ in range(3)]
+    totals = outcome(root, spread, 64 << 20).totals[0]
+    assert set(places) <= {(found.property, found.offset) for found in totals.findings}
+    assert len(places) == 3 * len([damage for damage in DAMAGES if not damage.whole]) >= 60

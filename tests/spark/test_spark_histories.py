@@ -1,0 +1,91 @@
+"""Spark's judge of many histories finds what the local one finds, row for row, whatever happens to its tasks."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from many_histories import PROFILE, history, write, write_parquet
+
+from rocketproof_traces.bulk import local
+from rocketproof_traces.bulk.verdicts import judge_calls
+from rocketproof_traces.bulk.work import Order
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.history import Header
+from rocketproof_traces.spark import histories
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def order(tmp: Path, name: str, *sources: Path) -> Order:
+    return Order(tuple(map(str, sources)), PROFILE, str(tmp / name / "out"), str(tmp / name / "shelf"))
+
+
+def fill(folder: Path) -> Path:
+    """A history that is right, one that is not, one cut off, and two in Parquet."""
+    folder.mkdir()
+    write(folder / "right.ndjson", *history())
+    write(folder / "wrong.ndjson", *history(wrong="T1", lost=True))
+    write(folder / "cut.ndjson", *history(), tail='{"v": 1')
+    write_parquet(folder / "two.parquet", {"a": history(wrong="T2")[1], "b": history()[1]})
+    return folder
+
+
+def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
+    """What comes later is judged then; pieces of a history may come late and in any order; nothing is judged twice."""
+    folder = fill(tmp_path / "in")
+    wanted, plain = order(tmp_path, "spark", folder), order(tmp_path, "local", folder)
+    assert histories.judge(spark, wanted).data() == local.judge(plain).data()
+    before = set((tmp_path / "spark" / "out" / "verdicts").iterdir())
+    header, events = history(wrong="T0")
+    named = Header({**header.origin, "history": "pieces"})
+    write(folder / "late-2.ndjson", named, events[70:])
+    waiting = histories.judge(spark, wanted)
+    assert waiting.unknown == ["pieces: events 0 to 69 did not come yet"]
+    write(folder / "late-1.ndjson", named, events[:80])
+    found = histories.judge(spark, wanted)
+    assert found.data() == local.judge(plain).data()
+    assert len(found.findings) == 4 and not found.unknown
+    after = set((tmp_path / "spark" / "out" / "verdicts").iterdir())
+    histories.judge(spark, wanted)
+    assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
+
+
+def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
+    died = tmp_path / "died"
+
+    def dying(calls: pa.Table, profile: str, limit: int) -> pa.Table:
+        verdict = judge_calls(calls, profile, limit)
+        if calls["part"][0].as_py() == 2:
+            try:
+                died.touch(exist_ok=False)
+            except FileExistsError:
+                return verdict
+            os.kill(os.getpid(), signal.SIGKILL)
+        return verdict
+
+    monkeypatch.setattr(histories, "judge_calls", dying)
+    found = histories.judge(spark, order(tmp_path, "spark", path))
+    assert died.exists()
+    assert found.data() == local.judge(order(tmp_path, "local", path)).data()
+
+
+def test_a_stopped_run_goes_on(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after the pieces were written and before the verdicts were, the next run judges them, once."""
+    folder = fill(tmp_path / "in")
+    wanted = order(tmp_path, "spark", folder)
+
+    def stop(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(histories, "_judge_batch", stop)
+        with pytest.raises(TraceError, match=r"Spark: gave up: .*No space left on device"):
+            histories.judge(spark, wanted)
+    assert histories.judge(spark, wanted).data() == local.judge(order(tmp_path, "local", folder)).data()

@@ -1,0 +1,96 @@
+"""The search on real workers counts and finds what the local search does, also when a worker is killed in the middle."""
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import routing
+from rocketproof_model import Instance
+from rocketproof_model import search as local
+from rocketproof_model.result import Explored
+from rocketproof_model.specification import build, constants, part
+from rocketproof_properties.catalogue import properties
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.spark import jobs, search, shares
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def summary(found: Explored) -> object:
+    """All that has to be equal."""
+    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
+    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
+
+
+def specified(scope: str) -> Instance:
+    of = part(scope)
+    return of.model.given(**constants("P49", type(of)))
+
+
+def test_every_level_on_workers(spark: "SparkSession", tmp_path: Path) -> None:
+    instance = specified("answers")
+    claims = properties(part("answers"))
+    found = search.explore(spark, instance, claims, scratch=tmp_path, alone=0)
+    assert summary(found) == summary(local.explore(instance, claims))
+    assert found.states == 6860 and all(level.tasks for level in found.levels)
+    assert any(outcome.witness for outcome in found.outcomes)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+    mark = tmp_path / "killed"
+
+    def perform(work: Any) -> Any:
+        done = shares.perform(work)
+        if isinstance(work, shares.Share) and work.level == 5:
+            try:
+                os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return done
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    instance = specified("answers")
+    found = search.explore(spark, instance, scratch=tmp_path, alone=500, perform=perform)
+    assert mark.exists()
+    assert summary(found) == summary(local.explore(instance))
+
+
+def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+    def perform(work: Any) -> Any:
+        raise AssertionError("no task may start")
+
+    workers = jobs.Workers(spark, perform)
+    with pytest.raises(TraceError, match=r"is not reached by the worker on .*No such file or directory.*--scratch"):
+        workers.prepare(tmp_path / "elsewhere", lambda: None)
+
+
+def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> None:
+    """The store's scope: small levels by the driver, large ones on workers."""
+    instance = specified("store")
+    claims = properties(part("store"))
+    found = search.explore(spark, instance, claims, scratch=tmp_path, alone=200_000)
+    assert found.states > 1_000_000 and {bool(level.tasks) for level in found.levels} == {False, True}
+    assert summary(found) == summary(local.explore(instance, claims))
+
+
+@pytest.mark.slow
+def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> None:
+    """The routing model with three brokers, whose counts are known from three other checkers."""
+    instance = routing.model(**routing.SCOPES["three"]).given()
+    found = search.explore(spark, instance, scratch=tmp_path, alone=100_000)
+    assert (found.states, found.transitions, found.depth) == (2_836_801, 13_660_153, 18)
+    assert summary(found) == summary(local.explore(instance, workers=2))
+
+
+@pytest.mark.slow
+def test_the_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
+    instance = build("large").model.given(**constants("P49"))
+    claims = properties(part("large"))
+    found = search.explore(spark, instance, claims, scratch=tmp_path)
+    assert found.states > 2_000_000 and any(level.tasks for level in found.levels)
+    assert summary(found) == summary(local.explore(instance, claims, workers=2))

@@ -1,0 +1,74 @@
+"""Campaigns on Spark: the shards' outcomes are those of this process, and a worker that dies costs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rocketproof_properties.campaign.run import answer, parts, shards
+from rocketproof_properties.cli import run as command
+from rocketproof_properties.stateful.programs import tasks
+from rocketproof_traces.spark.spread import spread
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def dies_once(item: str) -> str:
+    """The item; the first to ask, over all processes, is killed."""
+    folder, word = item.split("|")
+    try:
+        os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return word
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
+    few = [task for task in tasks("P49") if task.source.scope in ("flush", "answers")]
+    items = [json.dumps(shard.data()) for shard in shards(parts(few), 90, 4)]
+    there = sorted(spread(spark, answer, items, 2))
+    assert there == sorted(map(answer, items))
+    assert len(there) == len(items) > 2
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """In a process of its own: one local task may fail there, as the command's session allows."""
+    program = (
+        "import sys; from rocketproof_traces.spark.session import session; from rocketproof_traces.spark.spread import spread\n"
+        "from test_spread import dies_once\n"
+        f"items = [r'{tmp_path}|' + str(n) for n in range(5)]\n"
+        "print(sorted(spread(session(cores=2), dies_once, items, 3)))\n"
+    )
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "['0', '1', '2', '3', '4']", done.stderr
+    assert (tmp_path / "died").exists()
+
+
+def test_a_refusal_of_a_part_is_one_line(spark: SparkSession) -> None:
+    item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "due": {}, "seed": 0, "first": 0, "programs": 1})
+    (said,) = spread(spark, answer, [item], 1)
+    assert "none" in json.loads(said)["error"]
+
+
+def test_the_command_uses_the_session_that_is_there(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = [task for task in tasks("P49") if task.source.scope == "flush"]
+    monkeypatch.setattr("rocketproof_properties.stateful.programs.tasks", lambda profile: few)
+    given = ["--programs", "40", "--seed", "2", "--out", str(tmp_path / "c"), "--json", str(tmp_path / "c.json")]
+    assert command(["campaign", *given]) == 0
+    assert "nothing unexpected" in capsys.readouterr().out
+    assert json.loads((tmp_path / "c.json").read_text())

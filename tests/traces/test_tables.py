@@ -1,0 +1,261 @@
+"""A store's files as Arrow tables: every row, every clause, in parts of any size, and damage as rows."""
+
+import json
+import random
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from written_store import Sent, Stored, java_hash, write_store, write_topics
+
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.tables import commitlog, consumequeue, index, topics
+from rocketproof_traces.tables.clauses import Clause, Clauses, bounds
+from rocketproof_traces.tables.table import PART_SIZE, Table
+
+GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
+
+
+def rows(table: Table, folder: Path, columns: str = "*", clauses: Clauses = (), part_size: int = PART_SIZE) -> list[dict[str, Any]]:
+    names = table.chosen(columns)
+    found = []
+    for part in table.parts([str(folder)], clauses, part_size):
+        for batch in table.read(part, names, clauses):
+            assert batch.schema == table.schema(names)
+            assert batch.num_rows > 0
+            batch.validate(full=True)
+            found += batch.to_pylist()
+    return found
+
+
+def messages(count: int, seed: int) -> list[Sent]:
+    draw = random.Random(seed)
+    sent = []
+    for number in range(count):
+        properties = {name: f"{name}-{draw.randrange(3)}" for name in ("TAGS", "KEYS", "UNIQ_KEY") if draw.random() < 0.5}
+        body = draw.randbytes(draw.choice([0, 1, 40, 700]))
+        topic = draw.choice(["orders", "payments", "%RETRY%g", "ü"])
+        sent.append(Sent(topic, draw.randrange(4), body, properties, 1_700_000_000_000 + 10 * number, draw.randrange(3)))
+    return sent
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
+    folder = tmp_path_factory.mktemp("tables") / "store"
+    return folder, write_store(folder, messages(600, 3))
+
+
+def test_each_record_is_a_row_with_what_was_sent(store: tuple[Path, list[Stored]]) -> None:
+    folder, stored = store
+    for row, sent in zip(rows(commitlog.TABLE, folder), stored, strict=True):
+        assert (row["topic"], row["queueId"], row["queueOffset"]) == (sent.topic, sent.queue_id, sent.queue_offset)
+        assert (row["physicalOffset"], row["storedPhysicalOffset"], row["size"]) == (sent.offset, sent.offset, sent.size)
+        assert (row["body"], row["bodyLength"], row["bodyCRC"]) == (sent.body, len(sent.body), row["computedCRC"])
+        assert dict(row["properties"]) == sent.properties
+        assert (row["tags"], row["keys"]) == (sent.properties.get("TAGS"), sent.properties.get("KEYS"))
+        assert row["storeTimestamp"] == sent.stored_at == round(row["storeTime"].timestamp() * 1000)
+        assert row["bornTimestamp"] == sent.stored_at - 5 == round(row["bornTime"].timestamp() * 1000)
+        assert (row["reconsumeTimes"], row["storeHost"], row["error"]) == (sent.reconsumed, "127.0.0.1:10911", None)
+        assert Path(row["file"]) == folder / "commitlog" / f"{sent.offset >> 16 << 16:020d}"
+
+
+@pytest.mark.parametrize("part_size", [500, 4096, 1 << 16])
+def test_parts_of_any_size_hold_each_row_once(part_size: int, store: tuple[Path, list[Stored]]) -> None:
+    folder, stored = store
+    assert [row["physicalOffset"] for row in rows(commitlog.TABLE, folder, "physicalOffset", part_size=part_size)] == [
+        sent.offset for sent in stored
+    ]
+
+
+CLAUSES: list[tuple[Sequence[Clause], Any]] = [
+    ([Clause("topic", "=", "orders")], lambda s: s.topic == "orders"),
+    ([Clause("topic", "among", ("ü", "none"))], lambda s: s.topic == "ü"),
+    ([Clause("topic", "begins", "%RETRY%")], lambda s: s.topic.startswith("%RETRY%")),
+    ([Clause("topic", "absent")], lambda s: False),
+    ([Clause("queueId", "among", (1, 3)), Clause("topic", "present")], lambda s: s.queue_id in (1, 3)),
+    ([Clause("queueOffset", ">", 7), Clause("queueOffset", "<=", 9)], lambda s: s.queue_offset in (8, 9)),
+    ([Clause("storeTimestamp", ">=", 1_700_000_003_000)], lambda s: s.stored_at >= 1_700_000_003_000),
+    ([Clause("storeTime", "<", 1_700_000_003_000_000 + 1)], lambda s: s.stored_at <= 1_700_000_003_000),
+    ([Clause("physicalOffset", "<", 70_000), Clause("physicalOffset", ">=", 60_000)], lambda s: 60_000 <= s.offset < 70_000),
+    ([Clause("physicalOffset", "=", -1)], lambda s: False),
+    ([Clause("error", "absent"), Clause("size", "<", 150)], lambda s: s.size < 150),
+    ([Clause("error", "present")], lambda s: False),
+    ([Clause("file", "begins", "/no such folder")], lambda s: False),
+]
+
+
+@pytest.mark.parametrize(("clauses", "passes"), CLAUSES)
+def test_clauses_leave_the_rows_that_pass(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
+    folder, stored = store
+    found = rows(commitlog.TABLE, folder, "physicalOffset, body, tags", clauses, part_size=8192)
+    assert [(row["physicalOffset"], row["body"]) for row in found] == [(s.offset, s.body) for s in stored if passes(s)]
+
+
+def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> None:
+    folder, _ = store
+    every = commitlog.TABLE.parts([str(folder)], (), 1 << 14)
+    one = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
+    assert len(every) > 8
+    assert [(part.range.file.base, part.range.start) for part in one] == [(1 << 16, 0)]
+    assert bounds([Clause("x", "among", (3, 9)), Clause("x", ">", 3)], "x") == (4, 9)
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> tuple[Path, list[Stored], list[Stored]]:
+    """A store with some records whose magic number is gone, and these."""
+    stored = write_store(tmp_path / "store", messages(300, 8))
+    hurt = stored[20:21] + stored[100:102] + stored[-1:]
+    for each in hurt:
+        with (tmp_path / "store" / "commitlog" / f"{each.offset >> 16 << 16:020d}").open("r+b") as file:
+            file.seek((each.offset & 0xFFFF) + 4)
+            file.write(b"\x00\x01\x02\x03")
+    return tmp_path / "store", stored, hurt
+
+
+@pytest.mark.parametrize("part_size", [1000, PART_SIZE])
+def test_damage_is_rows_with_offset_and_reason(part_size: int, damaged: tuple[Path, list[Stored], list[Stored]]) -> None:
+    folder, stored, hurt = damaged
+    found = rows(commitlog.TABLE, folder, "*", part_size=part_size)
+    errors = [row for row in found if row["error"] is not None]
+    assert [row["physicalOffset"] for row in found if row["error"] is None] == [s.offset for s in stored if s not in hurt]
+    assert [row["physicalOffset"] for row in errors] == [hurt[0].offset, hurt[1].offset, hurt[3].offset]
+    assert errors[1]["size"] == hurt[1].size + hurt[2].size
+    assert all(row["topic"] is row["queueId"] is row["body"] is row["properties"] is row["storeTime"] is None for row in errors)
+    assert all("magic number" in row["error"] for row in errors)
+    assert [r["physicalOffset"] for r in rows(commitlog.TABLE, folder, "*", [Clause("error", "present")], part_size)] == [
+        row["physicalOffset"] for row in errors
+    ]
+
+
+def test_a_file_that_vanishes_is_a_row_too(store: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    stored = write_store(tmp_path / "store", messages(600, 3))
+    parts = commitlog.TABLE.parts([str(tmp_path / "store")], (), PART_SIZE)
+    gone = Path(parts[1].range.file.path)
+    gone.unlink()
+    found = [
+        row
+        for part in parts
+        for batch in commitlog.TABLE.read(part, ("physicalOffset", "size", "error", "file"), ())
+        for row in batch.to_pylist()
+    ]
+    assert [row["physicalOffset"] for row in found if row["error"] is None] == [s.offset for s in stored if s.offset >> 16 != 1]
+    (lost,) = [row for row in found if row["error"] is not None]
+    assert (lost["physicalOffset"], lost["size"], lost["file"]) == (1 << 16, 1 << 16, str(gone))
+    assert "cannot be read" in lost["error"]
+    assert not list(commitlog.TABLE.read(parts[1], ("error",), [Clause("topic", "=", "orders")]))
+
+
+def test_columns_are_chosen_by_name_in_any_case() -> None:
+    table = commitlog.TABLE
+    assert table.chosen("Topic, SIZE") == ("topic", "size")
+    assert table.chosen("*") == tuple(table.columns)
+    assert table.chosen(None) == tuple(table.standard)
+    assert table.chosen("+body") == (*table.standard, "body")
+    assert "body" not in table.standard
+    with pytest.raises(TraceError, match="column colour: does not exist; choose among topic"):
+        table.chosen("colour")
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("golden")
+    with tarfile.open(GOLDEN) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "store-4.9.4"
+
+
+def test_a_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
+    expected = [json.loads(line) for line in (GOLDEN.parent / "store-4.9.4-records.jsonl").read_text().splitlines()]
+    found = rows(commitlog.TABLE, golden)
+    assert len(found) == len(expected) > 100
+    for row, line in zip(found, expected, strict=True):
+        assert (row["topic"], row["queueId"], row["queueOffset"]) == (line["topic"], line["queueId"], line["queueOffset"]), line
+        assert (row["physicalOffset"], row["size"]) == (line["physOffset"], line["size"]), line
+        # The listing cuts long values.
+        assert {name: value[:20] for name, value in row["properties"]} == {name: value[:20] for name, value in line["props"].items()}
+    assert pa.types.is_map(commitlog.TABLE.columns["properties"])
+
+
+def test_each_entry_of_a_queue_is_a_row(store: tuple[Path, list[Stored]]) -> None:
+    folder, stored = store
+    found = rows(consumequeue.TABLE, folder, part_size=1)
+    expected = sorted(stored, key=lambda s: (s.topic, s.queue_id, s.queue_offset))
+    keys = ("topic", "queueId", "queueOffset", "physicalOffset", "size", "tagsCode", "error")
+    assert [tuple(row[key] for key in keys) for row in found] == [
+        (s.topic, s.queue_id, s.queue_offset, s.offset, s.size, java_hash(s.properties.get("TAGS", "")), None) for s in expected
+    ]
+
+
+QUEUE_CLAUSES: list[tuple[Sequence[Clause], Any]] = [
+    ([Clause("topic", "=", "orders"), Clause("queueId", ">", 1)], lambda s: s.topic == "orders" and s.queue_id > 1),
+    ([Clause("queueOffset", "among", (0, 5)), Clause("error", "absent")], lambda s: s.queue_offset in (0, 5)),
+    ([Clause("physicalOffset", ">=", 30_000), Clause("size", "<", 300)], lambda s: s.offset >= 30_000 and s.size < 300),
+    ([Clause("error", "present")], lambda s: False),
+]
+
+
+@pytest.mark.parametrize(("clauses", "passes"), QUEUE_CLAUSES)
+def test_clauses_about_queues(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
+    folder, stored = store
+    found = rows(consumequeue.TABLE, folder, "physicalOffset", clauses)
+    assert sorted(row["physicalOffset"] for row in found) == [s.offset for s in stored if passes(s)]
+
+
+def test_zeros_inside_of_a_queue_are_rows_with_a_reason(tmp_path: Path) -> None:
+    write_store(tmp_path, [Sent("orders") for _ in range(9)])
+    with (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").open("r+b") as file:
+        file.seek(20 * 2)
+        file.write(bytes(20))
+    found = rows(consumequeue.TABLE, tmp_path, "queueOffset, physicalOffset, error")
+    assert [row["queueOffset"] for row in found] == list(range(9))
+    (hole,) = [row for row in found if row["error"] is not None]
+    assert hole == {"queueOffset": 2, "physicalOffset": None, "error": "zeros, and entries behind them"}
+    assert rows(consumequeue.TABLE, tmp_path, "queueOffset", [Clause("physicalOffset", "absent")]) == [{"queueOffset": 2}]
+
+
+def test_a_queue_that_vanishes_is_a_row(tmp_path: Path) -> None:
+    write_store(tmp_path, [Sent("orders")])
+    parts = consumequeue.TABLE.parts([str(tmp_path)], (), PART_SIZE)
+    (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").unlink()
+    (batch,) = [batch for part in parts for batch in consumequeue.TABLE.read(part, ("topic", "queueOffset", "error"), ())]
+    (row,) = batch.to_pylist()
+    assert (row["topic"], row["queueOffset"]) == ("orders", None)
+    assert "cannot be read" in row["error"]
+
+
+def test_the_index_of_a_real_broker_finds_its_keys(golden: Path) -> None:
+    records = {row["physicalOffset"]: row for row in rows(commitlog.TABLE, golden)}
+    found = rows(index.TABLE, golden)
+    assert len(found) > 40
+    for row in found:
+        record = records[row["physicalOffset"]]
+        properties = dict(record["properties"])
+        keys = [*properties.get("KEYS", "").split(" "), properties.get("UNIQ_KEY", "")]
+        assert row["keyHash"] in {abs(java_hash(f"{record['topic']}#{key}")) for key in keys if key}
+        assert abs(row["storeTimestamp"] - record["storeTimestamp"]) <= 1000
+    few = [Clause("number", "<=", 3), Clause("keyHash", "=", found[0]["keyHash"])]
+    assert rows(index.TABLE, golden, "number", few) == [{"number": n["number"]} for n in found[:3] if n["keyHash"] == found[0]["keyHash"]]
+
+
+def test_an_index_that_is_cut_off_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "20261121062609694").write_bytes(bytes(7))
+    (row,) = rows(index.TABLE, tmp_path)
+    assert row["physicalOffset"] is None
+    assert "fewer than the header" in row["error"]
+    assert rows(index.TABLE, tmp_path, "error", [Clause("keyHash", "=", 3)]) == []
+
+
+def test_the_table_of_topics(golden: Path, tmp_path: Path) -> None:
+    write_topics(tmp_path, {"orders": {"perm": 4, "order": True, "attributes": {"+message.type": "FIFO"}}})
+    (row,) = rows(topics.TABLE, tmp_path)
+    assert (row["topic"], row["perm"], row["order"], row["attributes"]) == ("orders", 4, True, [("+message.type", "FIFO")])
+    assert {row["topic"]: row["perm"] for row in rows(topics.TABLE, golden)}["perm4"] == 4
+    (tmp_path / "config" / "topics.json").write_text("{")
+    (row,) = rows(topics.TABLE, tmp_path)
+    assert row["topic"] is None
+    assert "is no JSON" in row["error"]
+    assert "is no JSON" in rows(topics.TABLE, tmp_path, "error")[0]["error"]

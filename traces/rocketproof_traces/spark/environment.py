@@ -1,0 +1,51 @@
+"""What Spark's processes inherit: the interpreter, the places it imports from, and the cores of this machine.
+
+A worker on this machine imports what this process imports: the entries of `sys.path` that the interpreter would not find by itself (a
+tree that is run in place, the folder of a test) go into its PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+
+@contextmanager
+def variables(**values: str) -> Iterator[None]:
+    """The environment variables have these values inside, and their former ones afterwards."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def worker_variables(environment: Mapping[str, str] = os.environ, *, here: bool = True) -> dict[str, str]:
+    """Variables of workers. `here`: they run on this machine; elsewhere the user's PYSPARK_PYTHON and PYTHONPATH stand."""
+    if not here:
+        python = environment.get("PYSPARK_PYTHON", sys.executable)
+        return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    return {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(import_places())}
+
+
+def import_places() -> list[str]:
+    """The folders and archives of `sys.path` that only this process knows of, as absolute paths, in their order."""
+    paths = sysconfig.get_paths()
+    own = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {*site.getsitepackages(), site.getusersitepackages()}
+    own |= {os.path.join(path, "lib-dynload") for path in own}
+    places = (os.path.abspath(entry) for entry in sys.path)  # the empty entry is the current folder
+    return list(dict.fromkeys(place for place in places if place not in own and os.path.exists(place)))
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,155 @@
+"""The judge of many histories on Spark: the functions of `bulk` as tasks, which may be done again, on any worker, with the same result.
+
+Three steps: files to pieces (a task each), histories divided into calls (a task each, streaming), parts judged (`applyInArrow`, grouped by
+history and part). Between them goes what Spark shuffles; verdicts are written by Spark, which keeps one attempt of each task.
+
+A single folder of files is a stream: `availableNow` takes the files that its checkpoint has not seen. What a history needs of earlier runs
+is on the shelf, written so that doing it again changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..bulk.divide import Docket, divide
+from ..bulk.intake import sources, take
+from ..bulk.results import Results, Summary
+from ..bulk.shelf import Piece, Shelf
+from ..bulk.tables import CALLS, VERDICTS
+from ..bulk.verdicts import judge_calls
+from ..bulk.work import Order, Tell, dockets, fresh, named, shelved
+from ..errors import TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FILES = "path string, modificationTime timestamp, length long, content binary"
+
+
+def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Summary:
+    """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return _judge(spark, order, tell)
+    except PySparkException as error:
+        raise TraceError("Spark", f"gave up: {_said(str(error))}", "run it again: it goes on where it was") from None
+
+
+def _said(text: str) -> str:
+    """What went wrong, of the pages that Spark prints: the last line that names an error of Python, else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return (named or lines or ["no word"])[-1 if named else 0]
+
+
+def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
+    from pyspark.sql.utils import is_remote
+
+    ready = shelved(order)
+    if ready is None:
+        found = named(order)
+        if len(order.sources) == 1 and [source for source, _ in found] != list(order.sources) and not is_remote():
+            _stream(spark, order, tell)  # a server of Spark Connect would run the batches without this process's files
+        _take(spark, order, fresh(found, Shelf(order.shelf).taken()), tell)  # and what has changed since a stream saw it
+    order = ready or order
+    _judge_batch(spark, order, tell)
+    return Results(order.out).summary(order.profile)
+
+
+def _stream(spark: SparkSession, order: Order, tell: Tell) -> None:
+    """Take and judge the files of a folder that the checkpoint has not seen."""
+    reader = spark.readStream.format("binaryFile").schema(_FILES).option("recursiveFileLookup", "true")
+    files = reader.load(order.sources[0]).select("path")
+
+    def batch(rows: DataFrame, _: int) -> None:
+        known = {_plain(row["path"]) for row in rows.collect()}
+        new = fresh([one for one in sources(list(order.sources)) if _plain(one[0]) in known], Shelf(order.shelf).taken())
+        _take(spark, order, new, tell)
+        _judge_batch(spark, order, tell)
+
+    query = (
+        files.writeStream.foreachBatch(batch)
+        .option("checkpointLocation", f"{order.shelf.rstrip('/')}/_checkpoint")
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+
+
+def _plain(path: str) -> str:
+    """A path as it is compared: without the scheme of local files."""
+    return path.removeprefix("file:").replace("//", "/")
+
+
+def _take(spark: SparkSession, order: Order, new: Sequence[str], tell: Tell) -> None:
+    """Read sources onto the shelf, a task each."""
+    if not new:
+        return
+    tell(f"reading {len(new)} files")
+    root = order.shelf
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for source in batch.column(0).to_pylist():
+                take(Shelf(root), source)
+                yield pa.RecordBatch.from_pydict({"source": [source]})
+
+    _spread(spark, "source", new).mapInArrow(run, "source string").count()
+
+
+def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
+    """Judge the histories on the shelf that were not judged as they are, and write their verdicts as one batch."""
+    results = Results(order.out)
+    todo = dockets(Shelf(order.shelf).taken().values(), results.stamps(), order)
+    if not todo:
+        return
+    tell(f"judging {len(todo)} histories")
+    verdicts = judged(spark, order, todo)
+    verdicts.write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{results.next()}")
+
+
+def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFrame:
+    """The verdicts on histories, rows of VERDICTS."""
+    root, profile, limit = order.shelf, order.profile, order.limit
+
+    def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for text in batch.column(0).to_pylist():
+                yield from divide(Shelf(root), _docket(json.loads(text)))
+
+    def verdict(calls: pa.Table) -> pa.Table:
+        return judge_calls(calls, profile, limit)
+
+    calls = _spread(spark, "docket", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _columns(CALLS))
+    return calls.groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
+
+
+def _docket(data: dict[str, Any]) -> Docket:
+    pieces = tuple(Piece(**piece) for piece in data["pieces"])
+    problems = tuple((file, line, text) for file, line, text in data["problems"])
+    return Docket(data["history"], pieces, data["origin"], problems, data["stamp"], data["late"])
+
+
+def _spread(spark: SparkSession, name: str, values: Sequence[str]) -> DataFrame:
+    """A column of texts, each in a partition of its own as far as that makes sense."""
+    rows = spark.createDataFrame(pa.table({name: list(values)}))
+    return rows.repartitionByRange(min(len(values), 1000), name)
+
+
+def _columns(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
+__all__ = ["judge", "judged"]

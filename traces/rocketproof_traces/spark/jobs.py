@@ -1,0 +1,134 @@
+"""Jobs of a search on a session's workers: a task for each item, watched while they run, and a look at what the workers are.
+
+The items go out with the function and the answers come back as bytes; nothing else passes through Spark, so that one plan
+serves classic sessions and Spark Connect. A task whose process is lost is done again by Spark.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rocketproof_model import LimitReached
+from rocketproof_model.result import MEMORY
+
+from ..errors import TraceError
+from . import shares
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_BEAT = 0.25  # seconds between two looks at the clock
+_PATIENCE = 30.0  # seconds for tasks to end that were told to
+
+Perform = Callable[[Any], Any]
+_Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+
+OTHER_FOLDER = "give --scratch a folder with room that driver and workers reach by this path"
+
+
+class Workers:
+    """A session's workers. Jobs run in a thread of their own, so that this one hears Ctrl-C and sees the clock."""
+
+    def __init__(self, spark: SparkSession, perform: Perform) -> None:
+        self.spark, self.perform = spark, perform
+        self.tag = f"rocketproof-search-{uuid.uuid4().hex[:12]}"
+        self.thread = ThreadPoolExecutor(1)
+        self.many = 0  # tasks at a time; 0 before the first job
+        self.fixed = 0.0  # least seconds that a job took beside its tasks
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.thread.shutdown(wait=False)
+
+    def prepare(self, folder: Path, beat: Callable[[], None]) -> None:
+        """Learn how many tasks run at a time and what starting them costs. Raises TraceError where they do not reach the folder."""
+        here = socket.gethostname()
+        answers = self._job(_over_partitions(lambda: _visit(str(folder))), None, beat)
+        for host, name, problem in answers:
+            if problem or not (folder / name).exists():
+                lack = problem or "what a worker writes there is not seen here"
+                raise TraceError(str(folder), f"is not reached by the worker on {host} (driver: {here}): {lack}", OTHER_FOLDER)
+        self.many = len(answers)
+        start = time.perf_counter()
+        self._job(_over_partitions(lambda: None), self.many, beat)
+        self.fixed = time.perf_counter() - start
+
+    def run(self, work: Sequence[Any], beat: Callable[[], None]) -> list[Any]:
+        """Do the tasks, one answer for each; `beat` is called while they run and may raise."""
+        return self._job(_over_items(self.perform, list(work)), len(work), beat)
+
+    def _job(self, function: _Mapping, tasks: int | None, beat: Callable[[], None]) -> list[Any]:
+        future = self.thread.submit(self._collect, function, tasks)
+        try:
+            while not wait([future], _BEAT).done:
+                beat()
+            return future.result()
+        except (KeyboardInterrupt, LimitReached):
+            self._interrupt(future)
+            raise
+        except MemoryError:
+            raise LimitReached(MEMORY) from None
+        except Exception as error:  # noqa: BLE001  (whatever Spark raises, classic or Connect)
+            if "MemoryError" in str(error):
+                raise LimitReached(MEMORY) from None
+            raise TraceError("Spark", f"a task of the search failed: {_said(error)}", "see its log, mend this and search again") from None
+
+    def _collect(self, function: _Mapping, tasks: int | None) -> list[Any]:
+        self.spark.addTag(self.tag)
+        items = self.spark.range(1 << 12) if tasks is None else self.spark.range(0, tasks, 1, tasks)
+        return [pickle.loads(row["answer"]) for row in items.mapInArrow(function, "answer binary").collect()]
+
+    def _interrupt(self, future: Future[Any]) -> None:
+        self.spark.interruptTag(self.tag)
+        wait([future], _PATIENCE)
+
+
+def _over_items(perform: Perform, work: list[Any]) -> _Mapping:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            answers = [pickle.dumps(perform(work[n])) for n in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
+
+    return run
+
+
+def _over_partitions(visit: Callable[[], Any]) -> _Mapping:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"answer": pa.array([pickle.dumps(visit())], pa.binary())})
+
+    return run
+
+
+def _visit(folder: str) -> tuple[str, str, str]:
+    """The name of this host, of a file that was written to the folder, and why that failed."""
+    host, name = socket.gethostname(), f"visit-{uuid.uuid4().hex[:12]}"
+    try:
+        shares.account(folder)
+        Path(folder, name).touch()
+    except OSError as error:
+        return host, name, str(error.strerror or error)
+    return host, name, ""
+
+
+def _said(error: Exception) -> str:
+    """The line of a Python or Java stack trace that names the error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return (named or lines or [type(error).__name__])[0 if not named else -1]

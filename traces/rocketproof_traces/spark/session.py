@@ -1,0 +1,187 @@
+"""The one place that makes a Spark session.
+
+An active session, or the one that `spark-submit` prepared, is used as it is and left running. Else a session is made: on this machine (the
+default), on a cluster by the URL of its master, or on a Spark Connect server. A session that was made here ends with the process.
+
+On this machine nothing leaves it and nothing stays behind: no web page, the loopback address only, all of Spark's folders in one temporary
+folder, messages in a log there instead of on the console.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import TraceError
+from . import environment, gateway
+from .java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the CPU time
+# of a session with a few jobs, and give nothing back.
+_BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+# What a job of this project needs of any session that it makes.
+_ALWAYS = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
+}
+# What makes a classic session quiet and self-contained.
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+def session(
+    master: str | None = None, remote: str | None = None, cores: int | None = None, conf: Mapping[str, str] | None = None, **more: str
+) -> SparkSession:
+    """A session with this project's data sources registered.
+
+    `master` is a Spark URL (default `local[cores]`), `remote` that of a Spark Connect server, `cores` how many cores to use (default:
+    all of this machine; what the cluster gives). `conf` and `more` are Spark's properties by name and win over those set here.
+    Where a session is active all of these are ignored. Raises TraceError without pyspark or Java, or where the master or server
+    cannot be used.
+    """
+    require_pyspark()
+    from . import source
+
+    if master and remote:
+        raise TraceError("--master and --remote", "are two ways to one session", "give one of them")
+    if cores is not None and cores < 1:
+        raise TraceError("--cores", f"is {cores}", "give a number from 1 on")
+    properties = {**(conf or {}), **more}
+    spark = running()
+    if spark is None:
+        if remote or ("SPARK_REMOTE" in os.environ and not master):
+            spark = _connected(remote, properties)
+        elif "PYSPARK_GATEWAY_PORT" in os.environ:
+            spark = _submitted(properties)
+        else:
+            spark = _made(master or f"local[{cores or environment.cores()},2]", cores, properties)
+    source.register(spark)
+    return spark
+
+
+def require_pyspark() -> None:
+    """Raises TraceError where Spark's Python part, or the Arrow it exchanges data by, is not installed."""
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]  # pyspark's Arrow needs pandas
+    if missing:
+        raise TraceError("Spark", f"is not installed (there is no {missing[0]})", "`pip install 'rocketproof[spark]'`")
+
+
+def running() -> SparkSession | None:
+    """The active session of this thread, classic or of Spark Connect, or else the one that this process made."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if "SPARK_CONNECT_MODE_ENABLED" in os.environ:
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+        return ConnectSession.getActiveSession()  # type: ignore[return-value]  # it has the methods and not the class
+    made = SparkSession._instantiatedSession  # noqa: SLF001  (getActiveSession does not see it from another thread)
+    return made if made is not None and made.sparkContext._jsc is not None else None  # noqa: SLF001  (None once stopped)
+
+
+def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(remote) if remote else SparkSession.builder
+    try:
+        return builder.config(map={**_ALWAYS, **properties}).getOrCreate()
+    except ImportError as error:
+        raise TraceError("--remote", f"needs Spark Connect ({_first_line(error)})", "`pip install 'pyspark[connect]'`") from None
+    except (PySparkException, OSError, RuntimeError, ValueError) as error:
+        raise TraceError(f"--remote {remote}", f"gives no session: {_first_line(error)}", "check the URL and the server") from None
+
+
+def _submitted(properties: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.config(map={**_ALWAYS, **properties}).getOrCreate()
+
+
+def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it tells no types
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.sql import SparkSession
+
+    here = master.startswith("local") or any(host in master for host in _LOOPBACK)
+    folder = Path(tempfile.mkdtemp(prefix="rocketproof-spark-"))
+    settings = {"spark.app.name": "rocketproof", **_ALWAYS, **_QUIET, **_places(folder), **_sizes(master, cores)}
+    variables = environment.worker_variables(here=here)
+    if here:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        settings["spark.executorEnv.PYTHONPATH"] = variables["PYTHONPATH"]
+    if master.startswith("local"):
+        settings["spark.driver.extraJavaOptions"] = _BRIEF_JAVA
+    settings |= {"spark.master": master, **properties}
+    try:
+        java_process = None
+        if SparkContext._gateway is None:  # noqa: SLF001  (a stopped session leaves its Java process to the next one)
+            home = Path(_find_spark_home())
+            java_process = gateway.start(find_java(), home, settings, {**os.environ, **variables}, folder / "spark.log")
+        with environment.variables(**variables):
+            context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
+            spark = SparkSession(context)
+    except TraceError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    except (Py4JError, PySparkException, OSError, RuntimeError, ValueError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise TraceError(f"Spark on {master}", f"gives no session: {_first_line(error)}", "check the URL and the properties") from None
+    atexit.register(_close, spark, folder)
+    return spark
+
+
+def _places(folder: Path) -> dict[str, str]:
+    return {"spark.sql.warehouse.dir": (folder / "warehouse").as_uri(), "spark.local.dir": str(folder / "local")}
+
+
+def _sizes(master: str, cores: int | None) -> dict[str, str]:
+    """Memory of the driver (a quarter of the machine's, between 1 and 2 GiB), and partitions by the cores where they are known."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, OSError, ValueError):
+        machine = 4096
+    sizes = {"spark.driver.memory": f"{min(2048, max(1024, machine // 4))}m"}
+    if not master.startswith("local"):
+        return sizes | ({"spark.cores.max": str(cores), "spark.sql.shuffle.partitions": str(cores)} if cores else {})
+    wanted = master.removeprefix("local").strip("[]").split(",")[0]
+    count = int(wanted) if wanted.isdigit() else environment.cores() if wanted == "*" else 1
+    return sizes | {"spark.sql.shuffle.partitions": str(count)}
+
+
+def _close(spark: SparkSession, folder: Path) -> None:
+    """At the end of the process: the session, its Java process, its folder."""
+    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001
+    spark.stop()
+    if java_process is not None:
+        gateway.end(java_process)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says; of one that Java threw, Java's words."""
+    lines = [
+        line.strip(": ") for line in str(error).splitlines() if line.strip() and not line.startswith("An error occurred while calling")
+    ]
+    return lines[0] if lines else type(error).__name__

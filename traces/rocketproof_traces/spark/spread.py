@@ -1,0 +1,35 @@
+"""Items spread over a session's workers, each a task of its own, so that one that is lost is done again by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+
+def spread(spark: SparkSession, function: Callable[[str], str], items: Sequence[str], width: int) -> Iterator[str]:
+    """The function's answers, `width` items at a time. It has to be found by import on the workers, and give an item the same answer again.
+
+    Ctrl-C ends the tasks that run; the answers given before are complete.
+    """
+    for first in range(0, len(items), width):
+        some = list(items[first : first + width])
+        try:
+            rows = spark.range(0, len(some), 1, len(some)).mapInArrow(_over(function, some), "answer string").collect()
+        except KeyboardInterrupt:
+            spark.interruptAll()
+            raise
+        yield from (row["answer"] for row in rows)
+
+
+def _over(function: Callable[[str], str], items: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"answer": [function(items[n]) for n in batch.column(0).to_pylist()]})
+
+    return run

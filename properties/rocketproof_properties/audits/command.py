@@ -1,0 +1,142 @@
+"""An audit from the command's options to its files: findings.parquet, summary.json, and what a person reads."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocketproof_traces.audit.findings import Finding, table
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.rules import Rule
+from rocketproof_traces.audit.run import Kept, Outcome, Report, Spread, audit, on_threads
+
+from ..catalogue.stored import settings, stored_rules
+from ..choices import InputError
+from ..cli.common import DIFFERS, OK, STOPPED, USAGE
+
+FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found in all stores; `rules` are those that were asked."""
+
+    rules: tuple[Rule, ...]
+    outcome: Outcome
+    profile: str
+
+    @property
+    def findings(self) -> list[Finding]:
+        return sorted(found for totals in self.outcome.totals for found in totals.findings)
+
+    def count(self, id_: str) -> int:
+        """How many rows break a rule; not all of them need have a finding."""
+        return sum(totals.counts.get(id_, 0) for totals in self.outcome.totals)
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for totals in self.outcome.totals for problem in totals.problems]
+
+    def broken(self, *severities: str) -> list[Rule]:
+        return [rule for rule in self.rules if rule.severity in severities and self.count(rule.id)]
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped."""
+        if self.outcome.stopped:
+            return STOPPED
+        if self.problems:
+            return USAGE
+        return DIFFERS if self.broken("error", "warning") else OK
+
+    def data(self) -> dict[str, Any]:
+        """The summary: exact counts of each rule and store, records of each topic."""
+        return {
+            "schema": 1,
+            "profile": self.profile,
+            "stopped": self.outcome.stopped,
+            "rules": [
+                {"property": rule.id, "sentence": rule.claim.sentence, "severity": rule.severity, "count": self.count(rule.id)}
+                for rule in self.rules
+            ],
+            "stores": [
+                {
+                    "store": totals.store, "files": totals.files, "bytes": totals.bytes, "records": totals.records,
+                    "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),
+                    "problems": totals.problems,
+                }
+                for totals in self.outcome.totals
+            ],
+        }  # fmt: skip
+
+
+def plan_of(profile: str, asked: tuple[str, ...], limit: int) -> Plan:
+    """The plan of these properties, of all where none is asked for. Raises InputError for an unknown one."""
+    ids = [rule.id for rule in stored_rules()]
+    only: list[str] = []
+    for name in asked:
+        found = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
+        if not found:
+            raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
+        only += [id_ for id_ in found if id_ not in only]
+    return Plan(stored_rules, tuple(sorted(settings(profile).items())), tuple(only), limit)
+
+
+@contextmanager
+def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, cores: int) -> Iterator[Spread]:
+    """Where tasks are done. Raises RocketproofError where there is no Spark."""
+    if engine == "local":
+        yield on_threads(workers or cores)
+        return
+    from rocketproof_traces.spark.audit import on_spark
+    from rocketproof_traces.spark.session import session
+
+    yield on_spark(session(master=master, remote=remote, cores=workers))
+
+
+def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
+    """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
+    folders = tuple(dict.fromkeys(store.rstrip("/") or store for store in stores))
+    for folder in folders:
+        if "://" not in folder and not Path(folder).is_dir():
+            raise InputError(f"{folder}: is no folder; give a store's folder, the one that has commitlog in it")
+    with _writing(out):
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        outcome = audit(plan, folders, spread, Kept(None if out is None else out / KEPT, plan), report, **more)
+        audited = Audited(plan.rules, outcome, profile)
+        if out is not None:
+            _write(out, audited)
+    return audited
+
+
+@contextmanager
+def _writing(out: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        remedy = "make room there, and give the same command again: it goes on" if error.errno == errno.ENOSPC else "give another folder"
+        raise InputError(f"--out {out}: cannot be written ({error.strerror or error}); {remedy}") from None
+
+
+def _write(out: Path, audited: Audited) -> None:
+    import pyarrow.parquet as pq
+
+    from .. import store
+
+    _replace(out / FINDINGS, lambda part: pq.write_table(table(audited.findings), part))
+    store.write_json(out / SUMMARY, audited.data(), "--out")
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file that appears whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""The audit over a made-up store: nothing is found in a sound one, every damage at its place, whatever the parts it is read in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from damaged_stores import DAMAGES, Damage, Stored, copied, made
+
+from rocketproof_properties.catalogue.stored import settings, stored_rules
+from rocketproof_traces.audit.findings import Finding
+from rocketproof_traces.audit.merge import Totals
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.run import Kept, audit, on_threads
+from rocketproof_traces.stored.segments import RANGE_SIZE
+
+pytestmark = pytest.mark.behaviour(
+    "INV-10", "INV-13", "INV-30", "INV-31", "INV-34", "INV-35", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "INV-45",
+    "APP-08", "REC-04", "HAZ-22",
+)  # fmt: skip
+PLAN = Plan(stored_rules, tuple(settings("P494").items()))
+
+
+def audited(root: Path, plan: Plan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
+    outcome = audit(plan, [str(root)], on_threads(workers), Kept(None, plan), lambda done, all_: None, size)
+    assert not outcome.stopped
+    return outcome.totals[0]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
+    return made(tmp_path_factory.mktemp("sound") / "store")
+
+
+def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
+    totals = audited(sound[0])
+    assert totals.counts == {}
+    assert totals.findings == []
+    assert totals.problems == []
+    assert totals.records == len(sound[1])
+    assert sum(totals.topics.values()) == len(sound[1])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_damage_is_found(damage: Damage, seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """With the right property and offset, and nothing but what the damage brings with it."""
+    store = copied(*sound, tmp_path / "store", seed)
+    offset = damage.do(store)
+    totals = audited(store.root)
+    assert (damage.property, offset) in {(found.property, found.offset) for found in totals.findings}
+    if damage.also != ("*",):
+        assert set(totals.counts) <= {damage.property, *damage.also}
+    assert totals.problems == []
+
+
+@pytest.mark.parametrize("size", [1 << 20, 50_000, 7_001])
+def test_the_parts_make_no_difference(size: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """Damages of all kinds beside each other, the log cut into parts of these sizes: the same findings, each once."""
+    store = copied(*sound, tmp_path / "store", 5)
+    places = [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
+    totals, whole = audited(store.root, size=size, workers=2), audited(store.root)
+    assert set(places) <= {(found.property, found.offset) for found in totals.findings}
+    assert totals.findings == whole.findings
+    assert totals.counts == whole.counts
+    assert len(set(totals.findings)) == len(totals.findings)
+
+
+def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*sound, tmp_path / "store", 1)
+    for record in store.records[:50]:
+        store.put(record, 72, ">i", -1)
+    totals = audited(store.root, Plan(stored_rules, limit=7))
+    assert totals.counts == {"APP-08.reconsumeTimes": 50}
+    assert [found.offset for found in totals.findings] == [record.offset for record in store.records[:7]]
+
+
+def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*sound, tmp_path / "store", 1)
+    record = store.take()
+    store.put(record, 28, ">q", 42)
+    (found,) = audited(store.root).findings
+    shown = record.path.read_bytes()[record.at : record.at + 64].hex()
+    sentence = "the physical offset in a record is the place where it lies"
+    assert found == Finding(
+        str(store.root), str(record.path), record.offset, "INV-37.stored", record.topic, record.queue, record.index,
+        str(record.offset), "42", shown, "error", sentence,
+    )  # fmt: skip
+
+
+def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*sound, tmp_path / "store", 1)
+    record = store.take()
+    store.put(record, 28, ">q", 42)
+    store.put(record, 72, ">i", -1)
+    assert audited(store.root, Plan(stored_rules, only=("APP-08.reconsumeTimes",))).counts == {"APP-08.reconsumeTimes": 1}

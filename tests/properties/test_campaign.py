@@ -1,0 +1,161 @@
+"""Campaigns: a program is its seed and number wherever it runs; outcomes are kept, taken up again, merged and made small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_model import RocketproofError
+from rocketproof_properties.campaign import run as running
+from rocketproof_properties.campaign.run import Wanted, answer, parts, shards
+from rocketproof_properties.campaign.shard import Came, Shard, perform
+from rocketproof_properties.campaign.totals import Totals
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import run as command
+from rocketproof_properties.plan import Task
+from rocketproof_properties.stateful.programs import tasks
+
+SCOPES = ("persistence", "flush", "answers")
+
+
+@pytest.fixture(scope="module")
+def few() -> list[Task]:
+    """The tasks of some parts that are quick, and of one condition of messages."""
+    every = tasks("P49")
+    sources = list(dict.fromkeys(task.source for task in every))
+    small = [source for source in sources if source.scope in SCOPES][:4]
+    small += [source for source in sources if dict(source.given).get("programs") == "half messages"]
+    return [task for task in every if task.source in small]
+
+
+def here(items: Sequence[str]) -> Iterator[str]:
+    """The shards, one after another in this process."""
+    return map(answer, items)
+
+
+def quiet(*said: object) -> None:
+    pass
+
+
+def wanted(folder: Path, **changes: Any) -> Wanted:
+    return replace(Wanted("P49", 200, 5, folder / "campaign"), **changes)
+
+
+def test_a_program_is_the_same_in_any_shard(few: list[Task]) -> None:
+    part = parts(few)[0]
+    whole = perform(Shard(part, 3, 0, 12))
+    pieces = Totals()
+    for first in (8, 0, 4):
+        pieces.add(perform(Shard(part, 3, first, 4)))
+    together = Totals()
+    together.add(whole)
+    assert whole.programs == pieces.programs == 12
+    assert whole.steps == pieces.steps
+    assert together.coverage == pieces.coverage
+    assert {key: one.steps for key, (one, _) in together.shown.items()} == {key: one.steps for key, (one, _) in pieces.shown.items()}
+
+
+def test_another_seed_gives_other_programs(few: list[Task]) -> None:
+    part = parts(few)[0]
+    assert len({perform(Shard(part, seed, 0, 8)).steps for seed in range(6)}) > 1
+
+
+def test_outcomes_survive_json(few: list[Task]) -> None:
+    for part in (parts(few)[0], parts(few)[-1]):
+        came = perform(Shard.read(json.loads(json.dumps(Shard(part, 1, 0, 20).data()))))
+        assert came.shown
+        assert Came.read(json.loads(json.dumps(came.data()))) == came
+
+
+def test_the_parts_share_the_programs_in_turn(few: list[Task]) -> None:
+    made = parts(few)
+    planned = shards(made, 5 * 450, 0)
+    assert [shard.part for shard in planned[: len(made)]] == list(made)
+    assert {sum(s.programs for s in planned if s.part == part) for part in made} == {450}
+    assert len({shard.key for shard in planned}) == len(planned)
+
+
+def test_a_campaign_writes_the_smallest_programs(few: list[Task], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = running.run(wanted(tmp_path), few, here, quiet)
+    assert done.exit_code == 0
+    assert done.totals.shards == done.of == len(parts(few))
+    assert done.found
+    listed = json.loads((tmp_path / "campaign" / "findings.json").read_text())
+    assert [one["file"] for one in listed] == [one.file for one in done.found]
+    witness = next(one for one in done.found if one.file.endswith(".itf.json") and one.expected == "violated")
+    assert command(["replay", witness.file]) == 0
+    assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
+
+
+def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) -> None:
+    def interrupted(items: Sequence[str]) -> Iterator[str]:
+        yield answer(items[0])
+        yield answer(items[1])
+        raise KeyboardInterrupt
+
+    first = running.run(wanted(tmp_path), few, interrupted, quiet)
+    assert (first.exit_code, first.stopped, first.totals.shards) == (3, "Ctrl-C", 2)
+    log = tmp_path / "campaign" / "shards.jsonl"
+    with log.open("a") as file:
+        file.write('{"key": "cut o')  # the process ended while it wrote
+    asked: list[str] = []
+
+    def rest(items: Sequence[str]) -> Iterator[str]:
+        asked.extend(items)
+        return here(items)
+
+    second = running.run(wanted(tmp_path), few, rest, quiet)
+    assert len(asked) == second.of - 2
+    whole = running.run(wanted(tmp_path / "other"), few, here, quiet)
+    assert second.totals == whole.totals
+    assert [one.steps for one in second.found] == [one.steps for one in whole.found]
+    assert all(json.loads(line) for line in log.read_text().splitlines())
+
+
+def test_a_time_limit_keeps_what_was_run(few: list[Task], tmp_path: Path) -> None:
+    done = running.run(wanted(tmp_path, seconds=1e-9), few, here, quiet)
+    assert (done.exit_code, done.totals.shards) == (3, 1)
+
+
+def test_another_campaign_in_the_folder_is_refused(few: list[Task], tmp_path: Path) -> None:
+    running.run(wanted(tmp_path, programs=5), few, here, quiet)
+    with pytest.raises(InputError, match=r"holds a campaign with --profile P49, --programs 5, --seed 5"):
+        running.run(wanted(tmp_path, programs=5, seed=6), few, here, quiet)
+
+
+def test_a_folder_with_other_files_is_refused(few: list[Task], tmp_path: Path) -> None:
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="other files"):
+        running.run(wanted(tmp_path), few, here, quiet)
+
+
+def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[Task], tmp_path: Path) -> None:
+    with pytest.raises(RocketproofError, match="no such part"):
+        running.run(wanted(tmp_path), few, lambda items: iter(['{"error": "no such part"}']), quiet)
+
+
+def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The implementation forgets to persist a topic: every persistence part says so, with one small program each."""
+    monkeypatch.setattr(TopicConfigManager, "persist", lambda self: None)
+    few = [task for task in few if task.source.scope == "persistence"]
+    done = running.run(wanted(tmp_path), few, here, quiet)
+    assert done.exit_code == 1
+    assert done.unexpected
+    assert len({one.steps for one in done.unexpected}) == len(done.unexpected)
+    for one in done.unexpected:
+        assert len(one.steps) <= 4, one.steps
+        assert Path(one.file).read_text().startswith("from rocketproof_properties.stateful.replay import replay")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["campaign", "--engine", "local", "--master", "local[2]"]) == 2
+    assert "leave out one of them" in capsys.readouterr().err
+    assert command(["campaign", "--seed", "-1"]) == 2
+    assert command(["campaign", "--programs", "0"]) == 2

@@ -1,0 +1,137 @@
+"""Rules about stored rows: each by rows on both sides of its borders, interpreted and as a column program; spoilt ones are noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from stored_rows import BASE, ROWS, SETTINGS, STEPS, Row
+
+from rocketproof_model import Expr
+from rocketproof_model.columns import compile_columns
+from rocketproof_model.interpreter import holds
+from rocketproof_model.language.expr import Bool, const, rewrite, walk
+from rocketproof_model.language.model import Instance
+from rocketproof_properties.catalogue.stored import settings, stored_rules
+from rocketproof_traces.audit.rules import KINDS, Rule, instance
+
+Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
+
+
+def cases() -> Iterator[Case]:
+    """Rows that are written, as (over, settings, row, the row after it, the rules broken)."""
+    for kind, rows in ROWS.items():
+        for row, broken in rows:
+            yield kind, {}, row, None, broken
+    for over, steps in STEPS.items():
+        for before, after, broken in steps:
+            yield over, {}, before, after, broken
+    for given, kind, row, broken in SETTINGS:
+        yield kind, given, row, None, broken
+
+
+CASES = list(cases())
+
+
+def state(over: str, made: Instance, row: Row | None) -> tuple[int, ...] | None:
+    if row is None:
+        return None
+    kind = KINDS[over][0]
+    assert row.keys() <= BASE[kind].keys()
+    values = {**BASE[kind], **row}
+    return tuple(variable.type.encode(values[variable.name]) for variable in made.model.variables)
+
+
+def rules_over(over: str) -> list[Rule]:
+    return [rule for rule in stored_rules() if rule.over == over]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
+def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
+    over, given, before, after, broken = case
+    made = instance(KINDS[over][0], given)
+    states = state(over, made, before), state(over, made, after)
+    assert states[0] is not None
+    found = {rule.id for rule in rules_over(over) if not holds(made, rule.claim.formula, states[0], states[1])}
+    assert found == broken
+
+
+@pytest.mark.parametrize("over", KINDS)
+def test_column_programs_decide_the_same_rows_alike(over: str) -> None:
+    """All rows of a kind as one table."""
+    made = instance(KINDS[over][0], {})
+    chosen = [case for case in CASES if case[0] == over and not case[1]]
+    program = compile_columns(made, {rule.id: rule.claim.formula for rule in rules_over(over)})
+    tables = [_table(made, [state(over, made, case[part]) for case in chosen]) for part in (2, 3)]
+    answers = program.run(tables[0], tables[1])
+    for n, case in enumerate(chosen):
+        assert {rule.id for rule in rules_over(over) if not answers[rule.id][n]} == case[4]
+
+
+def _table(made: Instance, states: list[Any]) -> dict[str, Any]:
+    if states[0] is None:
+        return {}
+    return {variable.name: np.array([s[n] for s in states], np.int64) for n, variable in enumerate(made.model.variables)}
+
+
+def test_every_rule_is_broken_by_some_row() -> None:
+    assert {rule.id for rule in stored_rules()} == {id_ for case in CASES for id_ in case[4]}
+
+
+def test_ids_are_unique_and_sentences_are_said() -> None:
+    ids = [rule.id for rule in stored_rules()]
+    assert len(ids) == len(set(ids)) >= 60
+    assert all(rule.claim.sentence and rule.claim.sentence[0].islower() for rule in stored_rules())
+
+
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
+def test_every_profile_has_its_settings(profile: str) -> None:
+    given = settings(profile)
+    assert given["stores_wait"] == (profile == "P533")
+    assert given["half_messages"] == (profile != "P40")
+
+
+def is_extreme(e: Expr) -> bool:
+    """The smaller or larger of two numbers, where it makes no difference which one is taken of equal ones."""
+    return e.op == "ite" and e.args[0].op == "lt" and set(e.args[0].args) == set(e.args[1:])
+
+
+def spoilt(rule: Rule) -> Iterator[tuple[str, Expr]]:
+    """The rule's formula, spoilt in one place each: negated, given up, a part of it given up, a border moved by one."""
+    formula = rule.claim.formula
+    yield "negated", ~formula
+    yield "given up", const(1, Bool)
+    extremes = {e.args[0] for e in walk(formula) if is_extreme(e)}
+    for e in walk(formula):
+        if e.op in ("and", "or"):
+            neutral = const(int(e.op == "and"), Bool)
+            for n in (0, 1):
+                part = e.args[1 - n]
+                yield f"{e} without {e.args[n]}", _instead(formula, e, part if part is not e else neutral)
+        if e.op == "not":
+            yield f"{e} without not", _instead(formula, e, e.args[0])
+        if e.op in ("lt", "le") and e not in extremes:
+            x, y = e.args
+            yield f"{e} by one", _instead(formula, e, x <= y if e.op == "lt" else x < y)
+
+
+def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
+    return rewrite(formula, lambda e: new if e is old else None)
+
+
+@pytest.mark.parametrize("rule", stored_rules(), ids=lambda rule: rule.id)
+def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
+    """Some row is judged otherwise, so that the test above would fail."""
+    for what, formula in spoilt(rule):
+        if formula is rule.claim.formula:
+            continue
+        assert any(_differs(rule, formula, case) for case in CASES if case[0] == rule.over), f"{rule.id}: {what} is not noticed"
+
+
+def _differs(rule: Rule, formula: Expr, case: Case) -> bool:
+    made = instance(KINDS[rule.over][0], case[1])
+    before, after = state(rule.over, made, case[2]), state(rule.over, made, case[3])
+    assert before is not None
+    return holds(made, formula, before, after) == (rule.id in case[4])

@@ -1,0 +1,327 @@
+"""What the stretches of a log have found, put together: borders, queues, files, the topic table, entries that no record claims.
+
+At a border the same step properties are decided that are decided inside a stretch. All of this is small: it grows with the queues and
+stretches, not with the records; only a queue whose entries are more or fewer than its records has its entries read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TraceError
+from ..stored.paths import open_source, read
+from ..stored.segments import LogFile
+from .entries import facts
+from .findings import Finding
+from .programs import Plan, programs
+from .segment import NOT_READ, SHOWN, Segment
+from .store import Store, is_created, legal
+
+Numbers = dict[str, list[Any]]
+
+
+@dataclass
+class Totals:
+    """The audit of a store: `counts` are exact, `findings` are at most the plan's limit of each rule and part of the work. `topics`:
+    records by topic. `problems`: what could not be read, a line each."""
+
+    store: str
+    files: int = 0
+    records: int = 0
+    bytes: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    topics: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Line:
+    """A queue over all stretches: its records, and of the first one where it lies and what its offset is."""
+
+    begun: int
+    file: str
+    first: int = -1
+    members: int = 0
+    matched: int = 0
+    final: Mapping[str, int] | None = None
+
+
+class Merger:
+    """Of one store. `segments` are in the order of the log. Nothing is concluded across one that has an error."""
+
+    def __init__(self, plan: Plan, store: Store, files: Sequence[LogFile], segments: Sequence[Segment]) -> None:
+        self.plan, self.made, self.store, self.files = plan, programs(plan), store, files
+        self.parts = segments
+        self.segments = [segment for segment in segments if not segment.error]
+        self.totals = Totals(store.folder, len(files))
+        self.totals.problems += dict.fromkeys(segment.error for segment in segments if segment.error not in ("", NOT_READ))
+        self.whole = len(self.segments) == len(segments)
+        self.lines: dict[tuple[str, int], _Line] = {}
+
+    def run(self) -> Totals:
+        for segment in self.segments:
+            self.totals.records += segment.records
+            self.totals.bytes += segment.bytes
+            self.totals.findings += segment.findings
+            for id_, count in segment.counts.items():
+                self._count(id_, count)
+        self._line_borders()
+        self._log_borders()
+        self._files()
+        if self.whole:
+            self._queues()
+        self._topics()
+        self.totals.problems += self.store.problems
+        self.totals.findings.sort()
+        return self.totals
+
+    def _count(self, id_: str, count: int) -> None:
+        self.totals.counts[id_] = self.totals.counts.get(id_, 0) + count
+
+    def _decide(self, over: str, before: Numbers, after: Numbers | None, place: Callable[[int], dict[str, Any]]) -> None:
+        """Decide rows of Python numbers; `place` says where one lies and what a finding tells of it."""
+        if not before or not next(iter(before.values())):
+            return
+        limits = {rule.id: self.plan.limit for rule in self.made[over].rules}
+        counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), limits)
+        for id_, count in counts.items():
+            self._count(id_, count)
+        for breach in breaches:
+            where = {"topic": "", "queue_id": -1, "queue_offset": -1, "hex": "", **place(breach.row)}
+            more = where.pop("more", "")
+            reason = breach.rule.claim.sentence + (f"; {more}" if more else "")
+            self.totals.findings.append(
+                Finding(
+                    store=self.store.folder,
+                    property=breach.rule.id,
+                    severity=breach.rule.severity,
+                    expected=breach.expected,
+                    found=breach.found,
+                    reason=reason,
+                    **where,
+                )
+            )
+
+    # Borders between stretches
+
+    def _line_borders(self) -> None:
+        """The last record of each queue before a border, and the first one behind it."""
+        before: Numbers = {}
+        after: Numbers = {}
+        where: list[tuple[str, str]] = []
+        for segment in self.parts:
+            if segment.error:
+                for line in self.lines.values():
+                    line.final = None
+                continue
+            queues = segment.queues
+            for n, key in enumerate(zip(queues.get("topic", ()), queues.get("queueId", ()), strict=True)):
+                if key not in self.lines:
+                    self.lines[key] = _Line(queues["begun"][n], segment.task.file.path)
+                line = self.lines[key]
+                if not queues["members"][n]:
+                    continue
+                first = {name: values[n] for name, values in queues["first"].items()}
+                if not line.members:
+                    line.first = first["queueOffset"]
+                if line.final is not None:
+                    _append(before, line.final)
+                    _append(after, first)
+                    where.append((segment.task.file.path, key[0]))
+                line.final = {name: values[n] for name, values in queues["final"].items()}
+                line.members += queues["members"][n]
+                line.matched += queues["matched"][n]
+                self.totals.topics[key[0]] = self.totals.topics.get(key[0], 0) + queues["members"][n]
+        self._decide("line", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
+
+    def _log_borders(self) -> None:
+        before: Numbers = {}
+        after: Numbers = {}
+        where: list[tuple[str, str]] = []
+        last: Segment | None = None
+        for segment in self.parts:
+            if segment.error:
+                last = None
+            if not segment.edges:
+                continue
+            if last is not None:
+                _append(before, {name: values[1] for name, values in last.edges.items()})
+                _append(after, {name: values[0] for name, values in segment.edges.items()})
+                where.append((segment.task.file.path, segment.edge_topics[0]))
+            last = segment
+        self._decide("log", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
+
+    def _record(self, path: str, topic: str, rows: Numbers, row: int) -> dict[str, Any]:
+        offset = rows["physicalOffset"][row]
+        return {
+            "file": path, "offset": offset, "topic": topic, "queue_id": rows["queueId"][row], "queue_offset": rows["queueOffset"][row],
+            "hex": self._shown(path, offset),
+        }  # fmt: skip
+
+    def _shown(self, path: str, offset: int) -> str:
+        """The bytes at a physical offset; none where the file has gone."""
+        base = next((file.base for file in self.files if file.path == path), 0)
+        return shown(path, offset - base)
+
+    # Files
+
+    def _files(self) -> None:
+        rows: Numbers = {}
+        told: list[LogFile] = []
+        by_file: dict[str, list[Segment]] = {}
+        for segment in self.parts:
+            by_file.setdefault(segment.task.file.path, []).append(segment)
+        for file in self.files:
+            parts = by_file[file.path]
+            if any(part.error for part in parts):
+                continue
+            blanks = [blank for part in parts for blank in part.blanks]
+            end = _end_of(parts, blanks) - file.base
+            size = blanks[0][1] if blanks else 0
+            _append(rows, {"base": file.base, "size": file.length, "end": end, "blank": size, "last": int(file.last)})
+            told.append(file)
+
+        def place(row: int) -> dict[str, Any]:
+            offset = rows["base"][row] + rows["end"][row]
+            return {"file": told[row].path, "offset": offset, "hex": self._shown(told[row].path, offset)}
+
+        self._decide("file", rows, None, place)
+        pairs = [n for n in range(len(told) - 1) if self.files.index(told[n]) + 1 == self.files.index(told[n + 1])]
+        before = {name: [values[n] for n in pairs] for name, values in rows.items()}
+        after = {name: [values[n + 1] for n in pairs] for name, values in rows.items()}
+        self._decide("files", before, after, lambda row: {"file": told[pairs[row] + 1].path, "offset": after["base"][row]})
+
+    # Queues and their entries
+
+    def _queues(self) -> None:
+        start = self.files[0].base if self.files else 0
+        known = {(queue.topic, queue.queue_id): queue for queue in self.store.queues.all()}
+        # The first entry of each queue that points into the log.
+        begins = {key: queue.between(start, 1 << 62)[0] if start else queue.min for key, queue in known.items()}
+        table = self.store.topics
+        rows: Numbers = {}
+        keys = sorted(self.lines)
+        for key in keys:
+            line, queue = self.lines[key], known.get(key)
+            row = table.topics.get(key[0]) if table is not None else None
+            first = begins.get(key, 0)
+            _append(
+                rows,
+                {
+                    "topicClass": self.store.class_of(key[0]),
+                    "queueId": key[1],
+                    "tableThere": int(table is not None),
+                    "known": int(row is not None),
+                    "legalName": int(legal(key[0])),
+                    "readQueueNums": row.read if row else 0,
+                    "writeQueueNums": row.write if row else 0,
+                    "perm": row.perm if row else 0,
+                    "records": line.members,
+                    "firstQueueOffset": line.first,
+                    "logStart": start,
+                    "entriesKnown": int(queue is not None),
+                    "entries": queue.max - first if queue is not None else 0,
+                    "firstEntry": first,
+                    "matched": line.matched,
+                },
+            )
+
+        def place(row: int) -> dict[str, Any]:
+            line = self.lines[keys[row]]
+            count = f"{line.members:,} record{'s' if line.members != 1 else ''} of this queue"
+            return {
+                "file": line.file, "offset": line.begun, "topic": keys[row][0], "queue_id": keys[row][1], "queue_offset": line.first,
+                "hex": self._shown(line.file, line.begun), "more": count,
+            }  # fmt: skip
+
+        self._decide("queue", rows, None, place)
+        for key, queue in sorted(known.items()):
+            first = begins[key]
+            if queue.max - first != (self.lines[key].matched if key in self.lines else 0):
+                try:
+                    self._entries(queue, first)
+                except TraceError as error:
+                    self.totals.problems.append(str(error))
+
+    def _entries(self, queue: Any, first: int) -> None:
+        """The entries of a queue that no record claims."""
+        for rows, places in facts(queue, first, self.files):
+
+            def place(row: int, places: Sequence[tuple[str, int, str]] = places, rows: Numbers = rows) -> dict[str, Any]:
+                path, at, hexed = places[row]
+                return {
+                    "file": path,
+                    "offset": at,
+                    "topic": queue.topic,
+                    "queue_id": queue.queue_id,
+                    "queue_offset": rows["index"][row],
+                    "hex": hexed,
+                }
+
+            self._decide("entry", rows, None, place)
+
+    # The topic table
+
+    def _topics(self) -> None:
+        table = self.store.topics
+        path = self.store.topics_path
+        created = 0 if table is None else sum(is_created(self.store, name, row.perm) for name, row in table.topics.items())
+        whole = {
+            "there": [int(table is not None)],
+            "counter": [table.counter if table else 0],
+            "timestamp": [table.timestamp if table else 0],
+            "created": [created],
+            "records": [self.totals.records],
+        }
+        self._decide("table", whole, None, lambda _: {"file": path, "offset": 0})
+        if table is None:
+            return
+        names = sorted(table.topics)
+        rows: Numbers = {}
+        for name in names:
+            row = table.topics[name]
+            _append(
+                rows,
+                {
+                    "topicClass": self.store.class_of(name),
+                    "readQueueNums": row.read,
+                    "writeQueueNums": row.write,
+                    "perm": row.perm,
+                    "topicSysFlag": row.sys_flag,
+                    "order": int(row.order),
+                    "sameName": int(row.topic == name),
+                },
+            )
+        self._decide("topic", rows, None, lambda row: {"file": path, "offset": 0, "topic": names[row]})
+
+
+def shown(path: str, at: int, size: int = SHOWN) -> str:
+    """Bytes of a file in hexadecimal; none where the file cannot be read any more."""
+    try:
+        with open_source(path) as source:
+            return read(source, at, max(0, min(size, source.length - at))).hex()
+    except (TraceError, OSError):
+        return ""
+
+
+def _end_of(parts: Sequence[Segment], blanks: Sequence[tuple[int, int]]) -> int:
+    """The physical offset at which the records of a file end."""
+    if blanks:
+        return min(offset for offset, _ in blanks)
+    zeros = [part.data_end for part in parts if part.data_end is not None]
+    return min(zeros, default=max(part.task.file.base + (part.end or 0) for part in parts))
+
+
+def _append(rows: Numbers, row: Mapping[str, Any]) -> None:
+    for name, value in row.items():
+        rows.setdefault(name, []).append(value)
+
+
+def _arrays(rows: Numbers) -> dict[str, NDArray[np.int64]]:
+    return {name: np.array(values, np.int64) for name, values in rows.items()}

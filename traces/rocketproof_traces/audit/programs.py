@@ -1,0 +1,149 @@
+"""Rules of one kind of rows as a column program: which rows break which rule, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocketproof_model import Expr
+from rocketproof_model.columns import ColumnProgram, compile_columns
+
+from .rules import KINDS, Rule, chosen, instance
+from .vocabulary import vocabulary
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of every store: `source()` gives the rules, of which those of `only` are meant (all of them if it is empty), under
+    these settings; `limit`: how many findings of a rule each part of the work keeps. `source` is a function of a module, so that a
+    plan travels to other processes as its name."""
+
+    source: Callable[[], Sequence[Rule]]
+    settings: tuple[tuple[str, Any], ...] = ()
+    only: tuple[str, ...] = ()
+    limit: int = 100
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.source() if not self.only or rule.id in self.only)
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A row that breaks a rule: its number among the rows decided."""
+
+    rule: Rule
+    row: int
+    expected: str
+    found: str
+
+
+class Programs:
+    """All rules of a plan, compiled once for each kind of rows."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._deciders = {over: Decider(chosen(plan.rules, over), over, dict(plan.settings)) for over in KINDS}
+
+    def __getitem__(self, over: str) -> Decider:
+        return self._deciders[over]
+
+    def member(self, kind: str) -> Member:
+        return self._members[kind]
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        return {"record": Member("record", dict(self.plan.settings))}
+
+
+_MADE: dict[Plan, Programs] = {}
+
+
+def programs(plan: Plan) -> Programs:
+    """The programs of a plan, made once in a process."""
+    if plan not in _MADE:
+        _MADE[plan] = Programs(plan)
+    return _MADE[plan]
+
+
+class Member:
+    """Which rows belong to a queue's succession."""
+
+    def __init__(self, kind: str, settings: Mapping[str, Any]) -> None:
+        made = instance(kind, settings)
+        member = vocabulary()[kind].member
+        assert member is not None
+        self._program = compile_columns(made, {"member": member})
+
+    def of(self, rows: Columns) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self._program.run(rows)["member"]
+        return found
+
+
+class Decider:
+    """The rules over one kind of rows."""
+
+    def __init__(self, rules: Sequence[Rule], over: str, settings: Mapping[str, Any]) -> None:
+        self.rules = tuple(rules)
+        self._instance = instance(KINDS[over][0], settings)
+        self._program = self._compile({str(n): rule.claim.formula for n, rule in enumerate(self.rules)})
+        self._said: dict[int, ColumnProgram] = {}
+
+    def _compile(self, terms: Mapping[str, Expr]) -> ColumnProgram | None:
+        return compile_columns(self._instance, terms) if terms else None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that deciding the rules and saying what was found asks for, of either row of a step."""
+        terms = {f"{n}{part}": term for n, rule in enumerate(self.rules) for part, term in _parts(rule)}
+        program = self._compile(terms)
+        return () if program is None else tuple(dict.fromkeys(column.name for column in program.columns))
+
+    def decide(self, before: Columns, after: Columns | None, limit: Mapping[str, int]) -> tuple[dict[str, int], list[Breach]]:
+        """How many rows break each rule, and of each rule as many breaches as `limit` says, in the order of the rows."""
+        if self._program is None:
+            return {}, []
+        broken = self._program.broken(before, after)
+        counts: dict[str, int] = {}
+        breaches: list[Breach] = []
+        for number in np.unique(broken.term):
+            rule = self.rules[int(number)]
+            rows = broken.row[broken.term == number]
+            counts[rule.id] = len(rows)
+            breaches += self._say(int(number), rows[: max(0, limit.get(rule.id, 0))], before, after)
+        return counts, breaches
+
+    def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[Breach]:
+        if not len(rows):
+            return []
+        rule = self.rules[number]
+        program = self._said.get(number)
+        if program is None:
+            program = self._said[number] = compile_columns(self._instance, {"expected": rule.expected, "found": rule.found})
+        answers = program.run(_taken(before, rows), None if after is None else _taken(after, rows))
+        words = [_words(getattr(rule, name), answers[name], answers.fault(name)) for name in ("expected", "found")]
+        return [Breach(rule, int(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
+
+
+def _parts(rule: Rule) -> tuple[tuple[str, Expr], ...]:
+    return ("formula", rule.claim.formula), ("expected", rule.expected), ("found", rule.found)
+
+
+def _taken(columns: Columns, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def _words(term: Expr, codes: NDArray[Any], fault: NDArray[np.bool_]) -> list[str]:
+    """Values as a person reads them; a number that is out of any range has none."""
+    type_ = term.type
+    return [
+        "out of range" if none else str(type_.decode(int(code))).lower() if type_.sort == "bool" else str(type_.decode(int(code)))
+        for code, none in zip(codes, fault, strict=True)
+    ]

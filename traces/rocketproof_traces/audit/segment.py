@@ -1,0 +1,272 @@
+"""One stretch of the log audited: walk, facts, rules, and what has to be compared with the stretches beside it.
+
+A plain function from a task to a result, both of them data that goes through JSON: it runs in a thread, in a process, in a task of Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TraceError
+from ..stored.chunk import Chunk
+from ..stored.errors import StoredError
+from ..stored.facts import COLUMNS, Column, Kind, column
+from ..stored.layout import SYSTEM_TOPICS
+from ..stored.names import Names
+from ..stored.paths import open_source
+from ..stored.queues import Lookup
+from ..stored.segments import LogFile, Range, Walked
+from ..stored.walk import Walk
+from .findings import Finding
+from .lines import Lines
+from .programs import Breach, Plan, Programs, programs
+from .store import Store, opened
+from .vocabulary import FACTS, Class
+
+ROWS = 8192  # of a chunk: its columns stay in the processor's caches
+NOT_READ = "not read yet"
+SHOWN = 64  # bytes of a record that a finding shows
+PLACE = ("physicalOffset", "queueId", "queueOffset", "size")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A range of a log file of a store. `moment` names the audit: what one audit reads of a store besides its log is read once."""
+
+    moment: int
+    store: str
+    file: LogFile
+    start: int
+    end: int
+    exact: bool
+
+    @property
+    def range(self) -> Range:
+        return Range(self.file, self.start, self.end, self.exact)
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def read(text: str) -> Task:
+        data = json.loads(text)
+        return Task(**{**data, "file": LogFile(**data["file"])})
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a task found. `begin` and `end`: where its walk began and ended in the file, None if no record begins there; `data_end`: the
+    physical offset from which on the file has zeros only, None if the walk did not come so far. `queues`: columns by name, one element a
+    queue that has a record here; `first` and `final` in it: columns of the first and the last record that takes a queue offset. `edges`:
+    columns of the first and of the last record. `blanks`: where one lies and the size that it tells. `error`: why there is nothing,
+    NOT_READ for a task that an interrupted audit has not come to."""
+
+    task: Task
+    begin: int | None
+    end: int | None
+    data_end: int | None
+    records: int
+    bytes: int
+    counts: dict[str, int]
+    findings: list[Finding]
+    queues: dict[str, Any]
+    edges: dict[str, list[int]]
+    edge_topics: list[str]
+    blanks: list[tuple[int, int]]
+    error: str = ""
+
+    @property
+    def walked(self) -> Walked:
+        return Walked(self.task.range, self.begin, self.end, self.records, self.bytes)
+
+    def text(self) -> str:
+        data = {**self.__dict__, "task": asdict(self.task), "findings": [found.data() for found in self.findings]}
+        return json.dumps(data, ensure_ascii=False)
+
+    @staticmethod
+    def read(text: str) -> Segment:
+        data = json.loads(text)
+        task = {**data["task"], "file": LogFile(**data["task"]["file"])}
+        findings = [Finding.of(found) for found in data["findings"]]
+        return Segment(**{**data, "task": Task(**task), "findings": findings, "blanks": [tuple(each) for each in data["blanks"]]})
+
+
+def answer(plan: Plan, text: str) -> str:
+    """The result of a task, both as text."""
+    task = Task.read(text)
+    try:
+        return audit_segment(plan, task).text()
+    except (TraceError, OSError) as error:
+        said = str(error) if isinstance(error, TraceError) else f"{error.filename or task.file.path}: {error.strerror or error}"
+        return nothing(task, said).text()
+
+
+def nothing(task: Task, error: str) -> Segment:
+    """The result of a task that could not be done."""
+    return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, [], [], error)
+
+
+def audit_segment(plan: Plan, task: Task) -> Segment:
+    """Every rule over records, decided for one range. Raises StoredError and OSError for a file that cannot be read."""
+    made = programs(plan)
+    store = opened(task.store, task.moment)
+    names = Names(SYSTEM_TOPICS)
+    auditor = _Auditor(plan, made, store, task, names)
+    with open_source(task.file.path) as source:
+        if source.length < task.file.length:
+            problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
+            raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
+        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, source=source)
+        for chunk in walk:
+            auditor.take(chunk)
+    walked = walk.walked
+    return auditor.result(walked, walk.data_end)
+
+
+@dataclass
+class _Auditor:
+    plan: Plan
+    made: Programs
+    store: Store
+    task: Task
+    names: Names
+    counts: dict[str, int] = field(default_factory=dict)
+    found: list[Finding] = field(default_factory=list)
+    blanks: list[tuple[int, int]] = field(default_factory=list)
+    edges: dict[str, list[int]] = field(default_factory=dict)
+    records: int = 0
+    chunk: Chunk = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lookup = Lookup(self.store.queues, self.names)
+        self.has_queues = bool(self.store.queues.all())
+        self.lines = Lines(tuple(dict.fromkeys((*PLACE, *self.made["line"].reads))))
+        self.edge_columns = tuple(dict.fromkeys((*PLACE, "topic", *self.made["log"].reads)))
+        self.texts: list[str] = []
+        self.classes = np.zeros(0, np.int64)
+        self.limits = np.zeros(0, np.int64)
+
+    def take(self, chunk: Chunk) -> None:
+        """One chunk of the walk."""
+        self.chunk = chunk
+        table, kinds = chunk.table, chunk["kind"]
+        if not chunk.is_message.all():
+            self._others(table, kinds)
+            table = table[:, chunk.is_message]
+        if table.shape[1]:
+            self._records(table)
+
+    def _others(self, table: NDArray[np.int64], kinds: Column) -> None:
+        blanks = np.flatnonzero(kinds == Kind.BLANK)
+        self.blanks += zip(column(table, "physicalOffset")[blanks].tolist(), column(table, "size")[blanks].tolist(), strict=True)
+        broken = table[:, kinds == Kind.CORRUPT]
+        if broken.shape[1]:
+            rows = {name: column(broken, name) for name in ("physicalOffset", "reason")} | {"length": column(broken, "size")}
+            self._decide("damage", rows | {"offset": rows["physicalOffset"]}, None)
+
+    def _records(self, table: NDArray[np.int64]) -> None:
+        self.records += table.shape[1]
+        rows: dict[str, Column] = {name: table[number] for number, name in enumerate(COLUMNS)}
+        self._join(rows)
+        self._decide("record", rows, None)
+        member = self.made.member("record").of(rows)
+        matched = member & rows["entryThere"].astype(np.bool_) & (rows["entryOffset"] == rows["physicalOffset"])
+        follows, earlier = self.lines.follow(rows, member, matched)
+        self._decide("line", earlier, {name: rows[name][follows] for name in (*self.lines.columns, "topic")})
+        self._log(rows)
+
+    def _log(self, rows: dict[str, Column]) -> None:
+        """Each record and the one before it in the log, the last one of the chunk before included."""
+        if not self.edges:
+            self.edges = {name: [int(rows[name][0]), int(rows[name][0])] for name in self.edge_columns}
+            before, after = {name: rows[name][:-1] for name in self.edges}, {name: rows[name][1:] for name in self.edges}
+        else:
+            before = {name: np.concatenate(([last], rows[name][:-1])) for name, (_, last) in self.edges.items()}
+            after = {name: rows[name] for name in self.edges}
+        for name, edge in self.edges.items():
+            edge[1] = int(rows[name][-1])
+        self._decide("log", before, after)
+
+    def _join(self, rows: dict[str, Column]) -> None:
+        """Add what the store says about the records' topics, levels and entries."""
+        if len(self.names) > len(self.texts):
+            texts = self.names.texts()
+            new = texts[len(self.texts) :]
+            none = [Class.encode("none")]
+            self.classes = np.array([*self.classes[:-1].tolist(), *map(self.store.class_of, new), *none], np.int64)
+            self.limits = np.array([*self.limits[:-1].tolist(), *map(self.store.limit_of, new), 0], np.int64)
+            self.texts = texts
+        # A topic that is not there has the number -1, and its class is the last one.
+        for name, topic in (("topicClass", "topic"), ("realClass", "realTopic"), ("retryClass", "retryTopic")):
+            rows[name] = self.classes[rows[topic]]
+        rows["retryMaxTimes"] = self.limits[rows["topic"]]
+        waits = self.store.waits
+        rows["levelDelay"] = waits[np.clip(rows["delayLevel"], 0, len(waits) - 1)]
+        entries = self.lookup.find(rows["topic"], rows["queueId"], rows["queueOffset"])
+        rows["entryKnown"] = np.full(len(rows["topic"]), self.has_queues, np.int64)
+        rows["entryThere"] = (entries.found == 1).astype(np.int64)
+        rows["entryOffset"], rows["entrySize"], rows["entryTags"] = entries.physicalOffset, entries.size, entries.tagsCode
+
+    def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
+        limits = {rule.id: self.plan.limit - self.counts.get(rule.id, 0) for rule in self.made[over].rules}
+        counts, breaches = self.made[over].decide(before, after, limits)
+        for id_, count in counts.items():
+            self.counts[id_] = self.counts.get(id_, 0) + count
+        self.found += [self._finding(breach, before if after is None else after) for breach in breaches]
+
+    def _finding(self, breach: Breach, rows: Mapping[str, Column]) -> Finding:
+        def number(name: str) -> int:
+            return int(rows[name][breach.row]) if name in rows else -1
+
+        topic, offset = number("topic"), number("physicalOffset")
+        return Finding(
+            store=self.task.store,
+            file=self.task.file.path,
+            offset=offset,
+            property=breach.rule.id,
+            topic=self.texts[topic] if topic >= 0 else "",
+            queue_id=number("queueId"),
+            queue_offset=number("queueOffset"),
+            expected=breach.expected,
+            found=breach.found,
+            hex=self.chunk.bytes_at(offset, SHOWN).hex(),
+            severity=breach.rule.severity,
+            reason=breach.rule.claim.sentence,
+        )
+
+    def result(self, walked: Walked, data_end: int | None) -> Segment:
+        lines, n = self.lines, self.lines.count
+        texts = self.names.texts()
+        queues = {
+            "topic": [texts[k] for k in lines.topic[:n]],
+            "queueId": lines.queue_id[:n].tolist(),
+            "begun": lines.begun.tolist(),
+            "members": lines.members[:n].tolist(),
+            "matched": lines.matched[:n].tolist(),
+            "first": {name: values[:n].tolist() for name, values in lines.first.items()},
+            "final": {name: values[:n].tolist() for name, values in lines.final.items()},
+        }
+        edge_topics = [texts[k] if k >= 0 else "" for k in self.edges.get("topic", [])]
+        return Segment(
+            self.task,
+            walked.begin,
+            walked.end,
+            data_end,
+            self.records,
+            walked.size,
+            self.counts,
+            self.found,
+            queues,
+            self.edges,
+            edge_topics,
+            self.blanks,
+        )
+
+
+assert set(FACTS) <= set(COLUMNS), "the vocabulary names facts that no walk finds"

@@ -332,3 +332,9 @@ def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatc
 
 def test_every_scope_has_a_target() -> None:
     assert {type(part(name)) for name in NAMES} == set(TARGETS)
+
+
+def test_what_happens_a_millisecond_into_a_second_counts_from_the_second() -> None:
+    """A refresh leaves a millisecond late: a creation or a registration after it in the same second is of that second."""
+    replay("news", "P494", ["begin(offset=28)", "second()", "second()", "ask()", "create()", "second()"])
+    replay("news", "P494", ["begin(offset=0)", *["second()"] * 30, "ask()", "register()", "second()"])

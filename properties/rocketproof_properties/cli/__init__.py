@@ -16,16 +16,16 @@ from cyclopts import App, CycloptsError
 
 from rocketproof_model import RocketproofError
 
-from . import benches, brokers, checking, data, implementation
+from . import audits, benches, brokers, checking, data, implementation
 from .common import OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(checking.check, checking.show, checking.explain, checking.picture, checking.graph),
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
     *(brokers.serve, brokers.validate),
-    data.judge,
+    *(data.judge, data.campaign, audits.audit),
 )
-BENCHES: tuple[Callable[..., int], ...] = (benches.search, benches.skew, benches.serve, benches.simulate, benches.judge)
+BENCHES: tuple[Callable[..., int], ...] = (benches.search, benches.skew, benches.serve, benches.simulate, benches.judge, benches.audit)
 
 app = App(
     name="rocketproof",

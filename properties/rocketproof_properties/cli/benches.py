@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from .common import DIFFERS, OK, STOPPED, positive
+from ..choices import InputError
+from .common import DIFFERS, OK, STOPPED, Many, positive
 
 
-def search(*, peers: bool = False, json: Path | None = None) -> int:
+def search(*, peers: bool = False, spark: bool = False, json: Path | None = None) -> int:
     """Measure the search on the routing model and on the specification.
 
     Parameters
     ----------
     peers
         Also run SPIN, Stateright and TLC where they are installed.
+    spark
+        Measure the search on Spark instead, beside the local one.
     json
         Write the rows to this file.
     """
-    from .. import store
+    from .. import bench, store
 
+    if peers and spark:
+        raise InputError("--peers with --spark: the peers are beside the local search; leave out one of them")
     if json is not None:
         store.check_writable(json)
-    from ..bench import search as measure
-
-    rows, finished = measure(peers=peers)
+    rows, finished = bench.spread() if spark else bench.search(peers=peers)
     if json is not None:
         store.write_json(json, rows)
     return OK if finished else STOPPED
@@ -120,21 +124,50 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
     return OK if finished else STOPPED
 
 
-def judge(*, json: Path | None = None) -> int:
+def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = None) -> int:
     """Measure the judge of histories on 10,000 events of 8 producers, beside porcupine where Go is installed.
 
     Parameters
     ----------
+    parquet
+        Measure judging 200,000 events from Parquet instead, beside DuckDB's window over the same file.
+    spark
+        The same, and on Spark.
     json
         Write the rows to this file.
     """
-    from .. import store
+    from .. import bench, store
 
     if json is not None:
         store.check_writable(json)
-    from ..bench import judge as measure
+    rows, finished = bench.judge_many(spark=spark) if parquet or spark else bench.judge()
+    if json is not None:
+        store.write_json(json, rows)
+    return OK if finished else STOPPED
 
-    rows, finished = measure()
+
+def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True, plot: Path | None = None, json: Path | None = None) -> int:
+    """Measure the audit of made-up stores beside zlib's checksum, DuckDB's window, and on Spark.
+
+    Parameters
+    ----------
+    sizes
+        GiB of commit log; give it again for more.
+    spark
+        Also on Spark, cold and warm.
+    plot
+        Draw CPU seconds by size into this file, with matplotlib.
+    json
+        Write the rows to this file.
+    """
+    for size in sizes:
+        positive("--sizes", size)
+    from .. import bench, store
+
+    for path, option in ((json, "--json"), (plot, "--plot")):
+        if path is not None:
+            store.check_writable(path, option)
+    rows, finished = bench.audit(sizes=sizes, spark=spark, plot=plot)
     if json is not None:
         store.write_json(json, rows)
     return OK if finished else STOPPED

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import OK, Many, positive
+from .common import DIFFERS, OK, Many, positive
+
+if TYPE_CHECKING:
+    from ..validation.target import Target
 
 
 def serve(
@@ -99,6 +102,8 @@ def validate(
     seed: int = 0,
     report: Path | None = None,
     again: Path | None = None,
+    resume: Path | None = None,
+    self_test: Annotated[bool, Parameter(negative=())] = False,
     accept: Path | None = None,
     configure: Annotated[bool, Parameter(negative=())] = False,
     shrink: float = 20.0,
@@ -132,6 +137,11 @@ def validate(
         The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given.
     again
         Judge the histories of this report's folder again, without a broker, and write the report anew.
+    resume
+        Go on with the interrupted run whose report is in this folder, as it was asked for then: programs that it has recorded are not
+        run again. --time, --accept and --json are those of now.
+    self_test
+        Only try what the target offers, each once, and tell what is lost without the rest: for who writes a target's description.
     accept
         A TOML file of accepted deviations.
     configure
@@ -154,6 +164,7 @@ def validate(
     from .. import output, store
     from ..choices import known
     from ..validation import accept as accepting
+    from ..validation import resume as resuming
     from ..validation import show
     from ..validation import validate as validating
     from ..validation.choose import choose
@@ -179,28 +190,62 @@ def validate(
     accepted = accepting.read(accept) if accept is not None else ()
     if again is not None and (broker is not None or target is not None):
         raise InputError("--again with a broker: a saved report is judged without one; leave out one of them")
+    if resume is not None and any(one is not None for one in (broker, target, report, again)):
+        raise InputError("--resume goes on with the run of its folder; leave out the broker, --target, --report and --again")
+    if self_test and any(one is not None for one in (again, resume)):
+        raise InputError("--self-test tries a target; leave out --again and --resume")
+    asked: dict[str, Any] = {
+        "broker": broker,
+        "target": str(Path(target).absolute()) if target is not None and target.endswith(".toml") else target,
+        "profile": profile,
+        "configure": configure,
+        "nameserver": nameserver,
+        "programs": programs,
+        "seed": seed,
+        "workers": workers or 4,
+        "rate": rate,
+        "shrink": shrink,
+        "witnesses": witnesses,
+        "kills": kills,
+    }
+    if self_test:
+        return _self_test(choose(broker, target, profile, configure=configure), json)
+    if resume is not None:
+        asked = {**asked, **resuming.asked(resume)}
     with output.phases() as progress:
         if again is not None:
             folder, found = again, validating.again(again, profile, accepted, progress)
         else:
-            chosen = choose(broker, target, profile, configure=configure)
-            folder = report or next_folder()
+            folder = resume or report or next_folder()
             request = validating.Request(
-                chosen,
+                choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"]),
                 folder,
-                programs=programs,
-                seed=seed,
-                workers=workers or 4,
+                programs=asked["programs"],
+                seed=asked["seed"],
+                workers=asked["workers"],
                 seconds=time,
-                rate=rate,
-                shrink=shrink,
-                name_server=nameserver,
+                rate=asked["rate"],
+                shrink=asked["shrink"],
+                name_server=asked["nameserver"],
                 accepted=accepted,
-                witnesses=WITNESSES if witnesses else (),
-                kills=kills,
+                witnesses=WITNESSES if asked["witnesses"] else (),
+                kills=asked["kills"],
+                asked=asked,
+                resumes=resume is not None,
             )
             found = validating.validate(request, progress)
     if json is not None:
         store.write_json(json, found.data())
     show.render(found, folder)
     return found.exit_code
+
+
+def _self_test(target: Target, json: Path | None) -> int:
+    """Try the target, telling of each thing as it is tried. Raises TargetError if it cannot be set up at all."""
+    from .. import store
+    from ..validation import selftest, show
+
+    found = show.render_self_test(target, selftest.self_test(target))
+    if json is not None:
+        store.write_json(json, selftest.data(target, found))
+    return OK if all(one.works for one in found) else DIFFERS

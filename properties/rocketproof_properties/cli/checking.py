@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import OK, Many, cores, positive
+from . import common
+from .common import OK, Many, positive
 
 
 def check(
@@ -26,6 +27,10 @@ def check(
     time: float | None = None,
     memory: int | None = None,
     workers: int | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    cores: int | None = None,
+    scratch: Path | None = None,
     json: Path | None = None,
     witnesses: Path | None = None,
 ) -> int:
@@ -42,7 +47,8 @@ def check(
     scope
         The finite sizes to check in, instead of those that the catalogue names.
     engine
-        explicit, symbolic, simulate, stateful or all, instead of those that the catalogue names.
+        explicit, symbolic, simulate, stateful or all of these, instead of those that the catalogue names; or spark, the
+        explicit search on the workers of a cluster.
     condition
         Only verdicts under this condition (its words, or some of them).
     seed
@@ -53,6 +59,15 @@ def check(
         Megabytes that an engine may use for its states; three quarters of the free memory unless given.
     workers
         Threads of the search; all cores unless given.
+    master
+        With --engine spark: the URL of Spark's master, instead of this machine.
+    remote
+        With --engine spark: the URL of a Spark Connect server, instead of a session of its own.
+    cores
+        With --engine spark: how many cores to use; all unless given.
+    scratch
+        With --engine spark: a folder for the states, which driver and workers reach by this path; that for temporary files
+        unless given.
     json
         Write the verdicts to this file.
     witnesses
@@ -61,24 +76,35 @@ def check(
     positive("--time", time)
     positive("--memory", memory)
     positive("--workers", workers)
+    positive("--cores", cores)
+    for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
+        if value is not None and engine != "spark":
+            raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
+    if master and remote:
+        raise InputError("--master and --remote are two ways to one session; give one of them")
     if seed < 0:
         raise InputError(f"--seed {seed} is negative; give 0 or more")
     from .. import matrix, output, store
+    from ..decide import Cluster
     from ..plan import Request, plan
 
     folder = witnesses or store.DEFAULT_FOLDER
     store.check_folder(folder)
     if json is not None:
         store.check_writable(json)
+    cluster = Cluster(master, remote, cores, scratch)
     chosen = plan(Request(file, tuple(property or ()), tuple(profile or ()), scope, engine, condition))
     settings = matrix.Settings(
         seconds=time,
-        memory=memory * 1024 * 1024 if memory is not None else matrix.default_memory(),
-        workers=workers or cores(),
+        memory=memory * 1024 * 1024 if memory is not None else None if engine == "spark" else matrix.default_memory(),
+        workers=workers or common.cores(),
         seed=seed,
+        cluster=cluster,
         witnesses=folder,
     )
     with output.ProgressLine() as line:
+        if engine == "spark":
+            cluster.session()
         report = matrix.run(chosen.tasks, line, settings)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))

@@ -3,35 +3,92 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
+from ..choices import InputError
+from . import common
 from .common import DIFFERS, OK, STOPPED, positive
 
 
-def judge(file: Path, /, *, profile: str, limit: int = 1_000_000, json: Path | None = None) -> int:
+def judge(
+    *histories: str,
+    profile: str,
+    engine: Literal["local", "spark"] | None = None,
+    out: str | None = None,
+    parquet: str | None = None,
+    late: float | None = None,
+    limit: int = 1_000_000,
+    master: str | None = None,
+    remote: str | None = None,
+    cores: int | None = None,
+    json: Path | None = None,
+) -> int:
     """Judge what a real or simulated broker answered: does the specification explain it?
+
+    With --out, many histories are judged, and what was judged before and has not changed is not judged again.
 
     Parameters
     ----------
-    file
-        Recorded cases, one JSON object a line, or a history of concurrent requests.
+    histories
+        Recorded cases, one JSON object a line, or histories of concurrent requests. With --out files and folders of them, NDJSON or
+        Parquet, local or such as hdfs:// and s3://.
     profile
         The profile to judge by, such as P494.
+    engine
+        local judges in processes of this machine, without Java; spark on Spark's workers.
+    out
+        The folder for findings.parquet and the verdicts.
+    parquet
+        The folder for the histories as Parquet, which are read once; OUT/histories unless given.
+    late
+        Seconds, by the clock of the events, after which an event of a history in pieces is not waited for any more.
     limit
-        How many states of a history the judge may expand before it gives up.
+        How many states of each part of a history the judge may expand before it gives up.
+    master
+        The URL of Spark's master, instead of this machine.
+    remote
+        The URL of a Spark Connect server.
+    cores
+        Cores of this machine; all unless given.
     json
         Write the judgement to this file.
     """
     from rocketproof_profiles import PROFILES
 
-    from .. import output, store
+    from .. import store
     from ..choices import known
 
+    if not histories:
+        raise InputError("no history; give a file, or files and folders with --out")
     profile = known("profile", profile, PROFILES)
     positive("--limit", limit)
+    positive("--cores", cores)
+    positive("--late", late)
     if json is not None:
         store.check_writable(json)
+    if out is None:
+        first, *more = histories
+        if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
+            raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
+        return _judge_one(Path(first), profile, limit, json)
+    from rocketproof_traces.bulk.work import Order
+
+    from .. import verdicts
+
+    order = Order(tuple(histories), profile, out, parquet or f"{out.rstrip('/')}/histories", limit, late)
+    found = verdicts.run(order, engine or "local", cores or common.cores(), master, remote)
+    if json is not None:
+        store.write_json(json, found.data())
+    verdicts.render(found, out)
+    return verdicts.EXIT[found.verdict]
+
+
+def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
+    """Judge one history or recording as it is."""
     from rocketproof_traces import histories, history
     from rocketproof_traces import judge as judging
+
+    from .. import output, store
 
     if history.is_history(file):
         header, events = history.read(file)
@@ -47,3 +104,72 @@ def judge(file: Path, /, *, profile: str, limit: int = 1_000_000, json: Path | N
         store.write_json(json, found.data())
     output.print_judgement(found)
     return DIFFERS if found.unexplained else OK
+
+
+def campaign(
+    *,
+    programs: int = 100_000,
+    seed: int = 0,
+    profile: str = "P49",
+    out: Path | None = None,
+    engine: Literal["spark", "local"] = "spark",
+    workers: int | None = None,
+    time: float | None = None,
+    master: str | None = None,
+    remote: str | None = None,
+    json: Path | None = None,
+) -> int:
+    """Run very many programs of the specification and of messages on simulated clusters, and put together what they find.
+
+    What each shard of programs found is kept at once: the same command goes on where a campaign was stopped.
+
+    Parameters
+    ----------
+    programs
+        How many programs, shared evenly by the instances of the specification and the conditions of messages.
+    seed
+        Seed of the programs: the same one gives the same programs, on any number of machines.
+    profile
+        The profile to test, such as P494.
+    out
+        The folder of the campaign; .rocketproof/campaigns/PROFILE-SEED-PROGRAMS unless given.
+    engine
+        spark spreads the programs over Spark's workers; local over processes of this machine, without Java.
+    workers
+        Processes of this machine; all cores unless given.
+    time
+        Seconds after which no further shard is begun.
+    master
+        The URL of Spark's master, instead of this machine.
+    remote
+        The URL of a Spark Connect server.
+    json
+        Write the findings to this file.
+    """
+    positive("--programs", programs)
+    positive("--workers", workers)
+    positive("--time", time)
+    if seed < 0:
+        raise InputError(f"--seed {seed} is negative; give 0 or more")
+    if engine == "local" and (master or remote):
+        raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
+    from rocketproof_profiles import PROFILES
+
+    from .. import output, store
+    from ..campaign import run as running
+    from ..campaign.show import render
+    from ..choices import known
+    from ..stateful.programs import tasks
+
+    profile = known("profile", profile, PROFILES)
+    if json is not None:
+        store.check_writable(json)
+    folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
+    wanted = running.Wanted(profile, programs, seed, folder, time)
+    spread = running.spreading(engine, workers or common.cores(), master, remote)
+    with output.phases() as progress:
+        done = running.run(wanted, tasks(profile), spread, progress)
+    if json is not None:
+        store.write_json(json, (found.data() for found in done.found))
+    render(done)
+    return done.exit_code

@@ -68,6 +68,11 @@ class Run:
     def steps(self) -> list[str]:
         return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
 
+    def may(self, move: Move) -> bool:
+        """Whether the specification and the target allow this step now."""
+        action = self.instance.model.named(move.action)
+        return refusing(self.instance, self.state, action, move.args) is None and self.target.can(action, move.args)
+
     def step(self, action: Action, args: Args) -> None:
         """Do an action that is enabled. Raises Finding."""
         before = self.state

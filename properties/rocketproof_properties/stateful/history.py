@@ -83,10 +83,13 @@ def campaign(
     seed: int,
     limits: Limits = Limits(),
     report: Report | None = None,
+    searched: int = SEARCHED,
+    small: bool = True,
 ) -> Result:
     """Run programs of a condition and judge each one's history by the claims that `due` names, each with its expected verdict.
 
-    It goes on beyond the number while a violation that is due has not been found, and ends early when every claim is broken.
+    It goes on beyond the number, up to `searched`, while a violation that is due has not been found, and ends early when every claim
+    is broken. `small`: make each breach's program as small as can be.
     """
     watch = Watch(limits)
     made = PROGRAMS[known("condition", condition, PROGRAMS)]
@@ -94,7 +97,7 @@ def campaign(
     found: dict[str, Breach] = {}
     run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in due], found, result)
     wanted = {id_ for id_, verdict in due.items() if verdict == "violated"}
-    while len(found) < len(due) and result.programs < (programs if wanted <= found.keys() else max(programs, SEARCHED)):
+    while len(found) < len(due) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
         if watch.expired:
             result.finished = False
             break
@@ -102,7 +105,7 @@ def campaign(
         _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
         if report is not None:
             report(Progress("stateful", result.steps, result.programs, 0, watch.seconds))
-    result.breaches = {id_: _smallest(run, breach) for id_, breach in found.items()}
+    result.breaches = {id_: smallest(profile, condition, breach) for id_, breach in found.items()} if small else found
     result.seconds = watch.seconds
     return result
 
@@ -167,11 +170,12 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
 # Smaller programs
 
 
-def _smallest(run: _Run, breach: Breach) -> Breach:
+def smallest(profile: str, condition: str, breach: Breach) -> Breach:
     """The breach with steps and arguments left out as long as the claim stays broken."""
+    setting = PROGRAMS[condition].setting
 
     def breaks(steps: Sequence[Step]) -> str | None:
-        return breach.claim.check(history_of(run.profile, run.programs.setting, steps))
+        return breach.claim.check(history_of(PROFILES[profile], setting, steps))
 
     steps = list(breach.steps)
     before = None

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from rocketproof_model import Instance, Property
-from rocketproof_model.interpreter import refusing
 from rocketproof_model.result import Move, Witness
 
 from .follow import Finding, Run, Target
@@ -65,6 +64,15 @@ class Campaign:
         run.begin()
         return run
 
+    def look(self, run: Run) -> None:
+        """Note the watched properties that the last step broke, and the good states that it reached."""
+        for claim in self.watched:
+            known = self.seen.runs.get(claim.id)
+            if known is None or len(known) > len(run.moves):
+                reached = run.satisfied(claim)
+                if reached == (claim.kind == "reachable"):
+                    self.seen.note(run, claim)
+
 
 class _Machine(RuleBasedStateMachine):
     """The part that all machines share: each step is an enabled instance of one of the specification's actions.
@@ -81,7 +89,7 @@ class _Machine(RuleBasedStateMachine):
         campaign.seen.programs += 1
         self.followed = campaign.begin()
         self.muted: frozenset[int] = frozenset()
-        self.look()
+        campaign.look(self.followed)
 
     @initialize(muted=_MUTED)
     def begin(self, muted: bytes) -> None:
@@ -92,7 +100,7 @@ class _Machine(RuleBasedStateMachine):
     def step(self, action: int, instance: int) -> None:
         """The chosen enabled instance, if the target can do it; nothing where nothing is enabled."""
         run = self.followed
-        enabled = self._heard(run.offers.enabled(run.state))
+        enabled = heard(run.offers.enabled(run.state), self.muted)
         if not enabled:
             return
         name = list(enabled)[action % len(enabled)]
@@ -101,24 +109,15 @@ class _Machine(RuleBasedStateMachine):
         if run.target.can(chosen, args):
             run.step(chosen, args)
             self.campaign.seen.steps += 1
-            self.look()
+            self.campaign.look(run)
 
-    def _heard(self, enabled: Mapping[str, tuple[Args, ...]]) -> Mapping[str, tuple[Args, ...]]:
-        """The alternatives without the muted ones, unless nothing would be left."""
-        if not self.muted:
-            return enabled
-        heard = {name: tuple(a for a in instances if _voice(name, a) not in self.muted) for name, instances in enabled.items()}
-        return {name: instances for name, instances in heard.items() if instances} or enabled
 
-    def look(self) -> None:
-        """Note the watched properties that the last step broke, and the good states that it reached."""
-        run = self.followed
-        for claim in self.campaign.watched:
-            known = self.campaign.seen.runs.get(claim.id)
-            if known is None or len(known) > len(run.moves):
-                reached = run.satisfied(claim)
-                if reached == (claim.kind == "reachable"):
-                    self.campaign.seen.note(run, claim)
+def heard(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
+    """The alternatives without the muted ones, unless nothing would be left."""
+    if not muted:
+        return enabled
+    left = {name: tuple(a for a in instances if _voice(name, a) not in muted) for name, instances in enabled.items()}
+    return {name: instances for name, instances in left.items() if instances} or enabled
 
 
 def _voice(name: str, args: Args) -> int:
@@ -170,10 +169,9 @@ def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
     try:
         followed = campaign.begin()
         for move in moves:
-            action = instance.model.named(move.action)
-            if refusing(instance, followed.state, action, move.args) is not None or not followed.target.can(action, move.args):
+            if not followed.may(move):
                 return None
-            followed.step(action, move.args)
+            followed.step(instance.model.named(move.action), move.args)
     except Finding as finding:
         return finding
     return None

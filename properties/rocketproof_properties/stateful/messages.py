@@ -259,6 +259,7 @@ class Stage:
         one_way: bool = False,
     ) -> Exchange:
         fields = {"offset": str(offset), "group": group, "delayLevel": str(level), "unitMode": "true" if unit else "false"}
+        fields["originTopic"] = next((r.topic for r in self._log(broker).records if r.at == offset), "A")
         if most is not None:
             fields["maxReconsumeTimes"] = str(most)
         opaque = len(self.exchanges) + 1

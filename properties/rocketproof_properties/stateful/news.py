@@ -1,7 +1,8 @@
 """A simulated broker, the name server and a producer as a target of the specification of news, second by second.
 
 Letters that the specification moves stay on the wire until it does. The timers' periods are those that the implementation
-names. A refresh leaves a millisecond late, so that its time limit is not over while the specification lets its answer come.
+names. A refresh leaves a millisecond late, so that its time limit is not over while the specification lets its answer come; what
+follows within the second counts from the whole one.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class NewsTarget:
 
     def _do_register(self) -> None:
         self.cluster.scheduler.complete(self.cluster.broker().registration.register_periodically(), "registration")
-        self.register = self._now() + self.registers
+        self.register = self._now() // SECOND * SECOND + self.registers
 
     def _do_ask(self) -> None:
         self.cluster.scheduler.advance(1)
@@ -150,7 +151,7 @@ class NewsTarget:
             "created": self._created,
             "listed": self._listed,
             "seen": self.producer.topic_publish_info_table[TOPIC].ok,
-            "since": 0 if last is None else (self._now() - last) // SECOND,
+            "since": 0 if last is None else self._now() // SECOND - last // SECOND,
             "register": self._until(self.register),
             "refresh": self._until(self.refresh),
             "asking": "nothing" if not waits else "asked" if answer is None else "served",

@@ -1,0 +1,71 @@
+"""The command about stored data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from ..choices import InputError
+from . import common
+from .common import Many, positive
+
+
+def audit(
+    *stores: str,
+    out: Path | None = None,
+    json: Path | None = None,
+    profile: str = "P494",
+    property: Annotated[tuple[str, ...], Many] = (),
+    engine: Literal["spark", "local"] = "spark",
+    master: str | None = None,
+    remote: str | None = None,
+    cores: int | None = None,
+    limit: int = 100,
+) -> int:
+    """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
+
+    Parameters
+    ----------
+    stores
+        Folders of stores, each with its commitlog: local ones or such as hdfs:// and s3://.
+    out
+        A folder for findings.parquet and summary.json. With it, an audit that was stopped goes on by the same command.
+    json
+        Write the findings to this file.
+    profile
+        The profile of the broker that wrote the stores, such as P494.
+    property
+        A property such as INV-37, or a rule such as INV-37.stored, to look at; give it again for more. All unless given.
+    engine
+        spark spreads the log over Spark's workers; local over threads of this process, without Java.
+    master
+        The URL of Spark's master, instead of this machine.
+    remote
+        The URL of a Spark Connect server.
+    cores
+        Cores of this machine; all unless given.
+    limit
+        How many findings of a rule each part of the log keeps; they are all counted.
+    """
+    if not stores:
+        raise InputError("no store; give the folder that has commitlog in it")
+    positive("--cores", cores)
+    positive("--limit", limit)
+    if engine == "local" and (master or remote):
+        raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
+    from rocketproof_profiles import PROFILES
+
+    from .. import output, store
+    from ..audits import command, show
+    from ..choices import known
+
+    profile = known("profile", profile, PROFILES)
+    plan = command.plan_of(profile, property, limit)
+    if json is not None:
+        store.check_writable(json)
+    with command.spreading(engine, cores, master, remote, common.cores()) as spread, output.bytes_done("auditing") as report:
+        audited = command.run(stores, plan, profile, out, spread, report)
+    if json is not None:
+        store.write_json(json, (found.data() for found in audited.findings))
+    show.render(audited)
+    return audited.exit_code

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rocketproof_profiles import PROFILES, Profile
+
 from .fastjson import loads
 from .java import boolean_text, parse_long
 from .periodic import Periodic
@@ -25,6 +27,7 @@ from .remoting.codes import (
     QUERY_NOT_FOUND,
     REGISTER_BROKER,
     SUCCESS,
+    SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
     UNREGISTER_BROKER,
     WIPE_WRITE_PERM_OF_BROKER,
@@ -63,16 +66,14 @@ class NameServer:
 
     `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
     its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: address to its last
-    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value. `acting_master`:
-    routes say that no slave acts as master (NS-06). `refuses`: requests of an unknown code are answered.
+    registration. `filter_server_table`: address to filter servers. `kv_config`: namespace to key to value.
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False, acting_master: bool = False, refuses: bool = True) -> None:
+    def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
         self._clock = clock
-        self._refuses = refuses
-        self._acting_master = False if acting_master else None
+        self._profile = profile
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
@@ -95,16 +96,24 @@ class NameServer:
         *,
         filter_servers: list[str] | None = None,
         channel: Channel | None = None,
-    ) -> RegisterBrokerResult:
+    ) -> RegisterBrokerResult | None:
         """Take what a broker says of itself (NS-02): its place among the brokers, its topics, its time of life.
 
-        Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address.
+        Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address, in later
+        profiles also those that are not known of it. These take one topic alone for news of a broker that is known, and refuse it,
+        with None, of any other; where it was under another id, it is not there any more.
         """
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
-        register_first = self._place(cluster_name, broker_name, broker_id, broker_addr)
-        if broker_id == MASTER_ID and (self.is_topic_config_changed(broker_addr, version) or register_first):
+        broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
+        register_first = broker_id not in broker.broker_addrs
+        if self._profile.refuses_single_topic and register_first and len(table) == 1:
+            return None
+        broker.broker_addrs[broker_id] = broker_addr
+        if broker_id == MASTER_ID:
+            changed = register_first or self.is_topic_config_changed(broker_addr, version)
             for config in table.values():
-                self._update_queue_data(broker_name, config)
+                if changed or (self._profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
+                    self._update_queue_data(broker_name, config)
         self.broker_live_table[broker_addr] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
         if filter_servers:
             self.filter_server_table[broker_addr] = filter_servers
@@ -112,16 +121,16 @@ class NameServer:
             self.filter_server_table.pop(broker_addr, None)
         return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(broker_name)
 
-    def _place(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> bool:
-        """Put the address at its id, and nowhere else under this name (NS-02); True if the id had none before."""
-        broker = self.broker_addr_table.setdefault(
-            broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=self._acting_master)
-        )
+    def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
+        """The broker of this name, made where missing, without the address under any other id (NS-02)."""
+        acting = False if self._profile.acting_master else None
+        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
         for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
             del broker.broker_addrs[other]
-        register_first = broker_id not in broker.broker_addrs
-        broker.broker_addrs[broker_id] = broker_addr
-        return register_first
+        return broker
+
+    def _knows(self, broker_name: str, topic: str) -> bool:
+        return any(entry.broker_name == broker_name for entry in self.topic_queue_table.get(topic, ()))
 
     def is_topic_config_changed(self, broker_addr: str, version: DataVersion) -> bool:
         """Whether the version is not the stored one: inequality, so an older one counts too (NS-03, HAZ-37)."""
@@ -157,12 +166,17 @@ class NameServer:
     # Leaving
 
     def unregister_broker(self, broker_addr: str, broker_name: str, broker_id: int) -> None:
-        """A broker says that it stops (104): its id leaves, whatever its address, and NS-08 follows."""
+        """A broker says that it stops (104): its id leaves, whatever its address, or in later profiles its address, whatever its id;
+        and NS-08 follows."""
         self._forget_address(broker_addr)
         broker = self.broker_addr_table.get(broker_name)
-        if broker is not None:
+        if broker is None:
+            return
+        if self._profile.leaves_by_address:
+            broker.broker_addrs = {other: address for other, address in broker.broker_addrs.items() if address != broker_addr}
+        else:
             broker.broker_addrs.pop(broker_id, None)
-            self._clean(broker)
+        self._clean(broker)
 
     def scan(self) -> list[Channel]:
         """Remove what has been silent for more than 120 s, exactly 120 s is not more (NS-07); the channels, to be closed.
@@ -259,7 +273,7 @@ class NameServer:
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
         if handler is None:
-            if not self._refuses:
+            if not self._profile.name_server_refuses:
                 return
             response = not_supported(command)
         else:
@@ -295,6 +309,9 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         filter_servers=body.get("filterServerList"),
         channel=channel,
     )
+    if result is None:
+        response.code, response.remark = SYSTEM_ERROR, "register broker failed"
+        return
     found = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     response.ext_fields = {name: value for name, value in found.items() if value is not None}
     response.body = _kv_table(server, ORDER_TOPIC_CONFIG)

@@ -24,7 +24,7 @@ SWITCHES = [
     for one in fields(Profile)
     if one.name not in ("name", "about", "reasons") and getattr(P494, one.name) != getattr(P533, one.name)
 ]
-NOT_RECORDED = {"overwrites_in_place", "name_server_refuses"}  # neither files nor unknown codes were recorded
+NOT_RECORDED = {name for name, reason in P533.reasons.items() if reason.startswith("not recorded")}
 
 
 @cache

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from target_doubles import described
 
 from rocketproof_properties.cli import run
 
@@ -91,6 +92,8 @@ def test_a_server_of_another_protocol(capsys: pytest.CaptureFixture[str], tmp_pa
         (("127.0.0.1:1", "--accept", "nowhere.toml"), "--accept nowhere.toml: cannot be read (No such file or directory)"),
         (("--again", "nowhere"), "--again nowhere: there is no report.json"),
         (("127.0.0.1:1", "--again", "nowhere"), "--again with a broker"),
+        (("--target", "served", "--resume", "nowhere"), "--resume goes on with the run of its folder"),
+        (("--self-test", "--again", "nowhere"), "--self-test tries a target"),
         (("--target", "nowhere.toml"), "nowhere.toml cannot be read as a target"),
     ],
 )
@@ -145,3 +148,26 @@ def test_a_time_limit_stops_the_run(capsys: pytest.CaptureFixture[str], tmp_path
     assert run(["validate", "--target", "inprocess", "--programs", "20", "--time", "0.000001", "--report", str(folder)]) == 3
     assert "stopped: --time 1e-06" in capsys.readouterr().out
     assert json.loads((folder / "report.json").read_text())["programs"]["judged"] == 0
+
+
+def test_a_targets_adapter_is_tried_and_what_it_lacks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "tried.json"
+    assert run(["validate", "--target", "inprocess", "--self-test", "--json", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "all that it offers works" in said
+    assert "kill: programs with a crash are left out" in said
+    found = json.loads(path.read_text("utf-8"))
+    assert {one["what"] for one in found["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
+    assert (list(found["lost"]), found["exit"]) == (["kill"], 0)
+
+
+def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = described(tmp_path, broker='stop = ["false"]', more='without = ["kill", "start", "configure"]\n')
+    assert run(["validate", "--target", str(path), "--self-test"]) == 1
+    said = capsys.readouterr().out
+    assert "FAILS  stop" in said
+    assert "failed with code 1" in said
+
+
+def test_a_target_that_cannot_be_set_up_has_no_self_test(capsys: pytest.CaptureFixture[str]) -> None:
+    assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--self-test")

@@ -15,7 +15,7 @@ NAMES = Names("p1-", 1)
 
 
 def stage() -> Stage:
-    return Stage(NAMES, "broker-a", [Stored(0, 0, True, True), Stored(200, 1, False, True)], 65_536)
+    return Stage(NAMES, "broker-a", [Stored(0, 0, True, True, "A"), Stored(200, 1, False, True, "A")], 65_536)
 
 
 def test_the_same_seed_gives_the_same_programs() -> None:

@@ -53,12 +53,13 @@ class AdminBrokerProcessor:
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
         """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with.
 
-        The header may say that the topic is ordered, but only the name server can make it so (NS-12). Raises JavaError for a filter
-        type that is none.
+        The header may say that the topic is ordered, but in most profiles only the name server can make it so (NS-12). Later ones
+        leave an equal topic alone. Raises JavaError for a filter type that is none.
         """
-        if not self._broker.profile.slave_creates and self._is_slave(response):
+        profile = self._broker.profile
+        if not profile.slave_creates and self._is_slave(response):
             return
-        header = read(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
         config = TopicConfig(
@@ -68,9 +69,12 @@ class AdminBrokerProcessor:
             header.perm,
             header.topic_filter_type,
             header.topic_sys_flag,
+            order=profile.keeps_order and header.order,
+            attributes={} if profile.topic_attributes else None,
         )
-        self._broker.topics.update(config)
-        await self._broker.registration.register_all(True, False, True)
+        if not (profile.skips_equal_topic and config == self._broker.topics.select(header.topic)):
+            self._broker.topics.update(config)
+            await self._broker.registration.register_all(True, False, True)
         response.code = SUCCESS
 
     async def _delete_topic(self, request: Command, response: Command) -> None:

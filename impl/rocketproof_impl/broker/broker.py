@@ -111,7 +111,7 @@ class Broker:
         self.producers = ProducerManager(clock)
         self.consumers = ConsumerManager(clock)
         self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
-        self.registration = Registration(settings, self.topics, network, self.slave.registered)
+        self.registration = Registration(settings, self.topics, network, self.slave.registered, masks=profile.masks_permission)
         self.transaction_check = TransactionalMessageCheckService(self)
         self.operations = GatheredOperations(self)
         self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)

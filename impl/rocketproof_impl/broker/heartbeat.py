@@ -52,12 +52,15 @@ class ClientManageProcessor:
             self._broker.producers.register(producer["groupName"], client)
 
     async def _consumer(self, client: ClientChannelInfo, data: Any) -> None:
-        """A group that the broker knows or makes has its retry topic from the first heart beat on."""
+        """A group that the broker knows or makes has its retry topic from the first heart beat on. Whether one of its topics is ordered
+        counts in later profiles."""
         group = data["groupName"]
         config = self._broker.groups.find(group)
         if config is not None:
             flag = UNIT_SUB if data.get("unitMode") else 0
-            await self._broker.topics.create_topic_in_send_message_back(RETRY_PREFIX + group, config.retry_queue_nums, READ | WRITE, flag)
+            topics = self._broker.topics
+            order = any(topics.is_order_topic(each.get("topic", "")) for each in data.get("subscriptionDataSet") or ())
+            await topics.create_topic_in_send_message_back(RETRY_PREFIX + group, config.retry_queue_nums, READ | WRITE, flag, order=order)
         changed = self._broker.consumers.register(
             group,
             client,

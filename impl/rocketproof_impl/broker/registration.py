@@ -30,15 +30,20 @@ def period_millis(configured: int = 30_000) -> int:
     return max(10_000, min(configured, 60_000))
 
 
-def registered_table(table: dict[str, TopicConfig], broker_permission: int) -> dict[str, TopicConfig]:
+def registered_table(table: dict[str, TopicConfig], broker_permission: int, *, masks: bool = False) -> dict[str, TopicConfig]:
     """What a registration says of the topics (NS-11).
 
-    A broker that lacks READ or WRITE sends copies with its own permission, and with sysFlag, filter type and order at their
-    defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
+    A broker that lacks READ or WRITE sends copies with its own permission, or if it `masks` with what both allow, and with sysFlag,
+    filter type and order at their defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
     """
     if is_readable(broker_permission) and is_writeable(broker_permission):
         return table
-    return {name: TopicConfig(name, config.read_queue_nums, config.write_queue_nums, broker_permission) for name, config in table.items()}
+    return {
+        name: TopicConfig(
+            name, config.read_queue_nums, config.write_queue_nums, config.perm & broker_permission if masks else broker_permission
+        )
+        for name, config in table.items()
+    }
 
 
 class Registration:
@@ -46,12 +51,19 @@ class Registration:
 
     PERIODIC = (Periodic("register_periodically", 10_000, period_millis()),)
 
-    __slots__ = ("_lock", "_network", "_settings", "_topics", "registered")
+    __slots__ = ("_lock", "_masks", "_network", "_settings", "_topics", "registered")
 
     def __init__(
-        self, settings: BrokerSettings, topics: TopicConfigManager, network: Network, registered: Callable[[Command], None]
+        self,
+        settings: BrokerSettings,
+        topics: TopicConfigManager,
+        network: Network,
+        registered: Callable[[Command], None],
+        *,
+        masks: bool = False,
     ) -> None:
         self._settings = settings
+        self._masks = masks
         self._topics = topics
         self._network = network
         self._lock = Lock()
@@ -142,7 +154,7 @@ class Registration:
         return self._identity() | {"haServerAddr": self._settings.ha_address}
 
     def _body(self) -> bytes:
-        table = registered_table(self._topics.table, self._settings.broker_permission)
+        table = registered_table(self._topics.table, self._settings.broker_permission, masks=self._masks)
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(table, self._topics.data_version)})
 
     def _apply_order(self, answer: Command) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocketproof_profiles import SCHEDULE
 
+from ..java import null_pointer
 from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT, Message, properties_text
 from ..names import is_blank
 from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
@@ -62,6 +63,8 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
     message.topic, message.queue_id = topic, queue_id
     most = max_reconsume_times(broker, group, request, header.max_reconsume_times)
     if is_dead(found, header.delay_level, most):
+        if broker.profile.wants_origin and header.origin_topic is None:
+            raise null_pointer()
         if await to_dead_letter_topic(broker, header.group, message, response) is None:
             return response
     else:

@@ -25,7 +25,7 @@ from ..message import CLUSTER, UNIQ_KEY, WAIT, Message, parse_properties, proper
 from ..ports import Channel
 from ..remoting.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, UNDECIDED
 from ..remoting.command import Command
-from ..remoting.headers import SendMessageRequestHeader, parse_request_header
+from ..remoting.headers import SendMessageRequestHeader, is_null, parse_request_header
 from ..tasks import Future, Pause
 from .answering import Sent, handle_put_message_result
 from .batch import send_batch_message
@@ -96,8 +96,11 @@ class SendMessageProcessor:
 
 
 def message_context(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> SendMessageContext | None:
-    """What hooks will see (SEND-03). Where it is always made, a request without a body gets no further. Raises JavaError."""
+    """What hooks will see (SEND-03). Where it is always made, a request without a body gets no further, and some profiles want a topic
+    first. Raises JavaError."""
     profile = broker.profile
+    if profile.wants_topic and is_null(header.topic):
+        raise null_pointer()
     if profile.always_traced and request.body is None:
         raise null_pointer()
     return build_message_context(broker.hooks, broker.settings, channel, header, profile)

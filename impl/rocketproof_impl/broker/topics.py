@@ -118,12 +118,20 @@ class TopicConfigManager:
         """
         return await self._create(topic, lambda: self._inherited(topic, default_topic, remote_address, client_queue_nums, sys_flag))
 
-    async def create_topic_in_send_message_back(self, topic: str, queue_nums: int, perm: int, sys_flag: int) -> TopicConfig | None:
-        """The topic as it is (TCM-20), or created with exactly these values; None if the lock was not got (TCM-21)."""
+    async def create_topic_in_send_message_back(
+        self, topic: str, queue_nums: int, perm: int, sys_flag: int, *, order: bool = False
+    ) -> TopicConfig | None:
+        """The topic as it is (TCM-20), or created with exactly these values; None if the lock was not got (TCM-21).
+
+        In later profiles a known topic takes over the order flag; the name servers are not told.
+        """
         config = self.select(topic)
-        if config is not None:
-            return config
-        return await self._create(topic, lambda: self._as_given(topic, queue_nums, perm, sys_flag))
+        if config is None:
+            return await self._create(topic, lambda: self._as_given(topic, queue_nums, perm, sys_flag, order))
+        if self._profile.keeps_order and config.order != order:
+            config.order = order
+            self._changed()
+        return config
 
     async def _create(self, topic: str, build: Callable[[], Awaitable[TopicConfig | None]]) -> TopicConfig | None:
         """Build and add the topic under the lock, unless somebody else did meanwhile; then tell the name servers.
@@ -194,9 +202,9 @@ class TopicConfigManager:
             template.perm = READ | WRITE
         return template
 
-    async def _as_given(self, topic: str, queue_nums: int, perm: int, sys_flag: int) -> TopicConfig:
+    async def _as_given(self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool) -> TopicConfig:
         """A new topic without template and clamp, whatever autoCreateTopicEnable says (TCM-22)."""
-        return TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=sys_flag)
+        return TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=sys_flag, order=order and self._profile.keeps_order)
 
     async def _add(self, config: TopicConfig) -> None:
         """Put, next version, persist; under the lock, so creations wait for one another's disk (TCM-16, TCM-22, HAZ-09)."""
@@ -244,8 +252,11 @@ class TopicConfigManager:
         await self._register(False, True, True)
 
     def update_order(self, order_topics: set[str]) -> None:
-        """Known topics are ordered if and only if they are listed; next version and persist if that changed one (NS-12)."""
+        """Known topics are ordered if they are listed, and in most profiles only if; next version and persist if that changed one
+        (NS-12)."""
         wrong = [config for name, config in self.table.items() if config.order != (name in order_topics)]
+        if self._profile.keeps_order:
+            wrong = [config for config in wrong if not config.order]
         for config in wrong:
             config.order = not config.order
         if wrong:

@@ -33,6 +33,11 @@ def is_missing(value: object) -> bool:
     return value is REQUIRED
 
 
+def is_null(value: str | None) -> bool:
+    """Whether a text is one that a request's header lacks (see `WithNulls`)."""
+    return value is None
+
+
 def text(value: str) -> str:
     """A field that is a text already."""
     return value

@@ -67,7 +67,7 @@ class Cluster:
         self.streams = SimulatedStreams(self.scheduler)
         self.services = services
         self.seed = seed
-        self.name_server = NameServer(self.clock, acting_master=self.profile.acting_master, refuses=self.profile.name_server_refuses)
+        self.name_server = NameServer(self.clock, profile=self.profile)
         self.network.listen(NAME_SERVER, self.name_server)
         self.nodes: dict[str, Node] = {}
         self._callers = 0

@@ -55,7 +55,7 @@ class NameServerNode:
         self.port = listening.getsockname()[1]
         self.address = f"{self._wanted[0]}:{self.port}"
         self.threads = Threads()
-        self.server = NameServer(self.threads.clock, acting_master=self.profile.acting_master, refuses=self.profile.name_server_refuses)
+        self.server = NameServer(self.threads.clock, profile=self.profile)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
         await self._tcp.start(listening)
         drive(self.threads, self.server, self.server.PERIODIC, close_all)

@@ -53,13 +53,14 @@ def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version
 
 
 class Stored(NamedTuple):
-    """A message that the broker has acknowledged: its place in the log, its offset in a queue, whether it is a half message, and whether
-    a consumer can have it where it is."""
+    """A message that the broker has acknowledged: its place in the log, its offset in a queue, whether it is a half message, whether
+    a consumer can have it where it is, and the topic that it was sent to."""
 
     place: int
     queue_offset: int
     half: bool
     visible: bool
+    topic: str
 
 
 @dataclass
@@ -180,14 +181,20 @@ def _back(
     unit: bool = False,
     one_way: bool = False,
     offset: int | None = None,
+    named: bool = True,
 ) -> Call | None:
-    """A consumer gives a record back. `offset` asks for a place that need not be one."""
+    """A consumer gives a record back. `offset` asks for a place that need not be one; `named`: it says which topic it had it from, as
+    all clients of Apache do."""
+    visible = [one for one in stage.stored if one.visible]
+    topic = stage.names.topic("A")
     if offset is None:
-        visible = [one for one in stage.stored if one.visible]
         if not visible:
             return None
-        offset = visible[record % len(visible)].place
+        found = visible[record % len(visible)]
+        offset, topic = found.place, found.topic
     fields = {"offset": str(offset), "group": stage.names.group(group), "delayLevel": str(level), "unitMode": "true" if unit else "false"}
+    if named:
+        fields["originTopic"] = topic
     if most is not None:
         fields["maxReconsumeTimes"] = str(most)
     return Call("send_back", to, codes.CONSUMER_SEND_MSG_BACK, fields, None, version, one_way)

@@ -23,7 +23,7 @@ from .told import Told, load
 
 Judge = Literal["specification", "claims", "reference"]
 EXPANDED: Final = 100_000
-"""States that the specification's judge may look at in one program."""
+"""States that the specification's judge may look at in each part of a program."""
 UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
 """What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")

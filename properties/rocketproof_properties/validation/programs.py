@@ -338,6 +338,7 @@ _from_template = _step(
 _look = _step("route", topic=("A", "B", "T", "nowhere", TEMPLATE))
 _group = _step("group", group=("g", "h"), queues=(1, 2, 4, 0), retries=(16, 2, 0))
 _given_back = _step("back", record=range(6), group=("g", "h"), level=(0, 0, 1, 3, 30, -1), most=(16, None, 1, 0), version=(399, 120))
+_nameless = _step("back", record=range(6), level=(0, 1, -1), most=(16, 0), named=(False,))
 _to_retry = _step(
     "send",
     topic=(f"{RETRY_PREFIX}g", f"{RETRY_PREFIX}g", f"{RETRY_PREFIX}h"),
@@ -393,5 +394,5 @@ _OWN: Mapping[str, st.SearchStrategy[list[Step]]] = {
     QUEUES: _lists(3, 10, (1, _planned_counts), (4, _to_queue), (1, _group), (1, _given_back)),
     TEMPLATES: _lists(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _group), (1, _given_back)),
     RETRIED: _lists(2, 8, (2, _group), (5, _to_retry), (1, _given_back)),
-    HEADERS: _lists(2, 6, (4, _odd), (1, _long), (1, _given_back)),
+    HEADERS: _lists(2, 6, (8, _odd), (2, _long), (2, _given_back), (1, _nameless)),
 }

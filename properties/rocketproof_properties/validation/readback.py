@@ -164,7 +164,8 @@ def read_back(
         config = (table or {}).get(topic)
         if table is not None and config is None:
             continue
-        width = 8 if config is None else max(int(config.get("readQueueNums", 0)), int(config.get("writeQueueNums", 0)))
+        # A topic without queues may have records all the same: what is given up goes to queue 0, which nobody can pull from then.
+        width = 8 if config is None else max(1, int(config.get("readQueueNums", 0)), int(config.get("writeQueueNums", 0)))
         for queue in range(min(width, MOST_QUEUES)):
             end = _dispatched(reader, topic, queue, due.get((topic, queue), 0))
             if end is None:

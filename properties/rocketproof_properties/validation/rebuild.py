@@ -60,6 +60,7 @@ class _Rebuilding:
         rows = self.told.states.get("records", {}).get("records", ())
         self.unread = {int(row["at"]) for row in rows if "data" not in row}
         self.acknowledged = {place for one in self.told.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
+        self.stored: dict[int, tuple[int, ...]] = {}
         changed = {one.fields.get("topic") for one in self.told.asked if one.op in ("update_topic", "delete_topic")}
         for name, config in (self.told.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
@@ -67,6 +68,9 @@ class _Rebuilding:
 
     def result(self) -> Rebuilt:
         broker = self.told.broker
+        # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has.
+        for asked in sorted(self.told.asked, key=lambda one: one.code not in (None, *OK)):
+            self.stored[asked.seq] = self._stored(asked, _request(asked)) if asked.closed != "fail" else ()
         exchanges = [one for asked in self.told.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
         for _, value in self.told.strays:
             if exchanges:
@@ -94,7 +98,7 @@ class _Rebuilding:
         answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
         timed_out = "TimedOut" in str(asked.answer.get("error", ""))
         request = _request(asked)
-        stored = self._stored(asked, request)
+        stored = self.stored[asked.seq]
         if request.kind == "send_back" and not stored and not self._visible(request):
             request = replace(request, kind="other")
         if self.unread.intersection(stored):

@@ -21,6 +21,8 @@ from .calls import Call
 
 KEPT: Final = 65_536
 """Bytes of a body that are written down."""
+OVER: Final = "over"
+"""The event behind a program that was done to its end and read back."""
 
 
 def body_data(body: bytes | None) -> dict[str, Any]:

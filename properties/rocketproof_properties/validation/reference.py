@@ -9,18 +9,23 @@ judged by the other judges alone.
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocketproof_impl.broker.admin import FIELDS, update_settings
+from rocketproof_impl.broker.checking import pre_send
+from rocketproof_impl.broker.sending import message_context
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.simulator.cluster import NAME_SERVER as SIMULATED_NAME_SERVER
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.store import record as records
@@ -32,7 +37,8 @@ from ..recorded.middle import continue_at
 from ..recorded.replay import Told as ToldRandomness
 from .alike import broker_data, how_many, queue_data, queue_of, same_remark
 from .calls import NOBODYS, command_of
-from .orders import orders
+from .difference import Difference
+from .orders import NOBODY, Arrived, Item, orders
 from .programs import ALONE, CONFIGURED
 from .recording import body_of
 from .session import places
@@ -43,68 +49,62 @@ MILLIS: Final = 20_000
 _DELAY_STEP: Final = 100
 _LARGEST_FILE: Final = 1 << 24
 _SHORTEST_DELAY: Final = 900
+_MOST_MOMENTS: Final = 6
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 _MSG_ID = re.compile(r"[0-9A-F]{32}")
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Where the target is not as the reference implementation: at an event, in a field."""
-
-    seq: int
-    what: str
-    field: str
-    found: Any
-    due: Any
-
-    def is_less(self, topics: Collection[str]) -> bool:
-        """Whether there is less in a queue of one of these topics than there may be once everything is served."""
-        return self.field == "next offset" and self.found < self.due and any(self.what.endswith(f" {topic}") for topic in topics)
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.field} is {_short(self.found)}, and the reference implementation has {_short(self.due)}"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
 def differences(told: Told, profile: Profile) -> list[Difference]:
-    """Where they differ, in order; none for a program that was not done by one client at a time."""
+    """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
     if told.concurrent:
         return []
-    reference = Reference(told, profile)
-    if reference.overtaken:
-        return []
+    reference = Reference(told, profile, told.items)
     found = list(reference.compare())
-    if found and any(one.one_way for one in told.asked):
+    if not found:
+        return []
+    moments = _moments(told)
+    possible: list[Sequence[Item]] = [told.items]
+    if any(one.one_way for one in told.asked):
         born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
-        for items in orders(told, born):
-            if not list(Reference(replace(told, items=items), profile).compare()):
-                return []
+        possible += orders(told, born)
         missing = [one.fields.get("topic", "") for one in told.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not one.is_less(missing)]
-    if found and told.millis >= _SHORTEST_DELAY and not any(isinstance(one, Other) and one.op == "wait" for one in told.items):
-        # A slow run: what was delayed may have been delivered before its queue was read, or behind. What differs either way does differ.
-        timely = {(one.what, one.field) for one in Reference(told, profile, paced=True).compare()}
-        found = [one for one in found if (one.what, one.field) in timely]
+    lost = any(isinstance(one, Other) and one.op == "disconnect" for one in told.items)
+    for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
+        if not list(Reference(told, profile, items, until=until, last=last).compare()):
+            return []
+    for until in moments:  # what differs whenever the queues were read does differ
+        then = {(one.what, one.field) for one in Reference(told, profile, told.items, until=until).compare()}
+        found = [one for one in found if (one.what, one.field) in then]
     return found
+
+
+def _moments(told: Told) -> list[int]:
+    """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
+    if told.millis < _SHORTEST_DELAY:
+        return []
+    first = max((one.millis for one in told.asked), default=0)
+    step = max(_DELAY_STEP, (told.millis - first) // _MOST_MOMENTS)
+    return [*range(first, told.millis, step), told.millis]
 
 
 @dataclass
 class Reference:
-    """A simulated broker that follows a history. `places`: the target's places in its log to ours, and `back` ours to the target's.
+    """A simulated broker that follows a history, in the order of `items`.
 
-    `paced`: let time pass as it did; otherwise it stands still unless a program waits.
+    `places`: the target's places in its log to ours, and `back` ours to the target's. `until`: let time pass as it did, up to
+    this moment; for None it stands still unless a program waits. `last`: of two brokers with a lost address the last one leaves; a name
+    server has them in no order.
     """
 
     told: Told
     profile: Profile
+    items: Sequence[Item]
     places: dict[int, int] = field(default_factory=dict)
     back: dict[int, int] = field(default_factory=dict)
     halves: dict[str, str] = field(default_factory=dict)
-    paced: bool = False
+    until: int | None = None
+    last: bool = False
 
     def __post_init__(self) -> None:
         self.cluster = Cluster(0, profile=self.profile)
@@ -153,7 +153,10 @@ class Reference:
 
     def compare(self) -> Iterator[Difference]:
         self.began = self.cluster.clock.now()
-        for item in self.told.items:
+        for item in self.items:
+            if isinstance(item, Arrived):
+                self._arrive(item.asked)
+                continue
             if isinstance(item, Asked):
                 self._pass(item.millis)
             if isinstance(item, Asked) and item.closed == "info" and "error" in item.answer and "alive" not in self.told.states:
@@ -166,34 +169,25 @@ class Reference:
                 yield from self._ask(item)
             elif item.closed != "fail":
                 yield from self._ask(item, client=str(item.value["line"]))
-        self._pass(self.told.millis)
+        self._pass(self.until or 0)
         yield from self._topics()
         yield from self._queues()
         yield from self._records()
-
-    @property
-    def overtaken(self) -> bool:
-        """Whether a later request was served before one that wants no answer: then there were two at a time after all."""
-        born = {str(one.born_timestamp): at for at, one in reversed(self.theirs.items())}
-        late = -1
-        for one in self.told.asked:
-            if one.one_way:
-                late = max(late, born.get(one.fields.get("bornTimestamp", ""), -1))
-            elif any(place < late for place in places(one.answer.get("fields") or {})):
-                return True
-        return False
 
     def _happen(self, item: Other) -> None:
         if item.op == "wait":
             self._wait(int(item.value["millis"]))
         elif item.op == "disconnect":
             address = str(item.value["address"])
-            if address in self.cluster.name_server.broker_live_table:  # else nobody registered over this connection (NS-08)
-                self.cluster.name_server.remove_address(address)
+            server = self.cluster.name_server
+            if address in server.broker_live_table:  # else nobody registered over this connection (NS-08)
+                if self.last:
+                    server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
+                server.remove_address(address)
 
     def _pass(self, millis: int) -> None:
         """Let time pass up to a moment of the history."""
-        if self.paced:
+        if self.until is not None:
             self._wait(self.began + millis - self.cluster.clock.now())
 
     def _wait(self, millis: int) -> None:
@@ -207,7 +201,7 @@ class Reference:
 
     def _ask(self, asked: Asked, client: str = "client") -> Iterator[Difference]:
         self.random.queue = self._drawn(asked)
-        command = command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))
+        command = self._command(asked)
         to = SIMULATED_NAME_SERVER if asked.value["to"] == NAME_SERVER else self.broker.settings.address
         caller = self.cluster.caller(client)
         found: Command | None = None
@@ -225,10 +219,24 @@ class Reference:
         elif asked.closed == "info" and not asked.one_way and found is not None:
             yield Difference(asked.seq, str(asked), "answer", asked.answer.get("error"), f"code {found.code}")
 
+    def _arrive(self, asked: Asked) -> None:
+        """What a send does before it is stored: it is checked, and its topic is made."""
+        command = self._command(asked)
+        with suppress(JavaError):
+            header = parse_request_header(command.code, command.ext_fields, nulls=self.profile.null_fields)
+            if header is not None:
+                message_context(self.broker, NOBODY, command, header)
+                self.cluster.scheduler.complete(pre_send(self.broker, NOBODY, command, header))
+
+    def _command(self, asked: Asked) -> Command:
+        return command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))
+
     def _drawn(self, asked: Asked) -> int:
         """The queue that the target chose at random, as its answer or its record says."""
         answer = asked.answer.get("fields") or {}
         if asked.op == "send_back":
+            if asked.code not in (codes.SUCCESS, None):
+                return 0  # what it may have become is another request's
             before = self.theirs.get(int(asked.fields.get("offset", -1)))
             again = None if before is None else self._again(before)
             return 0 if again is None else queue_of(again)

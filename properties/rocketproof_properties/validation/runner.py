@@ -25,7 +25,7 @@ from .line import Line
 from .naming import DEAD_PREFIX, Names
 from .programs import Program
 from .readback import Reader, clean_up, read_back, schedule_offsets
-from .recording import Recording
+from .recording import OVER, Recording
 from .session import Client, Place, perform
 
 Done = Callable[[Program, Path], None]
@@ -160,6 +160,8 @@ class Runner:
         try:
             perform(program.steps, scene.clients, self.bounds.ended.is_set)
             self.end(scene)
+            if not self.bounds.ended.is_set():
+                scene.recording.add("info", "program", OVER, {})
         finally:
             scene.close()
         return scene.path

@@ -6,7 +6,7 @@ It is for whoever writes the description of a target: a capability that only see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,8 @@ from .target import NAME_SERVER, Capability, Running, Setup, Target, TargetError
 
 OPENED: Final = "answers"
 CLOSED: Final = "leaves nothing behind"
+SCHEMA: Final = "rocketproof-self-test"
+VERSION: Final = 1
 _BROKER: Final = "broker-a"
 _TOPIC: Final = "rocketproof_self_test"
 
@@ -46,13 +48,8 @@ class _Wrong(TargetError):
 
 def self_test(target: Target) -> Iterator[Checked]:
     """Try everything that the target offers, in an order in which each can rely on those before; what fails is told, and the rest is
-    tried as far as it can be."""
-    began = time.monotonic()
-    try:
-        running = target.open()
-    except TargetError as problem:
-        yield Checked(OPENED, str(problem), time.monotonic() - began)
-        return
+    tried as far as it can be. Raises TargetError if it cannot be set up at all."""
+    running = target.open()
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
     try:
         broker = _BROKER if _BROKER in running.brokers else next(iter(running.brokers))
@@ -63,6 +60,18 @@ def self_test(target: Target) -> Iterator[Checked]:
     if Capability.START in target.offers:
         yield _tried(CLOSED, lambda: _nobody_at(addresses))
         yield _tried(Capability.START.value, lambda: _starts_as_told(target))
+
+
+def data(target: Target, checked: Sequence[Checked]) -> dict[str, Any]:
+    """What was tried, and what is lost by what is not offered, as JSON values."""
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "target": target.name,
+        "checked": [one.data() for one in checked],
+        "lost": {capability.value: said for capability, said in target.lost.items()},
+        "exit": 0 if all(one.works for one in checked) else 1,
+    }
 
 
 def _steps(running: Running, broker: str) -> Iterator[tuple[str, Callable[[], None]]]:

@@ -140,11 +140,11 @@ class Client:
         half = properties.get("TRAN_MSG", "").lower() == "true" and call.op == "send"
         found = places(fields)
         offset = int(fields.get("queueOffset", 0))
+        topic = call.fields.get("topic", "")
         if len(found) == 1:
-            topic = call.fields.get("topic", "")
             self._stage.end = found[0] + self._stage.overhead(topic, properties) + len(call.body or b"")
         visible = not half and "DELAY" not in properties
-        self._stage.stored += [Stored(place, offset, half, visible) for place in found]
+        self._stage.stored += [Stored(place, offset, half, visible, topic) for place in found]
 
     def _write_strays(self, key: str) -> None:
         line = self._lines.get(key)

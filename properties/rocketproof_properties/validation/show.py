@@ -1,10 +1,10 @@
-"""A validation's report on the terminal: verdicts that are not as expected, known violations, findings, what was lost."""
+"""What a validation or a self-test prints: verdicts that are not as expected, known violations, findings, what was lost."""
 
 from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +12,8 @@ from rich.text import Text
 
 from .kills import Kills
 from .report import Finding, Report, Row
+from .selftest import Checked
+from .target import Target
 
 _SHOWN = 10  # sentences of one kind
 
@@ -22,6 +24,37 @@ def render(report: Report, folder: Path, console: Console | None = None) -> None
     width = min(max(console.width, 80), 160)
     for line in _lines(report, folder, width):
         console.print(line, soft_wrap=True)
+
+
+def render_self_test(target: Target, checked: Iterable[Checked], console: Console | None = None) -> list[Checked]:
+    """Print what is tried of a target as it is tried, then what it does not offer; what was tried."""
+    console = console or Console(highlight=False)
+    width = min(max(console.width, 80), 160)
+    found = []
+    for one in checked:
+        found.append(one)
+        said = f"{'works' if one.works else 'FAILS':<6} {one.what} ({one.seconds:.1f} s)"
+        console.print(Text(said, "" if one.works else "bold red"), soft_wrap=True)
+        if one.problem:
+            console.print(_folded(one.problem, width, 7), soft_wrap=True)
+    lost = {capability.value: said for capability, said in target.lost.items()}
+    for line in (*_lost(lost, width), Text(f"\n{_closing_self_test(target.name, found)}", "bold")):
+        console.print(line, soft_wrap=True)
+    return found
+
+
+def _closing_self_test(name: str, found: Sequence[Checked]) -> str:
+    bad = [one.what for one in found if not one.works]
+    if not bad:
+        return f"{name}: all that it offers works, {len(found)} things tried"
+    return f"{name}: {len(bad)} of {len(found)} things tried do not work: {', '.join(bad)}; mend the target's adapter before validating"
+
+
+def _lost(lost: Mapping[str, str], width: int) -> Iterable[Text]:
+    if lost:
+        yield Text("\nWhat this target does not offer, and what is lost by it:")
+    for name, said in lost.items():
+        yield _folded(f"{name}: {said}", width, 4)
 
 
 def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
@@ -51,10 +84,7 @@ def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
         if one.accepted is None:
             yield from _finding(number, one, folder, width)
     yield from _unknown(rows)
-    if report.lost:
-        yield Text("\nWhat this target does not offer, and what is lost by it:")
-        for name, said in report.lost.items():
-            yield _folded(f"{name}: {said}", width, 4)
+    yield from _lost(report.lost, width)
     for said in report.said:
         yield Text(said, "yellow")
     if report.stopped:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError
-from . import accept, report
+from . import accept, report, resume
 from .judging import Judged, judge_file
 from .kills import NEEDED, Kills, kill_again_and_again
 from .programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
@@ -39,7 +39,8 @@ MOST_SHRUNK: Final = 10
 class Request:
     """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding.
 
-    `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times.
+    `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
+    which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on.
     """
 
     target: Target
@@ -55,6 +56,8 @@ class Request:
     first: bool = False
     witnesses: Sequence[Wanted] = ()
     kills: int = 0
+    asked: Mapping[str, Any] | None = None
+    resumes: bool = False
 
 
 def validate(request: Request, progress: Progress = lambda what, done, all_: None) -> Report:
@@ -62,7 +65,10 @@ def validate(request: Request, progress: Progress = lambda what, done, all_: Non
     missing = sorted(one.value for one in NEEDED - request.target.offers)
     if request.kills and missing:
         raise InputError(f"--kills with {request.target.name}, which does not offer {', '.join(missing)}; leave it out")
-    report.prepare(request.folder)
+    if not request.resumes:
+        report.prepare(request.folder)
+    if request.asked is not None:
+        resume.note(request.folder, request.asked)
     return _Validation(request, progress).run()
 
 
@@ -74,7 +80,9 @@ class _Validation:
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
         self.mark = mark()
-        self.numbers = itertools.count(1)
+        self.numbers = itertools.count(1 + resume.last_number(request.folder))
+        self.over: dict[int, Path] = {}
+        self.before = 0.0
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.report = Report(
@@ -95,6 +103,8 @@ class _Validation:
         start = Capability.START in self.target.offers
         choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
         programs = generate(choice)
+        if self.request.resumes:
+            self._remember(programs)
         try:
             self._all(programs)
             self._replay()
@@ -112,12 +122,27 @@ class _Validation:
         self._finish()
         return made
 
+    def _remember(self, programs: Sequence[Program]) -> None:
+        """What an interrupted run has recorded: programs, logs, witnesses, kills."""
+        folder, made = self.request.folder, self.report
+        self.over = resume.recorded(folder, programs)
+        for path in sorted((folder / LOGS).glob("*.ndjson")):
+            self.programs[path] = load(path).program
+            made.logs.append(judge_log(path, self.target.profile))
+        self._gather(made.logs)
+        old = resume.report(folder)
+        self.before = float(old.get("seconds") or 0)
+        made.witnesses = [Replayed.read(row) for row in old.get("witnesses") or ()]
+        made.kills = Kills(**old["kills"]) if old.get("kills") else None
+
     def _all(self, programs: Sequence[Program]) -> None:
         """What a running broker can be told is told to the first target; what is chosen at the start needs one of its own."""
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
         stages = [("", *CONFIGURED), *((needs,) for needs in STARTED)]
+        for needs in [needs for needs, group in groups.items() if all(one.number in self.over for one in group)]:
+            self._gather(self._recorded(groups.pop(needs)))
         stages = [found for stage in stages if (found := tuple(needs for needs in stage if needs in groups))]
         setups = [Setup(settings=STARTED.get(stage[0], {})) for stage in stages]
         with closing(in_turn(self.target, setups)) as targets:
@@ -129,6 +154,18 @@ class _Validation:
                 if self.bounds.over:
                     return
 
+    def _recorded(self, programs: Sequence[Program]) -> list[Judged]:
+        """Those of the programs that an interrupted run has recorded, judged."""
+        found = []
+        for program in programs:
+            path = self.over.get(program.number)
+            if path is not None:
+                self.programs[path] = program
+                found.append(judge_file(path, self.target.profile))
+                self.progress("program", len(self.report.judged) + len(found), self.request.programs)
+        self.report.judged += found
+        return found
+
     def _group(self, needs: str, programs: Sequence[Program], running: Running) -> None:
         """The programs of one configuration."""
         with _configured(running, CONFIGURED.get(needs, {})):
@@ -139,7 +176,8 @@ class _Validation:
             clean = Capability.START in self.target.offers
             runner = Runner(place, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
-            judged: list[Judged] = []
+            earlier, judged = self._recorded(programs), list[Judged]()
+            programs = [one for one in programs if one.number not in self.over]
 
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
@@ -150,13 +188,15 @@ class _Validation:
 
             whole = False
             try:
-                runner.run(programs, done, workers=1 if needs == ALONE else None)
+                alone = [one for one in programs if needs == ALONE or _looks(one)]
+                runner.run([one for one in programs if one not in alone], done)
+                runner.run(alone, done, workers=1)
                 whole = True
             finally:
                 self.report.judged += judged
                 self.stage += judged
                 self.report.target = {**self.report.target, "version": self.target.version}
-                new = self._gather(judged)
+                new = self._gather((*earlier, *judged))
                 if whole:
                     self._shrink(runner, new)
                 runner.close()
@@ -177,16 +217,19 @@ class _Validation:
 
     def _replay(self) -> None:
         """Known violations that no program of one client shows."""
+        known = {one.hazard for one in self.report.witnesses}
         for number, wanted in enumerate(self.request.witnesses, 1):
             if self.bounds.over:
                 return
+            if wanted.hazard in known:
+                continue
             self.progress("witness", number, len(self.request.witnesses))
             self.report.witnesses.append(replay(self.target, wanted, mark()))
 
     def _kill(self) -> None:
         """Kill a broker under load, again and again."""
         request = self.request
-        if request.kills and not self.bounds.over:
+        if request.kills and self.report.kills is None and not self.bounds.over:
             self.report.kills = kill_again_and_again(
                 self.target, request.kills, seed=request.seed, progress=lambda done, of: self.progress("kill", done, of)
             )
@@ -217,9 +260,15 @@ class _Validation:
             one.again, one.repeats = found.again, found.repeats
 
     def _finish(self) -> None:
-        self.report.seconds = time.monotonic() - self.began
+        self.report.seconds = self.before + time.monotonic() - self.began
         judge_accepted(self.report, self.request.accepted)
         report.write(self.report, self.request.folder)
+
+
+def _looks(program: Program) -> bool:
+    """Whether it looks at routes of topics that its requests may make or change: what others make meanwhile can hide that (NS-03)."""
+    names = {name for name, _ in program.steps}
+    return "route" in names and bool(names & {"send", "topic", "back"}) and not program.concurrent
 
 
 @contextmanager

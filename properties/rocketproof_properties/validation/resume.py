@@ -1,0 +1,103 @@
+"""Going on with a run that was interrupted: its folder tells how it was asked for, and has the histories of the programs that are over.
+
+A program whose history has no end (the run was killed or stopped in the middle of it) is done again; its history is put aside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.history import read as read_history
+
+from ..choices import InputError
+from .programs import Program
+from .recording import OVER
+from .report import HISTORIES, REPORT
+from .report import read as read_report
+
+SCHEMA: Final = "rocketproof-validation-run"
+VERSION: Final = 1
+RUN: Final = "run.json"
+ASIDE: Final = "interrupted"
+_TAIL: Final = 4096  # bytes that the last event of a history fits into
+
+
+def note(folder: Path, asked: Mapping[str, Any]) -> None:
+    """Write down how a run is asked for. Raises InputError where that cannot be written."""
+    try:
+        text = json.dumps({"schema": SCHEMA, "version": VERSION, **asked}, indent=1, ensure_ascii=False)
+        (folder / RUN).write_text(text + "\n", "utf-8")
+    except OSError as error:
+        raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
+
+
+def asked(folder: Path) -> dict[str, Any]:
+    """How the run of this folder was asked for. Raises InputError if it is none of ours."""
+    try:
+        found = json.loads((folder / RUN).read_text("utf-8"))
+        if found["schema"] != SCHEMA:
+            raise ValueError
+    except OSError:
+        raise InputError(f"--resume {folder}: there is no {RUN}; give the folder of a run of validate that was interrupted") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"--resume {folder}: its {RUN} is none of validate; give another folder") from None
+    if found["version"] > VERSION:
+        raise InputError(f"--resume {folder}: its {RUN} has version {found['version']}, this one reads up to {VERSION}; update rocketproof")
+    return {name: value for name, value in found.items() if name not in ("schema", "version")}
+
+
+def report(folder: Path) -> dict[str, Any]:
+    """The report of the run so far, empty where it had no time to write one. Raises InputError if it is none of ours."""
+    return read_report(folder) if (folder / REPORT).exists() else {}
+
+
+def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:
+    """The histories of the programs that are over, by the program's number; the others are put aside.
+
+    Raises InputError if they are not histories of these programs: another release of this tool makes others of the same seed.
+    """
+    by_number = {one.number: one for one in programs}
+    found: dict[int, Path] = {}
+    for path in sorted((folder / HISTORIES).glob("*.ndjson")):
+        program = _program(path)
+        if program is None or not is_over(path):
+            (folder / ASIDE).mkdir(exist_ok=True)
+            path.rename(folder / ASIDE / path.name)
+            continue
+        number = int(program.get("number", 0))
+        if number not in by_number or program != json.loads(json.dumps(by_number[number].data())):
+            raise InputError(f"--resume {folder}: {path.name} is of a program that this seed does not give any more; begin a new run")
+        found[number] = path
+    return found
+
+
+def last_number(folder: Path) -> int:
+    """The greatest number of a history that was begun; new ones get greater ones."""
+    names = [path.stem for path in folder.rglob("*.ndjson")]
+    return max((int(name) for name in names if name.isdecimal()), default=0)
+
+
+def is_over(path: Path) -> bool:
+    """Whether the last event of a history says that its program was done to the end."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL))
+        lines = file.read().splitlines(keepends=True)
+    try:
+        return bool(lines) and lines[-1].endswith(b"\n") and json.loads(lines[-1]).get("op") == OVER
+    except (ValueError, AttributeError):
+        return False
+
+
+def _program(path: Path) -> dict[str, Any] | None:
+    """The program in a history's header, None where the file has none: it was killed while it was begun."""
+    try:
+        header, _ = read_history(path)
+    except TraceError:
+        return None
+    found = header.origin.get("program")
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,167 @@
+"""What a broker and a name server of 5.3.3 do otherwise than those of 4.9.4, switch by switch, beside what both profiles do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sending import Stand
+
+from rocketproof_impl.broker.registration import registered_table
+from rocketproof_impl.nameserver import NameServer, RegisterBrokerResult
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_impl.topic import DataVersion, TopicConfig
+from rocketproof_profiles import PROFILES
+
+behaviour = pytest.mark.behaviour
+EARLIER, LATER = "P494", "P533"
+BOTH = (EARLIER, LATER)
+NEW = {"topic": "T", "defaultTopic": "TBW102", "readQueueNums": 8, "writeQueueNums": 4, "perm": 6, "topicFilterType": "SINGLE_TAG"}
+NULL = "java.lang.NullPointerException"
+
+
+def table(*names: str) -> dict[str, TopicConfig]:
+    return {name: TopicConfig(name, 4, 4) for name in names}
+
+
+def name_server(profile: str) -> NameServer:
+    return NameServer(SimulatedClock(), profile=PROFILES[profile])
+
+
+def register(server: NameServer, *topics: str, broker_id: int = 0, address: str = "A", version: int = 1) -> RegisterBrokerResult | None:
+    return server.register_broker("c", address, "x", broker_id, "", table(*topics), DataVersion(0, version))
+
+
+@pytest.mark.parametrize(("profile", "said"), [(EARLIER, "The specified topic is blank."), (LATER, NULL)])
+@behaviour("CHK-02")
+def test_a_send_without_a_topic(profile: str, said: str) -> None:
+    stand = Stand(profile)
+    fields = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": 4, "queueId": 0, "sysFlag": 0}
+    answer = stand.call(10, b"a", **fields, bornTimestamp=0, flag=0)
+    assert answer.code == 1
+    assert str(answer.remark).startswith(said)
+
+
+@pytest.mark.parametrize(("profile", "named", "code"), [(EARLIER, None, 0), (EARLIER, "T", 0), (LATER, None, 1), (LATER, "T", 0)])
+@behaviour("BACK-12")
+def test_who_gives_a_message_up_names_its_topic(profile: str, named: str | None, code: int) -> None:
+    """The retry topic is made before, the dead-letter topic is not."""
+    stand = Stand(profile)
+    stand.send("T")
+    assert stand.send_back(0, "G", -1, origin_topic=named).code == code
+    assert ("%RETRY%G" in stand.broker.topics.table, "%DLQ%G" in stand.broker.topics.table) == (True, code == 0)
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("BACK-13")
+def test_who_does_not_give_it_up_need_not(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send("T")
+    assert stand.send_back(0, "G", 0).code == 0
+
+
+@pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, False), (LATER, True)])
+@behaviour("TCM-30")
+def test_an_administrators_order(profile: str, ordered: bool) -> None:
+    stand = Stand(profile)
+    assert stand.call(17, None, **NEW, order="true").code == 0
+    assert stand.broker.topics.is_order_topic("T") == ordered
+
+
+@pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, True), (LATER, False)])
+@behaviour("TCM-20")
+def test_who_sends_back_takes_the_order_of_the_retry_topic_away(profile: str, ordered: bool) -> None:
+    stand = Stand(profile)
+    stand.send("T")
+    stand.send_back(0, "G", 1)
+    topics = stand.broker.topics
+    topics.table["%RETRY%G"].order = True
+    before = topics.data_version.counter
+    assert stand.send_back(0, "G", 1).code == 0
+    assert topics.is_order_topic("%RETRY%G") == ordered
+    assert topics.data_version.counter == before + (not ordered)
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@behaviour("TCM-20")
+def test_the_retry_topic_of_a_group_with_an_ordered_topic(profile: str) -> None:
+    stand = Stand(profile)
+    stand.broker.topics.table |= {"T": TopicConfig("T", order=True)}
+    consumer = {"groupName": "G", "consumeType": "", "messageModel": "", "subscriptionDataSet": [{"topic": "T", "subString": "*"}]}
+    stand.broker.receive(stand.channel, Command(34, {}, json.dumps({"clientID": "c", "consumerDataSet": [consumer]}).encode()))
+    stand.scheduler.advance(1000)
+    assert stand.broker.topics.is_order_topic("%RETRY%G") == (profile == LATER)
+
+
+@pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, {"U"}), (LATER, {"T", "U"})])
+@behaviour("NS-12")
+def test_what_is_not_listed_any_more(profile: str, ordered: set[str]) -> None:
+    topics = Stand(profile).broker.topics
+    topics.table |= table("T", "U")
+    topics.table["T"].order = True
+    version = topics.data_version.counter
+    topics.update_order({"U"})
+    assert {name for name, config in topics.table.items() if config.order} == ordered
+    assert topics.data_version.counter == version + 1
+    topics.update_order({"U"})
+    assert topics.data_version.counter == version + 1
+
+
+@pytest.mark.parametrize(("profile", "versions"), [(EARLIER, 1), (LATER, 0)])
+@behaviour("TCM-30")
+def test_an_update_that_changes_nothing(profile: str, versions: int) -> None:
+    stand = Stand(profile)
+    stand.call(17, None, **NEW)
+    before = stand.broker.topics.data_version.counter
+    assert stand.call(17, None, **NEW).code == 0
+    assert stand.broker.topics.data_version.counter == before + versions
+    assert stand.call(17, None, **NEW | {"perm": 4}).code == 0
+    assert stand.broker.topics.data_version.counter == before + versions + 1
+
+
+@pytest.mark.parametrize(("masks", "perms"), [(False, [4, 4, 4]), (True, [4, 0, 0])])
+@behaviour("NS-11")
+def test_the_permissions_of_a_broker_that_may_not_write(masks: bool, perms: list[int]) -> None:
+    own = {name: TopicConfig(name, perm=perm, order=True) for name, perm in (("A", 7), ("B", 2), ("C", 0))}
+    sent = registered_table(own, 4, masks=masks)
+    assert [config.perm for config in sent.values()] == perms
+    assert not any(config.order for config in sent.values())
+    assert [config.perm for config in own.values()] == [7, 2, 0]
+
+
+@behaviour("NS-02")
+def test_a_first_registration_with_one_topic_is_refused() -> None:
+    """By any of the id's addresses; what the name server knew under another id is forgotten all the same."""
+    server = name_server(LATER)
+    assert register(server, "A") is None
+    assert (server.route("A"), server.broker_live_table) == (None, {})
+    assert register(server, "A", "B") is not None
+    assert register(server, "C", version=2) is not None
+    assert server.route("C") is not None
+    assert register(server, "D", broker_id=1) is None
+    assert server.broker_addr_table["x"].broker_addrs == {}
+    assert register(server, broker_id=1) is not None
+    assert register(name_server(EARLIER), "A") is not None
+
+
+@pytest.mark.parametrize(("profile", "known"), [(EARLIER, False), (LATER, True)])
+@behaviour("NS-03")
+def test_a_topic_that_the_stored_version_did_not_have(profile: str, known: bool) -> None:
+    server = name_server(profile)
+    register(server, "A", "B")
+    server.topic_queue_table["A"][0].perm = 0
+    register(server, "A", "B", "C")
+    assert (server.route("C") is not None) == known
+    assert server.topic_queue_table["A"][0].perm == 0
+
+
+@pytest.mark.parametrize(("profile", "left"), [(EARLIER, {1: "S"}), (LATER, {0: "M"})])
+@behaviour("NS-08")
+def test_a_broker_leaves_by_its_id_or_by_its_address(profile: str, left: dict[int, str]) -> None:
+    server = name_server(profile)
+    register(server, "A", "B", address="M")
+    register(server, "A", "B", address="S", broker_id=1)
+    server.unregister_broker("S", "x", 0)
+    assert server.broker_addr_table["x"].broker_addrs == left
+    assert server.route("A") is not None

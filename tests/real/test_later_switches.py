@@ -1,0 +1,148 @@
+"""What a real 5.3.3 does otherwise than a real 4.9.4 and no recording shows: each switch on both, and on our brokers of their profiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_properties.validation.alike import broker_data, queue_data
+from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.calls import Stage, call_of
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.line import Line
+from rocketproof_properties.validation.naming import Names
+from rocketproof_properties.validation.session import Place
+from rocketproof_properties.validation.target import Running
+
+COMMANDS = ("java", "mvn")
+SECONDS = 5.0
+BROKER = "broker-a"
+HERE, THERE = "10.0.0.1:1", "10.0.0.2:1"
+EARLIER: Mapping[str, Any] = {
+    "wants_topic": (1, "The specified topic is blank."),
+    "wants_origin": (0, 0),
+    "keeps_order": [False, False],
+    "skips_equal_topic": 1,
+    "masks_permission": [4, 4],
+    "refuses_single_topic": 0,
+    "takes_unknown_topics": 17,
+    "leaves_by_address": ["1"],
+}
+LATER: Mapping[str, Any] = {
+    "wants_topic": (1, "java.lang.NullPointerException"),
+    "wants_origin": (1, 0),
+    "keeps_order": [True, False],
+    "skips_equal_topic": 0,
+    "masks_permission": [0, 4],
+    "refuses_single_topic": 1,
+    "takes_unknown_topics": 0,
+    "leaves_by_address": ["0"],
+}
+
+
+class Asking:
+    """Steps of a program as requests to a target that runs; a broker that is not there has a connection of its own, which stays."""
+
+    def __init__(self, running: Running) -> None:
+        self.place = Place(running.brokers, running.name_server)
+        self.stage = Stage(Names("later-", 1), BROKER)
+        self.lines: dict[str, Line] = {}
+
+    def __call__(self, step: str, /, **args: Any) -> Command:
+        call = call_of((step, args), self.stage)
+        assert call is not None
+        return self.line(call.line or call.to, call.to).ask(call.command(), SECONDS)
+
+    def line(self, key: str, to: str) -> Line:
+        if key not in self.lines:
+            self.lines[key] = Line(str(self.place.address(to)))
+        return self.lines[key]
+
+    def table(self) -> dict[str, Any]:
+        answer = self.line(BROKER, BROKER).ask(Command(codes.GET_ALL_TOPIC_CONFIG), SECONDS)
+        found: dict[str, Any] = json.loads(answer.body or b"")
+        return found
+
+    def permission(self, topic: str) -> int:
+        ((perm, *_),) = queue_data(self("route", topic=topic).body)
+        return int(perm[1])
+
+
+@contextmanager
+def asking(running: Running) -> Iterator[Asking]:
+    ask = Asking(running)
+    try:
+        yield ask
+    finally:
+        for line in ask.lines.values():
+            line.close()
+
+
+def seen(running: Running) -> dict[str, Any]:
+    """What a client sees of each switch."""
+    with running, asking(running) as ask:
+        nameless = ask("send", without="topic")
+        kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
+        found: dict[str, Any] = {"wants_topic": (nameless.code, kind), "wants_origin": given_up(ask)}
+        found["keeps_order"] = [ordered(ask, "O"), ordered(ask, "%RETRY%g")]
+        found["skips_equal_topic"] = changes(ask)
+        running.configure(BROKER, {"brokerPermission": "4"})
+        ask("topic", topic="W", perm=2)
+        ask("topic", topic="R", perm=6)
+        found["masks_permission"] = [ask.permission("W"), ask.permission("R")]
+        found["refuses_single_topic"] = ask("register", name="x", topics={"S": (4, 4, 6)}).code
+        both = {"A": (4, 4, 6), "B": (4, 4, 6)}
+        ask("register", name="y", topics=both)
+        ask("register", name="y", topics=both | {"C": (4, 4, 6)})
+        found["takes_unknown_topics"] = ask("route", topic="C").code
+        ask("register", name="z", address=HERE, topics={"D": (4, 4, 6), "E": (4, 4, 6)})
+        ask("register", name="z", address=THERE, broker_id=1)
+        ask("unregister", name="z", address=THERE, broker_id=0)
+        found["leaves_by_address"] = left(ask)
+        return found
+
+
+def given_up(ask: Asking) -> tuple[int, int]:
+    """Codes of two send-backs to the dead letters, one that does not name its topic and one that does."""
+    answer = ask("send", topic="A")
+    place = int((answer.ext_fields or {})["msgId"][16:], 16)
+    return ask("back", offset=place, level=-1, named=False).code, ask("back", offset=place, level=-1).code
+
+
+def ordered(ask: Asking, topic: str) -> bool:
+    """Whether a topic is ordered after an administrator has said so, and a message was sent back."""
+    ask("topic", topic=topic, order=True)
+    answer = ask("send", topic="A")
+    assert ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1).code == 0
+    return bool(ask.table()["topicConfigTable"][ask.stage.names.topic(topic)]["order"])
+
+
+def changes(ask: Asking) -> int:
+    """How many versions an update makes that changes nothing."""
+    ask("topic", topic="E")
+    before = ask.table()["dataVersion"]["counter"]
+    ask("topic", topic="E")
+    return int(ask.table()["dataVersion"]["counter"]) - int(before)
+
+
+def left(ask: Asking) -> list[str]:
+    """The ids that are left of the broker; a name server of 5.x takes its time."""
+    for _ in range(50):
+        ((_, _, addresses),) = broker_data(ask("route", topic="D").body, lambda name: name.endswith("-z"))
+        if len(addresses) == 1:
+            break
+    return [number for number, _ in addresses]
+
+
+@pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
+@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30")
+def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
+    assert seen(Apache(version).open()) == expected
+    assert seen(InProcess(profile).open()) == expected

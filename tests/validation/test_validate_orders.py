@@ -1,0 +1,70 @@
+"""Which orders explain requests that want no answer: those of the log, later ones, and those that are checked before and stored behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.validation.orders import Arrived, Item, orders
+from rocketproof_properties.validation.told import Asked, Other, Told
+
+
+def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Asked:
+    """The request of a number; `place` is where its answer says that it is."""
+    fields = {} if place is None else {"fields": {"msgId": f"{0:016X}{place:016X}"}}
+    value: dict[str, Any] = {"fields": {"bornTimestamp": str(number)}, "oneWay": one_way}
+    return Asked(number, "client 0", op, value, "info" if one_way else "ok", {"code": 0, **fields})
+
+
+def found(*items: Asked | Other, born: dict[str, int]) -> set[tuple[str, ...]]:
+    return {tuple(word(one) for one in order) for order in orders(Told({}, [], list(items)), born)}
+
+
+def word(item: Item) -> str:
+    if isinstance(item, Arrived):
+        return f"{item.asked.seq} arrives"
+    return str(item.seq)
+
+
+def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
+    assert found(send(1, place=0), send(2, place=200), born={}) == {("1", "2")}
+
+
+def test_the_first_order_is_that_of_the_log() -> None:
+    items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
+    first = next(orders(Told({}, [], list(items)), {"1": 300}))
+    assert [word(one) for one in first] == ["2", "1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("born", "order"),
+    [
+        ({"1": 300}, ("1 arrives", "2", "1")),  # its topic is made, and another message is stored before it
+        ({"1": 300}, ("2", "1")),
+        ({}, ("1 arrives", "2")),  # it was not stored yet when everything was read back
+        ({}, ("2",)),
+        ({}, ("1", "2")),
+    ],
+)
+def test_a_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
+    assert order in found(send(1, one_way=True), send(2, place=100), born=born)
+
+
+def test_what_is_stored_is_never_left_out() -> None:
+    assert all("1" in order for order in found(send(1, one_way=True), send(2, place=100), born={"1": 0}))
+
+
+def test_requests_arrive_as_they_were_sent_and_behind_what_was_answered() -> None:
+    items = [send(1, one_way=True), send(2, one_way=True), send(3, place=100), send(4, one_way=True)]
+    for order in found(*items, born={"1": 900, "2": 500, "4": 700}):
+        arrivals = [one for one in order if one.endswith("arrives")]
+        assert arrivals in ([], ["1 arrives", "2 arrives", "4 arrives"])
+        if arrivals:
+            assert order.index("2 arrives") < order.index("3") < order.index("4 arrives")
+            assert all(order.index(f"{number} arrives") < order.index(str(number)) for number in (1, 2, 4))
+
+
+def test_only_sends_arrive_before_they_are_served() -> None:
+    end = send(1, one_way=True, op="end_transaction")
+    assert found(end, send(2, place=100), born={}) == {("1", "2"), ("2", "1"), ("2",)}

@@ -1,0 +1,121 @@
+"""A run that was interrupted goes on: what it has recorded is judged and not run again, what it was in the middle of is done again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import run
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.resume import is_over
+from rocketproof_properties.validation.validate import Request, validate
+
+PROGRAMS, SEED = 14, 5
+
+
+def request(folder: Path, *, resumes: bool = False) -> Request:
+    return Request(InProcess(), folder, PROGRAMS, SEED, workers=1, shrink=0, resumes=resumes)
+
+
+def interrupted(folder: Path, after: int) -> None:
+    """Ctrl-C when so many programs are judged."""
+
+    def progress(what: str, done: int, all_: int) -> None:
+        if what == "program" and done == after:
+            raise KeyboardInterrupt
+
+    assert validate(request(folder), progress).stopped == "Ctrl-C"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "histories").glob("*.ndjson")}
+
+
+def numbers(folder: Path) -> list[int]:
+    """The programs that were recorded."""
+    return sorted(json.loads(data.splitlines()[0])["origin"]["program"]["number"] for data in contents(folder).values())
+
+
+def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    interrupted(folder, 5)
+    before = contents(folder)
+    assert len(before) < PROGRAMS
+    found = validate(request(folder, resumes=True))
+    after = contents(folder)
+    assert before.items() <= after.items()
+    assert numbers(folder) == list(range(1, PROGRAMS + 1))
+    assert (len(found.judged), found.stopped, found.exit_code) == (PROGRAMS, "", 0)
+    plain = validate(request(tmp_path / "plain"))
+    assert sorted((one.program, one.source, one.requests) for one in found.judged) == sorted(
+        (one.program, one.source, one.requests) for one in plain.judged
+    )
+
+
+def test_a_program_that_was_cut_off_is_done_again_and_its_history_put_aside(tmp_path: Path) -> None:
+    """As after kill -9: no report, and a history that ends anywhere."""
+    folder = tmp_path / "report"
+    interrupted(folder, 6)
+    (folder / "report.json").unlink()
+    cut, headless, *_ = sorted((folder / "histories").glob("*.ndjson"))
+    cut.write_bytes(cut.read_bytes()[:-40])
+    headless.write_bytes(b"")
+    found = validate(request(folder, resumes=True))
+    assert (len(found.judged), found.exit_code) == (PROGRAMS, 0)
+    assert numbers(folder) == list(range(1, PROGRAMS + 1))
+    assert sorted(path.name for path in (folder / "interrupted").iterdir()) == sorted((cut.name, headless.name))
+
+
+def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    first = validate(request(folder))
+
+    class Gone(InProcess):
+        def open(self, *_: object) -> None:  # type: ignore[override]
+            raise AssertionError
+
+    again = validate(Request(Gone(), folder, PROGRAMS, SEED, shrink=0, resumes=True))
+    assert (len(again.judged), again.exit_code) == (PROGRAMS, 0)
+    assert len(again.logs) == len(first.logs)
+    assert all(is_over(path) for path in (folder / "histories").iterdir())
+
+
+def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    interrupted(folder, 3)
+    path = next(path for path in sorted((folder / "histories").iterdir()) if is_over(path))
+    head, _, rest = path.read_text("utf-8").partition("\n")
+    header = json.loads(head)
+    header["origin"]["program"]["steps"].append(["send", {}])
+    path.write_text(f"{json.dumps(header)}\n{rest}", "utf-8")
+    with pytest.raises(InputError, match="is of a program that this seed does not give any more"):
+        validate(request(folder, resumes=True))
+
+
+def test_the_command_goes_on_as_it_was_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    asked = ("--target", "inprocess", "--programs", "9", "--seed", "2", "--report", str(folder), "--no-witnesses", "--shrink", "0")
+    assert run(["validate", *asked, "--time", "0.0001"]) == 3
+    assert "stopped: --time" in capsys.readouterr().out
+    assert run(["validate", "--resume", str(folder)]) == 0
+    assert "9 programs" in capsys.readouterr().out
+    assert json.loads((folder / "report.json").read_text("utf-8"))["witnesses"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "there is no run.json"),
+        ("[", "its run.json is none of validate"),
+        ("{}", "its run.json is none of validate"),
+        ('{"schema": "rocketproof-validation-run", "version": 2}', "has version 2"),
+    ],
+)
+def test_a_folder_that_is_none_of_ours(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:
+    if text is not None:
+        (tmp_path / "run.json").write_text(text, "utf-8")
+    assert run(["validate", "--resume", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err

@@ -41,6 +41,13 @@ def search(*, peers: bool = False) -> tuple[list[Bench], bool]:
     return _printed(lambda tell, rows: run_search_bench(peers=peers, tell=tell, into=rows), table)
 
 
+def spread() -> tuple[list[Bench], bool]:
+    """Measure the search on Spark beside the local one, see `spread_speed.run_spread_bench`; as `_printed`."""
+    from . import spread_speed
+
+    return _printed(lambda tell, rows: spread_speed.run_spread_bench(tell=tell, into=rows), spread_speed.table)
+
+
 def simulate(*, seconds: float) -> tuple[list[Bench], bool]:
     """Measure the simulated cluster for about so many seconds, see `speed.measure`; as `_printed`."""
     from . import speed
@@ -53,6 +60,27 @@ def judge() -> tuple[list[Bench], bool]:
     from . import verdict_speed
 
     return _printed(lambda tell, rows: verdict_speed.run_judge_bench(tell=tell, into=rows), verdict_speed.table)
+
+
+def judge_many(*, spark: bool) -> tuple[list[Bench], bool]:
+    """Measure judging from Parquet, see `judge_speed.run_many_bench`; as `_printed`."""
+    from . import judge_speed
+
+    return _printed(lambda tell, rows: judge_speed.run_many_bench(spark=spark, tell=tell, into=rows), judge_speed.table)
+
+
+def audit(*, sizes: Sequence[int], spark: bool, plot: Path | None) -> tuple[list[Bench], bool]:
+    """Measure the audit of stores of so many GiB, see `audit_speed.run_audit_bench`; as `_printed`. Raises InputError for a plot without
+    matplotlib."""
+    from . import audit_speed
+
+    rows, finished = _printed(lambda tell, rows: audit_speed.run_audit_bench(sizes, spark=spark, tell=tell, into=rows), audit_speed.table)
+    if plot is not None:
+        try:
+            audit_speed.plot(rows, plot)
+        except ImportError:
+            raise InputError(f"--plot {plot}: matplotlib is not installed; install it, or leave --plot out") from None
+    return rows, finished
 
 
 def serve(*, seconds: int, rounds: int, version: str) -> tuple[list[Bench], bool]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
-from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, Coverage, Limits, Outcome, Report
+from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
 from . import store, vacuity
 from .choices import InputError
@@ -23,7 +23,7 @@ from .sources import Source, Subject
 
 RUNS, STEPS = 10_000, 100  # of a simulation
 PROGRAMS = 100  # of the stateful engine, for each instance
-SEARCHED = ("always", "reachable", "step", "deadlock_free")
+LOCAL = "liveness is decided in one machine's memory: --engine explicit"
 # Beyond 2**32 the symbolic engine takes a counter for unbounded; products with small numbers must still fit 63 bits.
 
 
@@ -38,8 +38,27 @@ class Unit:
 
     def __str__(self) -> str:
         profiles = " ".join(dict.fromkeys(t.source.profile for t in self.tasks if t.source.profile))
-        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation", "stateful": "programs"}[self.engine]
+        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation", "stateful": "programs", "spark": "search on Spark"}[
+            self.engine
+        ]
         return f"{self.source.name} {profiles or ''}".strip() + f": {doing}"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), how many cores, and the folder that
+    driver and workers share (default: that for temporary files)."""
+
+    master: str | None = None
+    remote: str | None = None
+    cores: int | None = None
+    scratch: Path | None = None
+
+    def session(self) -> Any:
+        """The Spark session, made at the first call. Raises TraceError where there can be none."""
+        from rocketproof_traces.spark.session import session
+
+        return session(self.master, self.remote, self.cores)
 
 
 @dataclass(frozen=True)
@@ -50,6 +69,7 @@ class Budget:
     workers: int = 1
     seed: int = 0
     programs: int = PROGRAMS
+    cluster: Cluster = Cluster()
 
 
 @dataclass
@@ -68,7 +88,14 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
     Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
     """
     work = _Work(unit, budget, report)
-    engine = {"explicit": work.explicit, "symbolic": work.symbolic, "simulate": work.simulate, "stateful": work.stateful}[unit.engine]
+    engines = {
+        "explicit": work.explicit,
+        "symbolic": work.symbolic,
+        "simulate": work.simulate,
+        "stateful": work.stateful,
+        "spark": work.spark,
+    }
+    engine = engines[unit.engine]
     reason = GAVE_UP
     subject = None if unit.source.is_messages else unit.source.subject()
     try:
@@ -118,20 +145,12 @@ class _Work:
     def explicit(self, subject: Subject) -> None:
         from rocketproof_model import search
 
-        claims = [p for p in subject.properties if p.kind in SEARCHED]
-        extra = vacuity.premises(subject.properties)
+        claims, extra = _searched(subject)
         found = search.explore(
             subject.instance, [*claims, *extra], workers=self.budget.workers, limits=self.budget.limits, report=self.report
         )
-        self.answer.coverage = found.coverage
-        outcomes = {o.property: o for o in found.outcomes}
-        never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
-        proof = f"{found.states:,} states"
+        never = self.searched(subject, found, extra)
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
-        for tasks, claim in self.questions(subject):
-            if claim.kind != "leads_to":
-                self.enter(tasks, outcomes[claim], proof, vacuity.PREFIX + claim.id in never)
-        self.stop_if_interrupted()
         if live:
             from rocketproof_model import liveness
 
@@ -139,8 +158,39 @@ class _Work:
             limits = self.budget.limits
             answers = liveness.check(subject.instance, wanted, limits=limits, report=self.report, exploration=found)
             for (tasks, claim), outcome in zip(live, answers, strict=True):
-                self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
+                self.enter(tasks, outcome, _size(found), vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()
+
+    def spark(self, subject: Subject) -> None:
+        """The same search on Spark's workers, for what is not about cycles."""
+        from rocketproof_traces.errors import TraceError
+        from rocketproof_traces.spark import search
+
+        for tasks, claim in self.questions(subject):
+            if claim.kind == "leads_to":
+                self.answer.rows.update({task: undecided(task, LOCAL) for task in tasks})
+        if all(task in self.answer.rows for task in self.unit.tasks):
+            return
+        claims, extra = _searched(subject)
+        budget, cluster = self.budget, self.budget.cluster
+        try:
+            found = search.explore(
+                cluster.session(), subject.instance, [*claims, *extra], scratch=cluster.scratch, limits=budget.limits, report=self.report
+            )
+        except TraceError as error:
+            raise InputError(str(error)) from None
+        self.searched(subject, found, extra)
+
+    def searched(self, subject: Subject, found: Explored, extra: Sequence[Property]) -> set[str]:
+        """Enter what a search decided; the ids of premises that never held."""
+        self.answer.coverage = found.coverage
+        outcomes = {o.property: o for o in found.outcomes}
+        never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
+        for tasks, claim in self.questions(subject):
+            if claim.kind != "leads_to":
+                self.enter(tasks, outcomes[claim], _size(found), vacuity.PREFIX + claim.id in never)
+        self.stop_if_interrupted()
+        return never
 
     def symbolic(self, subject: Subject) -> None:
         from rocketproof_model import symbolic
@@ -250,6 +300,15 @@ class _Work:
             same.setdefault((task.claim, task.kind, task.method, task.widen, task.lemmas), []).append(task)
         for (id_, kind, *_), tasks in same.items():
             yield tasks, subject.property(id_, kind)
+
+
+def _searched(subject: Subject) -> tuple[list[Property], list[Property]]:
+    """The claims that a search asks, and the premises of all claims."""
+    return [p for p in subject.properties if p.kind in SEARCHED], vacuity.premises(subject.properties)
+
+
+def _size(found: Explored) -> str:
+    return f"{found.states:,} states"
 
 
 def _bound(task: Task) -> int | None:

@@ -39,7 +39,7 @@ class _Hand:
 
 def available(units: Sequence[Unit], workers: int) -> bool:
     """Whether several processes are worth starting for these units."""
-    return workers > 1 and len(units) > 1 and STOP_SIGNAL is not None
+    return workers > 1 and len(units) > 1 and STOP_SIGNAL is not None and all(unit.engine != "spark" for unit in units)
 
 
 def run(

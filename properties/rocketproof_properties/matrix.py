@@ -15,7 +15,7 @@ from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
 from . import farm, store
-from .decide import PROGRAMS, Answer, Budget, Unit, decide
+from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
 
@@ -69,6 +69,7 @@ class Settings:
     workers: int = 1
     seed: int = 0
     programs: int = PROGRAMS
+    cluster: Cluster = Cluster()
     witnesses: Path = store.DEFAULT_FOLDER
 
 
@@ -134,7 +135,7 @@ class _Run:
             return None
         memory = self.settings.memory
         limits = Limits(seconds=self.watch.left, memory=None if memory is None else memory // self.processes)
-        return Budget(limits, self.settings.workers // self.processes, self.settings.seed, self.settings.programs)
+        return Budget(limits, self.settings.workers // self.processes, self.settings.seed, self.settings.programs, self.settings.cluster)
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1

@@ -6,9 +6,11 @@ Compiling (or loading what the cache has) is kept apart from searching by a firs
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rocketproof_model import Instance, search
@@ -25,6 +27,26 @@ def peak_memory() -> int | None:
         return None
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+def tree_seconds(root: int) -> float:
+    """CPU seconds of a process and all that it has started, those that have ended included."""
+    parents: dict[int, list[int]] = {}
+    used: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+            used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    todo, total = [root], 0.0
+    while todo:
+        one = todo.pop()
+        total += used.get(one, 0.0)
+        todo += parents.get(one, ())
+    return total
 
 
 def instance(order: dict[str, Any]) -> Instance:

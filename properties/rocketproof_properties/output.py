@@ -269,6 +269,24 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def bytes_done(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress line on stderr about bytes: it changes on a terminal, else it is a plain line every few seconds."""
+    console = Console(stderr=True, highlight=False)
+    last = time.monotonic()
+    with console.status(what) as status:
+
+        def report(done: int, all_: int) -> None:
+            nonlocal last
+            line = f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB"
+            status.update(line)
+            if not console.is_terminal and time.monotonic() - last >= SPARSE_SECONDS:
+                last = time.monotonic()
+                print(line, file=sys.stderr, flush=True)
+
+        yield report
+
+
+@contextmanager
 def phases() -> Iterator[Callable[[str, int, int], None]]:
     """A progress line on stderr, on a terminal only: `report(what, done, all)`. It has no thread, so the process can be forked."""
     console = Console(stderr=True, highlight=False)

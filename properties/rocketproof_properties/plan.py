@@ -13,12 +13,14 @@ from .choices import InputError, known, offer
 from .sources import Source
 
 DEPTH = 8
-ENGINES = ("explicit", "symbolic", "simulate", "stateful")
+ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
+ALL = "all"  # but for spark, which is the explicit engine on more machines
 _APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
     "simulate": ("always", "reachable", "step", "deadlock_free"),
     "stateful": ("always", "reachable", "step", "history"),
+    "spark": ("always", "reachable", "step", "deadlock_free", "leads_to"),
 }
 
 
@@ -69,6 +71,8 @@ class Plan:
 
 def expectation(kind: str, engine: str, method: str, expected: str) -> str:
     """The verdict this engine can give if the claim's verdict is `expected`."""
+    if engine == "spark" and kind == "leads_to":
+        return "unknown"  # cycles are looked for in one machine's memory
     refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
     unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
     return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
@@ -77,7 +81,7 @@ def expectation(kind: str, engine: str, method: str, expected: str) -> str:
 def plan(request: Request) -> Plan:
     """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
     if request.engine is not None:
-        known("engine", request.engine, (*ENGINES, "all"))
+        known("engine", request.engine, (*ENGINES, ALL))
     return _from_catalogue(request) if request.file is None else _from_file(request)
 
 
@@ -111,7 +115,7 @@ def _from_file(request: Request) -> Plan:
 
 
 def _from_catalogue(request: Request) -> Plan:
-    from rocketproof_model.specification import NAMES
+    from rocketproof_model.specification import NAMES, SCOPES
     from rocketproof_profiles import PROFILES
 
     from .catalogue import CASES
@@ -135,8 +139,9 @@ def _from_catalogue(request: Request) -> Plan:
         chosen = exact or [c for c in chosen if asked and asked.lower() in c.condition.lower()]
         if not chosen:
             raise InputError(f"unknown condition {asked!r}; {offer(asked, [repr(c) for c in conditions])}")
-    if scope is not None and any(c.scope == scope for c in chosen):
-        chosen = [c for c in chosen if c.scope == scope]
+    alike = SCOPES[scope].like if scope in SCOPES and SCOPES[scope].like else scope
+    if scope is not None and any(c.scope == alike for c in chosen):
+        chosen = [c for c in chosen if c.scope == alike]
     tasks: list[Task] = []
     left_out: list[tuple[str, str]] = []
     for case in chosen:
@@ -167,7 +172,7 @@ def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
 
 
 def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
-    return tuple(e for e in ENGINES if kind in _APPLICABLE[e] and asked in (e, "all"))
+    return tuple(e for e in ENGINES if kind in _APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
 
 
 def _method(kind: str, engine: str, method: str) -> str:

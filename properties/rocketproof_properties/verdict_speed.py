@@ -52,12 +52,12 @@ def run_judge_bench(
             header, events = contend(load)
             file = Path(name) / "history.ndjson"
             file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
-            own = _median([_child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
+            own = _median([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
             rows.append(_row("rocketproof", called, own))
             if peer is not None:
                 tell(f"porcupine: {called}")
                 text = "".join(f"{' '.join(map(str, one))}\n" for one in registers(events))
-                other = _median([_child([str(peer)], text) for _ in range(repeats)])
+                other = _median([child([str(peer)], text) for _ in range(repeats)])
                 other |= {"events": len(events), "verdict": "ok" if other.pop("ok") else "illegal"}
                 rows.append(_row("porcupine", called, other))
                 rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / other["cpu_seconds"]
@@ -102,7 +102,8 @@ def _built(folder: Path) -> Path:
     return source / "peer"
 
 
-def _child(command: list[str], text: str = "") -> Bench:
+def child(command: list[str], text: str = "") -> Bench:
+    """What a process of this bench prints. Raises RocketproofError where it fails."""
     places = [p for p in sys.path if p and Path(p).is_dir()]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     done = subprocess.run(command, input=text, env=env, capture_output=True, text=True, check=False)

@@ -39,3 +39,28 @@ def test_a_bound_that_is_none(rocketproof: Run) -> None:
     write(Path("right.ndjson"))
     done = rocketproof("judge", "right.ndjson", "--profile", "P49", "--limit", "0")
     assert (done.code, done.out) == (2, "") and "--limit 0 is not a positive number" in done.err
+
+
+def test_many_histories_and_what_cannot_be_asked(rocketproof: Run) -> None:
+    write(Path("right.ndjson"))
+    write(Path("wrong.ndjson"), spoil=True)
+    done = rocketproof("judge", "right.ndjson", "wrong.ndjson", "--profile", "P49", "--out", "out", "--json", "found.json", "--cores", "1")
+    assert done.code == 1 and "2 histories" in done.out and "not explained: wrong.ndjson, event" in done.out
+    data = json.loads(Path("found.json").read_text())
+    assert data["verdict"] == "illegal" and data["histories"] == {"ok": 1, "illegal": 1}
+    assert [(one["history"], one["kind"]) for one in data["findings"]] == [("wrong.ndjson", "not explained")]
+    Path("empty").mkdir()
+    for told, *args in (
+        ("give the folder that the findings go to", "right.ndjson", "wrong.ndjson"),
+        ("no history", "--out", "out"),
+        ("holds no files", "empty", "--out", "new"),
+        ("is not there", "nothing.ndjson", "--out", "new"),
+        ("--engine local with --master", "right.ndjson", "--out", "new", "--engine", "local", "--master", "local[2]"),
+    ):
+        refused = rocketproof("judge", *args, "--profile", "P49")
+        assert refused.code == 2 and told in refused.err, told
+    Path("text.ndjson").write_text("no history")
+    unread = rocketproof("judge", "text.ndjson", "--profile", "P49", "--out", "unread", "--cores", "1")
+    assert unread.code == 2 and "Nothing could be judged" in unread.out and "text.ndjson" in unread.out
+    bound = rocketproof("judge", "right.ndjson", "--profile", "P49", "--out", "bound", "--limit", "3", "--cores", "1")
+    assert bound.code == 3 and "3 expanded states are reached" in bound.out

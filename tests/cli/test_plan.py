@@ -1,6 +1,7 @@
 """Which tasks a request leads to, and how unknown names are answered."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -33,6 +34,20 @@ def test_filters(catalogue: ModuleType) -> None:
 def test_all_engines_that_can_decide(catalogue: ModuleType) -> None:
     assert [e for _, e, _ in chosen(Request(properties=("D-3",), engine="all"))] == ["explicit", "symbolic", "simulate", "stateful"]
     assert [e for _, e, _ in chosen(Request(properties=("D-5",), engine="all"))] == ["symbolic"]
+
+
+def test_spark_decides_what_the_search_does_but_for_liveness(catalogue: ModuleType) -> None:
+    tasks = plan(Request(engine="spark")).tasks
+    assert {(t.property, t.expected) for t in tasks} == {
+        ("D-1", "holds"), ("D-1", "violated"), ("D-2", "holds"), ("D-3", "holds"), ("D-4", "unknown"),
+    }  # fmt: skip
+    assert {t.engine for t in tasks} == {"spark"}
+
+
+def test_a_scope_that_is_like_another_has_its_verdicts() -> None:
+    small, large = (plan(Request(scope=scope, engine="spark")).tasks for scope in ("store", "large"))
+    assert {t.source.scope for t in large} == {"large"}
+    assert [replace(t, source=replace(t.source, scope="store")) for t in large] == list(small)
 
 
 def test_a_scope_replaces_the_catalogue_s(catalogue: ModuleType) -> None:

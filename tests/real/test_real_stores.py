@@ -23,9 +23,11 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.audits import command as audits
 from rocketproof_properties.validation.apache import Apache, profile_of
 from rocketproof_properties.validation.probe import ask
 from rocketproof_properties.validation.target import Running, Setup
+from rocketproof_traces.audit.run import on_threads
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")
@@ -161,6 +163,36 @@ def test_a_store_of_theirs_is_opened_by_us(version: str, ended: Callable[[Runnin
     assert indexes[0] == indexes[1]
     assert topics is not None
     assert {"Orders", "Events"} <= set(loads(topics)["topicConfigTable"])
+
+
+def audited(root: Path, version: str) -> dict[str, int]:
+    """How often each rule about stored data is broken."""
+    profile = profile_of(version)
+    plan = audits.plan_of(profile, (), 100)
+    found = audits.run((str(root),), plan, profile, None, on_threads(1), lambda done, all_: None)
+    assert found.problems == []
+    return {rule.id: found.count(rule.id) for rule in found.rules if found.count(rule.id)}
+
+
+@pytest.mark.behaviour("APP-08", "REC-03", "REC-04", "INV-34", "INV-37", "INV-41", "INV-44", "INV-45")
+def test_the_audit_of_a_store_of_theirs(version: str, ended: Callable[[Running], None], tmp_path: Path) -> None:
+    """Nothing is found, and then exactly what a request has done that the broker should not have let it do (HAZ-12, HAZ-22, HAZ-39)."""
+    root = tmp_path / "store"
+    with Apache(version).open(Setup(stores={"broker-a": root})) as running:
+        address = running.brokers["broker-a"]
+        fill(address)
+        time.sleep(1.5)
+        ended(running)
+    assert audited(root, version) == {}
+    with Apache(version).open(Setup(stores={"broker-a": root})) as running:
+        address = running.brokers["broker-a"]
+        send(address, "Orders", b"prepared", sys_flag=PREPARED)
+        send(address, "Orders", b"half and delayed", TRAN_MSG="true", PGROUP="producers", DELAY="2")
+        send(address, "Orders", bytes(1 << 20))
+        send(address, "Orders", b"goes on")
+        time.sleep(1)
+        running.stop("broker-a")
+    assert audited(root, version) == {"INV-06.stored": 1, "INV-45.half": 1, "TRX-05.stored": 1}
 
 
 # A store of ours, opened by them

@@ -140,7 +140,7 @@ def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
 @pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
-    """Fixed seeds: what is illegal may take the search minutes, where answers were lost while a topic was made."""
+    """Fixed seeds: a few loads with updates and without a second topic still take tens of thousands of states."""
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
     changed = change(events, Random(seed))
     assert changed is not None, "the history has no place for this change"

@@ -195,6 +195,7 @@ NO_HISTORY: dict[tuple[str, str], str] = {
     ("store", "has a queue"): "without a queue there is no remainder, so that nothing can be stored either",
     ("store", "one draw"): "a given queue id does not depend on what is drawn",
     ("store", "fits"): _SIZE,
+    ("update_topic", "another topic"): "an update that changes nothing leaves what is judged as it was",
 }  # fmt: skip
 
 

@@ -5,6 +5,21 @@ state. Steps are taken only when an answer needs them: at each answer the reques
 before it only where a step of theirs and a step of someone else touch the same slot. Everything else can as well happen later, so
 nothing is lost by waiting. A request that never ended may take effect at any later time, or never.
 
+Creating a topic takes a lock, and orders in which requests pass a lock are many that come to the same. Where nobody *gains* by seeing
+the lock held (`watched` and `vain` below), three things are left out:
+
+1. Rest while a request waits for the lock, or just before it takes it. What it did before only read that there is no topic, and a topic
+   does not go again. So if it goes on to create the topic, it can as well have looked just before it took the lock. If it finds, under
+   the lock, that another was faster, it can as well have looked only then, and needs no lock. Who gains by giving up may rest there.
+2. Rest between steps that touch nothing but the lock, to let it go: nobody who waits for it can do anything but take it later.
+3. Other steps before somebody takes the lock: who holds it keeps others from it only until it lets go. A request rests there, so that
+   whatever it did with the lock can come as a whole before what another does with it.
+
+In a run that explains the history take the request that first comes to a place of rest. The others' steps before that touch nothing
+that it touches, and at most one of them or it has the lock; so its steps can come first, and the same holds for the rest of the run.
+No answer changes in this, so each history that has an explanation has one in the remaining orders. A step that reads nothing that can
+change is the only one from its state, giving up aside: what the requests of `requests.py` are made of is so.
+
 The search is depth-first over the answers, the answered request first, and remembers which states failed at which answer. It looks
 ahead: a request that ends with another answer than the recorded one is a dead end at once. So where it fails, *some* answer has no
 explanation; which one is the first is found by cutting the history.
@@ -19,6 +34,7 @@ from typing import NamedTuple, Protocol
 from rocketproof_model.interpreter import State
 
 Local = tuple[int, ...]
+_Block = tuple[State, "Local | None", "list[Step]"]
 _FIRST: Local = (-1,)
 GIVEN_UP = "lock_timeout"
 """The one step of a request that waits for a lock, if it has any."""
@@ -113,23 +129,31 @@ class Stopped(Exception):
 
 @dataclass
 class Search:
-    """One search over the answers of a partition. `control` takes the deciding part out of a shared state, and `unlocked` is that state
-    when nobody holds what a request may wait for."""
+    """One search over the answers of a partition. `control` takes the deciding part out of a shared state.
+
+    `lock` is the slot of the lock, 0 where it is free. `vain` are the requests that may end as recorded, or change something, because
+    they waited for it in vain; `watched`: these have to see it held. `private` are the labels of steps that write nothing but the lock.
+    """
 
     requests: Sequence[Request]
     answers: Sequence[Answer]
     control: Callable[[State], Hashable]
     limit: int
     tick: Callable[[int], None] = lambda _: None
-    unlocked: Callable[[State], State] = lambda shared: shared
+    lock: int | None = None
+    vain: frozenset[int] = frozenset()
+    watched: bool = True
+    private: frozenset[str] = frozenset()
     expanded: int = 0
     _prints: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
     _ending: frozenset[int] = frozenset()
+    _hidden: int = 0
 
     def run(self, start: State) -> Searched:
         """Find an order for all answers, else the longest explained beginning."""
         total = len(self.answers)
         self._ending = frozenset(answer.request for answer in self.answers)
+        self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
         trail: list[tuple[Iterator[tuple[Point, _Chain]], _Chain]] = []
         tried: list[set[Point]] = [set() for _ in range(total + 1)]
         point, best, stuck, chain = Point(start), 0, [Point(start)], _Chain((), None)
@@ -191,11 +215,9 @@ class Search:
         """The states after one block of steps of a request that matters now; those of the answered request come last."""
         shared = point.shared
         mine = answer.request
-        # What has begun and has no end of its own is only moved on where it counts for others: it may have to let go of a lock.
-        halted = any(local is not None and one not in self._ending for one, local in moved.items())
-        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared, halted=halted)}
+        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared)}
         for other in self._open(answer.pending, moved):
-            marks[other] = self._print(other, moved.get(other, _FIRST), shared, halted=halted)
+            marks[other] = self._print(other, moved.get(other, _FIRST), shared)
         near = _component(mine, marks)
         for one in (*(o for o in near if o != mine), mine):
             reads = writes = 0
@@ -227,7 +249,8 @@ class Search:
     ) -> Iterator[tuple[State, Local | None, list[Step]]]:
         """The request's steps up to the first that touches what others touch (or, if `whole`, up to its end)."""
         request = self.requests[one]
-        todo: list[tuple[State, Local | None, list[Step]]] = [(shared, request.start if local == _FIRST else local, [])]
+        hidden = self._hidden
+        todo: list[_Block] = [(shared, request.start if local == _FIRST else local, [])]
         seen = set()
         while todo:
             state, at, steps = todo.pop()
@@ -235,20 +258,42 @@ class Search:
             for move in request.moves(state, at):
                 if move.dead:
                     continue
-                taken = [*steps, Step(one, move.label)]
-                touches = move.writes & (reads | writes) or move.reads & writes
-                if touches or (move.local is None and whole):
-                    yield move.shared, move.local, taken
+                block = (move.shared, move.local, [*steps, Step(one, move.label)])
+                touches = move.writes & ~hidden & (reads | writes) or move.reads & ~hidden & writes
+                if move.local is None and (touches or whole):
+                    yield block
+                elif touches or (hidden and self._held(state) and not self._held(move.shared)):
+                    rested = self._rested(one, block)
+                    if rested is not None:
+                        yield rested
                 elif move.local is not None and (move.shared, move.local) not in seen:
                     seen.add((move.shared, move.local))
-                    todo.append((move.shared, move.local, taken))
+                    todo.append(block)
 
-    def _print(self, one: int, local: Local | None, shared: State, *, halted: bool) -> tuple[int, int]:
-        """What the request may read and write from here to its end, if nobody else moves; `halted`: but to let go of what it waits for."""
+    def _rested(self, one: int, block: _Block) -> _Block | None:
+        """Where the request rests after a block: steps that nobody sees are taken at once. None if it would wait for the lock in vain."""
+        request = self.requests[one]
+        shared, local, steps = block
+        while self._hidden and local is not None:
+            moves = [move for move in request.moves(shared, local) if not move.dead]
+            taken = next((m for m in moves if m.label in self.private and not m.reads), None)
+            if taken is None and one not in self.vain:
+                if self._held(shared):
+                    if any(self._held(m.shared) for m in request.moves(self._unlocked(shared), local)):
+                        return None
+                else:
+                    taken = next((m for m in moves if self._held(m.shared)), None)
+            if taken is None:
+                break
+            shared, local, steps = taken.shared, taken.local, [*steps, Step(one, taken.label)]
+        return shared, local, steps
+
+    def _print(self, one: int, local: Local | None, shared: State) -> tuple[int, int]:
+        """What the request may read and write from here to its end, if nobody else moves but to let go of the lock."""
         request = self.requests[one]
         if local == _FIRST:
             local = request.start
-        key = (request.kind, local, self.control(shared), halted)
+        key = (request.kind, local, self.control(shared))
         found = self._prints.get(key)
         if found is None:
             reads = writes = 0
@@ -258,8 +303,8 @@ class Search:
                 if at is None:
                     continue
                 moves = request.moves(state, at)
-                if halted and all(move.label == GIVEN_UP for move in moves) and (free := self.unlocked(state)) != state:
-                    moves = (*moves, *request.moves(free, at))
+                if self._held(state) and all(move.label == GIVEN_UP for move in moves):
+                    moves = (*moves, *request.moves(self._unlocked(state), at))
                 for move in moves:
                     reads |= move.reads
                     writes |= move.writes
@@ -269,6 +314,13 @@ class Search:
                         todo.append(after)
             found = self._prints[key] = (reads, writes)
         return found
+
+    def _held(self, shared: State) -> bool:
+        return self.lock is not None and shared[self.lock] != 0
+
+    def _unlocked(self, shared: State) -> State:
+        assert self.lock is not None
+        return (*shared[: self.lock], 0, *shared[self.lock + 1 :])
 
 
 def _component(mine: int, marks: dict[int, tuple[int, int]]) -> list[int]:

@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
 
 from .concurrent import Answer, Request, Search, Searched
 from .machine import MOST_QUEUES, Machine, Shape
 from .operations import Operation
 from .parts import SENDS, UNREADABLE, Part
-from .recording import Config
+from .recording import AT_LIMIT, DEAD, Config
 from .refusals import Refused, refused
-from .requests import COUNTED, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
+from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
 
 MESSAGE_ILLEGAL = 13
+SLAVE = "from slave broker"  # what a slave says where a master would change a topic
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
-ELSEWHERE = ("delayed messages", "transactional messages", "dead letters")
+ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 _KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
 Make = Callable[[Shape], Machine]
 
@@ -54,15 +56,17 @@ def closed(part: Part, upto: int | None = None) -> list[Operation]:
     return sorted((o for o in part.asked if o.closed is not None and o.closed <= last), key=lambda o: o.closed or 0)
 
 
-def reason(one: Operation) -> str:
+def reason(one: Operation, profile: Profile) -> str:
     """Why an answered operation is not judged."""
     if one.op in SENDS:
-        if one.reason:
-            return one.reason
+        if beyond(one, profile):
+            return beyond(one, profile)
         if "broker busy" in str((one.answer or {}).get("remark") or "") or one.code in (2, 14):
             return "a busy broker"
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
+    if one.op == "update_topic":
+        return one.reason or ("updates of a slave" if one.code and SLAVE in str((one.answer or {}).get("remark")) else "")
     if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
         return "answers without their value"
     if one.op == "max_offset" and one.code != 0:
@@ -70,6 +74,11 @@ def reason(one: Operation) -> str:
     if one.op == "topic_config" and one.code not in (0, 17):
         return f"topic_config answered with code {one.code}"
     return ""
+
+
+def beyond(one: Operation, profile: Profile) -> str:
+    """Why the specification does not speak of a send: a last retry goes to the retry topic in some profiles (DLQ-02)."""
+    return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
 
 
 @dataclass
@@ -83,10 +92,16 @@ class Court:
     auto_create: bool = True
     permission: int = 6
     machine: Machine = field(init=False)
+    initial: Mapping[str, Config] = field(init=False)
     topics: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         part = self.part
+        self.initial = part.initial
+        if part.new:
+            more = self.profile.more_system_topics
+            system = system_topics(self.cluster, part.broker, auto_create=self.auto_create, more=more)
+            self.initial = {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
         defaults = [str(o.fields.get("defaultTopic", TEMPLATE)) for o in part.asked if o.op in SENDS]
         self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *sorted(defaults), *part.topics]))}
         queues = [q for o in part.asked for q in (o.number("queueId"), o.answered("queueId") or 0) if 0 <= q < MOST_QUEUES]
@@ -107,7 +122,7 @@ class Court:
 
     def _configs(self) -> list[Config]:
         wide = [Config(8, 8, 6, False)]
-        return wide + [self.part.initial[t] for t in self.part.topics if t in self.part.initial and self.part.initial[t].write <= 1024]
+        return wide + [self.initial[t] for t in self.part.topics if t in self.initial and self.initial[t].write <= 1024]
 
     def _class(self, name: str) -> NameClass:
         if name in (self.cluster, self.part.broker):
@@ -130,7 +145,7 @@ class Court:
         for one in self.part.asked:
             if one.opened > last:
                 continue
-            end = one.closed if one.closed is not None and one.closed <= last and not reason(one) else None
+            end = one.closed if one.closed is not None and one.closed <= last and not reason(one, self.profile) else None
             request = self._request(one, known=end is not None, claims=claims)
             if request is not None:
                 opened.append((one.opened, self._add(request, one), end))
@@ -142,7 +157,19 @@ class Court:
         for seq, topic, config in self.order:
             opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
         self.answers = _answers(opened)
-        return Search(self.requests, self.answers, self.machine.control, limit, tick, self.machine.unlocked).run(self._start())
+        vain = frozenset(k for k, request in enumerate(self.requests) if isinstance(request, Send) and request.vain)
+        search = Search(
+            self.requests,
+            self.answers,
+            self.machine.control,
+            limit,
+            tick,
+            lock=self.machine.first["lock"],
+            vain=vain,
+            watched=self.part.alone,
+            private=self.machine.private,
+        )
+        return search.run(self._start())
 
     def _add(self, request: Request, one: Operation | None) -> int:
         self.requests.append(request)
@@ -157,7 +184,13 @@ class Court:
         claims: set[tuple[int, int, int]] = set()
         for one in closed(self.part, upto):
             queue, offset = one.answered("queueId"), one.answered("queueOffset")
-            if one.op in SENDS and not reason(one) and queue is not None and offset is not None and self._kind(one) in COUNTED:
+            if (
+                one.op in SENDS
+                and not reason(one, self.profile)
+                and queue is not None
+                and offset is not None
+                and self._kind(one) in COUNTED
+            ):
                 claims.update((self.topics[one.topic], queue, offset + k) for k in range(one.messages or 0))
         return frozenset(claims)
 
@@ -185,12 +218,14 @@ class Court:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
+        if self.profile.always_traced and one.asked.get("bodySize") == 0:
+            return Bodiless(self.machine, one.code if known else None)
         ended = None
         if known:
             ended = Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
         default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
         # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
-        kind = "prepared" if one.reason in ELSEWHERE or reason(one) == "limits of batches" else self._kind(one)
+        kind = "prepared" if beyond(one, self.profile) in ELSEWHERE or reason(one, self.profile) == "limits of batches" else self._kind(one)
         start = self.machine.arrived(topic, default, numbers, queue, kind)
         patient = one.took is None or one.took >= LOCK_TIMEOUT
         return Send(
@@ -212,7 +247,7 @@ class Court:
     def _start(self) -> tuple[int, ...]:
         shared = self.machine.start
         for name, topic in self.topics.items():
-            shared = self.machine.with_config(shared, topic, self.part.initial.get(name))
+            shared = self.machine.with_config(shared, topic, self.initial.get(name))
         if self.part.fresh:
             return shared
         lowest: dict[tuple[int, int], int] = {}

@@ -20,7 +20,7 @@ from rocketproof_model.language.types import BoolType, EnumType, MaybeType, SetT
 from rocketproof_model.result import Witness
 
 from .errors import TraceError
-from .words import Change, changes, code_of, code_text, element
+from .words import Change, changes, code_of, code_text
 
 Codes = tuple[int, ...]
 
@@ -177,7 +177,7 @@ def condition_values(term: Expr, scope: Scope) -> list[tuple[str, str]]:
 def _filled(e: Expr, scope: Scope) -> str:
     if e.op not in ("ref", "after"):
         return show(e)
-    return element(e.args[0], tuple(evaluate(i, scope) for i in e.args[1:])) + ("'" if e.op == "after" else "")
+    return str(e.args[0].name_at(tuple(evaluate(i, scope) for i in e.args[1:]))) + ("'" if e.op == "after" else "")
 
 
 # Questions

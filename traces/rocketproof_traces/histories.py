@@ -44,60 +44,81 @@ class Verdict:
         return {**vars(self), "findings": [f.data() for f in self.findings], "unknown": list(self.unknown)}
 
 
+@dataclass(frozen=True)
+class PartVerdict:
+    """What came of one part. `explained` counts answers and statements; `finding` is there if it is illegal, `unknown` if a bound was
+    reached."""
+
+    part: str
+    explained: int
+    expanded: int
+    out_of_reach: Counter[str]
+    finding: Finding | None = None
+    unknown: str = ""
+
+
 def judge_history(
     header: Header, events: Sequence[Event], profile: str, limit: int = LIMIT, tick: Tick | None = None, make: Make = machine
 ) -> Verdict:
-    """Judge a history of requests to brokers. `limit` bounds the states that are expanded, over all parts together.
+    """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part.
 
     `tick(explained, all)` is called as answers are explained. Stopped by Ctrl-C, it keeps what was judged. Raises TraceError for events
     that are none of requests to brokers.
     """
-    chosen = PROFILES[profile]
     found = operations(events)
-    cluster = str(header.origin.get("cluster", "DefaultCluster"))
-    split = parted(found, cluster)
+    split = parted(found, cluster_of(header))
     left = Counter(split.left_out)
-    findings, unknown, explained, expanded, interrupted = [], [], 0, 0, False
-    everything = sum(len(closed(part)) + len(part.snapshots) for part in split.parts)
+    judged: list[PartVerdict] = []
+    unknown: list[str] = []
+    everything = sum(len(closed(part)) + len(part.snapshots) for part in split.parts) if tick is not None else 0
     for number, part in enumerate(split.parts):
-        left.update(_left_out(part))
-        before = explained
+        before = sum(one.explained for one in judged)
 
         def told(done: int, before: int = before) -> None:
             if tick is not None:
                 tick(before + done, everything)
 
         try:
-            court, judged = _tried(part, chosen, header, make, limit - expanded, told)
-            expanded += judged.expanded
-            if judged.limit:
-                explained += judged.end
-                unknown.append(f"{part.name}: after {judged.end} answers, {limit} expanded states are reached")
-            elif not judged.complete:
-                finding, more = court.finding(judged, limit)
-                expanded += more
-                explained += len(finding.prefix)
-                findings.append(finding)
-            else:
-                explained += judged.end
+            judged.append(judge_part(part, header, profile, limit, told, make))
         except KeyboardInterrupt:
-            unknown += [f"{later.name}: interrupted" for later in split.parts[number:]]
-            interrupted = True
+            unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
             break
-    verdict: Literal["ok", "illegal", "unknown"] = "illegal" if findings else "unknown" if unknown else "ok"
-    findings.sort(key=lambda f: f.seq)
+    for one in judged:
+        left.update(one.out_of_reach)
+    findings = sorted((one.finding for one in judged if one.finding is not None), key=lambda f: f.seq)
+    not_decided = [one.unknown for one in judged if one.unknown] + unknown
     return Verdict(
-        verdict,
+        "illegal" if findings else "unknown" if not_decided else "ok",
         profile,
         found.events,
         len(split.parts),
-        explained,
-        expanded,
+        sum(one.explained for one in judged),
+        sum(one.expanded for one in judged),
         dict(left.most_common()),
         tuple(findings),
-        tuple(unknown),
-        interrupted,
+        tuple(not_decided),
+        bool(unknown),
     )
+
+
+def cluster_of(header: Header) -> str:
+    """The cluster that the history's brokers say they belong to."""
+    return str(header.origin.get("cluster", "DefaultCluster"))
+
+
+def judge_part(
+    part: Part, header: Header, profile: str, limit: int = LIMIT, tick: Callable[[int], None] = lambda _: None, make: Make = machine
+) -> PartVerdict:
+    """Judge one part by itself. `tick(explained)` is called as answers are explained."""
+    left = _left_out(part, PROFILES[profile])
+    court, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
+    if judged.limit:
+        said = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
+        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=said)
+    if judged.complete:
+        return PartVerdict(part.name, judged.end, judged.expanded, left)
+    finding, more = court.finding(judged, limit)
+    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, finding)
 
 
 def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int, tick: Callable[[int], None]) -> tuple[Court, Searched]:
@@ -109,7 +130,7 @@ def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int,
     permission = int(settings.get("brokerPermission", 6))
     best: tuple[Court, Searched] | None = None
     for auto_create in switches:
-        court = Court(part, profile, str(header.origin.get("cluster", "DefaultCluster")), make, auto_create, permission)
+        court = Court(part, profile, cluster_of(header), make, auto_create, permission)
         judged = court.search(None, limit, tick)
         if best is None or judged.end > best[1].end or judged.complete:
             best = court, judged
@@ -119,7 +140,7 @@ def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int,
     return best
 
 
-def _left_out(part: Part) -> Counter[str]:
+def _left_out(part: Part, profile: Profile) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
     reasons: Counter[str] = Counter()
     for one in part.asked:
@@ -127,9 +148,9 @@ def _left_out(part: Part) -> Counter[str]:
             reasons[part.why] += 1
         elif one.closed is None:
             reasons["no answer came"] += 1
-        elif why := reason(one):
+        elif why := reason(one, profile):
             reasons[why] += 1
     return reasons
 
 
-__all__ = ["LIMIT", "Finding", "Verdict", "judge_history"]
+__all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "judge_history", "judge_part"]

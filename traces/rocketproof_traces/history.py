@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rocketproof_model import EvaluationError, Instance, Model, Property
 from rocketproof_model.interpreter import State, effect, refusing
@@ -57,6 +57,21 @@ class Event:
     time: int | None = None
 
 
+class Moment(Protocol):
+    """An event as far as its value does not matter."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def process(self) -> str: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def time(self) -> int | None: ...
+
+
 def header_line(header: Header) -> str:
     row: dict[str, Any] = {"v": VERSION, "type": "header", "schema": SCHEMA, "version": VERSION, "origin": dict(header.origin)}
     row |= {"start": header.start, "note": header.note}
@@ -81,6 +96,17 @@ def read(path: str | Path) -> tuple[Header, Iterator[Event]]:
         raise TraceError(str(path), "is empty", "give a history: its first line is a header")
     header = _header(f"{path}:1", _object(f"{path}:1", first))
     return header, _events(str(path), lines)
+
+
+def read_piece(path: str | Path) -> tuple[Header, Iterator[tuple[int, Event]]]:
+    """Like `read` for a file that holds a piece of a history: its events have the numbers that they have in the whole, and calls may
+    have begun before it. Only the form of each is looked at. The events come with their lines."""
+    lines = _lines(Path(path))
+    first = next(lines, None)
+    if first is None:
+        raise TraceError(str(path), "is empty", "give a history: its first line is a header")
+    header = _header(f"{path}:1", _object(f"{path}:1", first))
+    return header, ((n, _event(f"{path}:{n}", _object(f"{path}:{n}", line))) for n, line in enumerate(lines, 2))
 
 
 def is_history(path: str | Path) -> bool:
@@ -186,7 +212,7 @@ class Rules:
         self.next = 0
         self.open: dict[str, str] = {}
 
-    def check(self, place: str, event: Event) -> None:
+    def check(self, place: str, event: Moment) -> None:
         if event.seq != self.next:
             raise TraceError(place, f"'seq' is {event.seq}, expected {self.next}", "events are numbered from 0 without gaps")
         if event.type not in TYPES:

@@ -28,7 +28,7 @@ from rocketproof_model.result import Move, Witness
 
 from .errors import TraceError, short
 from .files import replace_text
-from .words import changes, code_of, element, plain
+from .words import changes, code_of, plain
 
 SCHEMA = 1
 FORMAT = "https://apalache-mc.org/docs/adr/015adr-trace.html"
@@ -370,7 +370,7 @@ def _codes(place: str, k: int, row: Mapping[str, Any], model: Model) -> State:
                 raise TraceError(place, f"state {k} has no variable {source}", f"the model needs {', '.join(_tables(model))}")
             _known_entries(place, k, source, values[source], variable)
             for at in variable.elements():
-                where = element(variable, at)
+                where = variable.name_at(at)
                 try:
                     value = _entry(values[source], at)
                     codes[variable.slot(at)] = _code(variable.type, value[field] if field else value)

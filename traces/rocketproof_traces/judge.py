@@ -27,6 +27,7 @@ from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify
 
 from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, SYSTEM_BUSY, Case, Config, read
+from .requests import SAME_TOPIC
 
 _CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 _BETWEEN = {"register", "accept_registration", "ignore_registration"}
@@ -316,7 +317,7 @@ class Court:
             refused = update.guard(h.state, args)
             if refused is None and case.code == 0:
                 result.add(h.of(update.effect(h.state, args)))
-            elif refused is not None and refused.name == "proper name" and case.code == self.profile.illegal_code:
+            elif refused is not None and case.code == {"proper name": self.profile.illegal_code, SAME_TOPIC: 0}.get(refused.name):
                 result.add(h)
         return {h for h in result if self._config_matches(h.state, case)}
 

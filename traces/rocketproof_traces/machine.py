@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
+from typing import NamedTuple
 
 from rocketproof_model import EvaluationError, Int
 from rocketproof_model.functions import Function, Functions
@@ -23,7 +24,7 @@ from rocketproof_model.specification import Scope, Specification, constants, spe
 from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
 from rocketproof_profiles import NameClass
 
-from .concurrent import Local, Move
+from .concurrent import GIVEN_UP, Local, Move
 from .recording import Config
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
@@ -45,6 +46,16 @@ class Shape:
     auto_create: bool = True
     readable: bool = True
     writable: bool = True
+
+
+class Enabled(NamedTuple):
+    """A step that a handler may take. `reads` are the shared slots that it looks at and that change, one bit a slot; `own` is the handler
+    after it, where that depends on the deciding slots alone and nothing else changes, else None."""
+
+    function: Function
+    args: tuple[int, ...]
+    reads: int
+    own: Local | None
 
 
 class Machine:
@@ -74,9 +85,14 @@ class Machine:
         self.first = {v.name: v.first for v in model.variables}
         start = initial(self.instance)
         self.start, self.idle = start[: self.shared], start[self.shared :]
+        changed = {u.target.args[0] for a in model.actions for u in a.updates}
+        self.changing = {v.first + k for v in changed for k in range(v.size) if v.first < self.shared}
+        touched = {a.name: {u.target.args[0].name.partition(".")[0] for u in a.updates} for a in model.actions}
+        self.private = frozenset(name for name, found in touched.items() if found <= {"job", "lock"}) - {GIVEN_UP}
         deciding = sorted(v.first + k for v in control(model) if v.first < self.shared for k in range(v.size))
         self.control: Callable[[State], Hashable] = itemgetter(*deciding)
-        self._enabled: dict[Hashable, list[tuple[Function, tuple[int, ...], int]]] = {}
+        self.deciding = frozenset(deciding)
+        self._enabled: dict[Hashable, list[Enabled]] = {}
 
     # Shared states
 
@@ -93,11 +109,6 @@ class Machine:
     def with_config(self, shared: State, topic: int, config: Config | None) -> State:
         values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
         return self.assigned(shared, dict(zip(self.config_slots(topic), values, strict=True)))
-
-    def unlocked(self, shared: State) -> State:
-        """The state when no creation of a topic holds the lock."""
-        slot = self.first["lock"]
-        return shared if not shared[slot] else self.assigned(shared, {slot: 0})
 
     @staticmethod
     def assigned(shared: State, codes: Mapping[int, int]) -> State:
@@ -127,11 +138,8 @@ class Machine:
         """The specification's word for the answer."""
         return Answer.names[local[self.columns["answer"]]]
 
-    def enabled(self, shared: State, local: Local, draws: tuple[int, ...]) -> list[tuple[Function, tuple[int, ...], int]]:
-        """What the handler may do next, with the shared slots that each step looks at, one bit a slot.
-
-        It depends on the deciding slots alone, so it is worked out once for each of their values.
-        """
+    def enabled(self, shared: State, local: Local, draws: tuple[int, ...]) -> list[Enabled]:
+        """What the handler may do next. It depends on the deciding slots alone, so it is worked out once for each of their values."""
         key = (local, draws, self.control(shared))
         found = self._enabled.get(key)
         if found is None:
@@ -139,9 +147,17 @@ class Machine:
             for function in self.handler:
                 for args in _arguments(function.action, draws):
                     if self._may(function, state, args):
-                        found.append((function, args, bits(s for s in function.reads(state, args) if s < self.shared)))
+                        reads = function.reads(state, args)
+                        own = self._own(function, args, state) if all(s >= self.shared or s in self.deciding for s in reads) else None
+                        found.append(Enabled(function, args, bits(s for s in reads if s in self.changing), own))
             self._enabled[key] = found
         return found
+
+    def _own(self, function: Function, args: tuple[int, ...], state: State) -> Local | None:
+        """The handler after a step that assigns nothing else, None if it may change more."""
+        if any(slot < self.shared for slot in function.changes(state, *args)[::2]):
+            return None
+        return self.step(function, args, state[: self.shared], state[self.shared :], 0).local
 
     @staticmethod
     def _may(function: Function, state: State, args: tuple[int, ...]) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from .errors import TraceError, short
-from .history import Event
-from .recording import SEND, Config, reach
+from .history import Event, Moment
+from .recording import SEND, UPDATE, Config, reach
 
 NAME_SERVER = "name server"
 BATCH = 320
@@ -37,11 +37,11 @@ class Operation:
     asked: Mapping[str, Any]
     answer: Mapping[str, Any] | None
     took: int | None = None
+    fields: Mapping[str, str] = field(init=False)
+    _reason: str | None = field(init=False, default=None, repr=False, compare=False)
 
-    @property
-    def fields(self) -> Mapping[str, str]:
-        fields: Mapping[str, str] = self.asked.get("fields") or {}
-        return fields
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", self.asked.get("fields") or {})
 
     @property
     def topic(self) -> str:
@@ -69,10 +69,16 @@ class Operation:
 
     @property
     def reason(self) -> str:
-        """Why a send is out of the specification's reach, or nothing."""
+        """Why a send or an update is out of the specification's reach, or nothing."""
+        if self._reason is None:
+            object.__setattr__(self, "_reason", self._why())
+        return str(self._reason)
+
+    def _why(self) -> str:
         if self.op == "batch":
             return "" if self.messages else "batches without messages" if self.messages == 0 else "batches without their body"
-        return reach(SEND, dict(self.fields), self.code, int(self.asked.get("bodySize") or 0))[1]
+        code = UPDATE if self.op == "update_topic" else SEND
+        return reach(code, self.fields, self.code, int(self.asked.get("bodySize") or 0))[1]
 
     @property
     def messages(self) -> int | None:
@@ -86,11 +92,15 @@ class Operation:
         return count if count is not None else 0 if self.code == 1 else None
 
     def config(self) -> Config | None:
-        """The topic's configuration in the answer's body, None if it says that there is none. Raises ValueError for neither."""
+        """The topic's configuration in the answer's body, None if it says that there is none. Raises TraceError for neither."""
         if self.code != 0:
             return None
         body = _body(self.answer or {})
-        return config_of(json.loads(body or b"null"))
+        try:
+            return config_of(json.loads(body or b"null"))
+        except ValueError as error:
+            said = f"its body holds no topic's configuration ({short(str(error))})"
+            raise TraceError(f"event {self.closed}", said, "record the answer's body as it came") from None
 
 
 @dataclass(frozen=True)
@@ -121,42 +131,87 @@ class Operations:
     breaks: tuple[Break, ...]
 
 
-def operations(events: Iterable[Event], place: str = "history") -> Operations:
-    """The operations of a history of requests to brokers. Raises TraceError naming an event that none can be read from."""
-    opened: dict[str, Event] = {}
-    asked, snapshots, breaks, number = [], [], [], 0
+E = TypeVar("E", bound=Moment)
+
+
+class Call(NamedTuple, Generic[E]):
+    """A call that did not fail: the event that began it, and the one that ended it, None where none did."""
+
+    begun: E
+    ended: E | None
+
+
+def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
+    """The calls of a history when they end, those that never end at last; between them what stands alone: `state` and `crash` events,
+
+    and the invocations of `configure`. At any time no more is kept than the open calls, one a process.
+    """
+    opened: dict[str, E] = {}
     for event in events:
-        number += 1
         begun = opened.get(event.process)
         if event.type == "invoke":
-            if not isinstance(event.value.get("to"), str):
-                raise TraceError(f"{place}: event {event.seq}", "does not say whom it asks", "an invoke has 'to': a broker's name")
             opened[event.process] = event
             if event.op == "configure":
-                breaks.append(Break(event.seq, event.value["to"], "the broker's settings were changed"))
+                yield event
         elif event.type == "crash":
-            breaks.append(Break(event.seq, event.process, "the broker's process ended"))
+            yield event
             if begun is not None:
-                asked.append(_operation(opened.pop(event.process), None))
+                yield Call(opened.pop(event.process), None)
         elif event.type in ("ok", "fail", "info") and begun is not None and begun.op == event.op:
             del opened[event.process]
             if event.type != "fail":
-                asked.append(_operation(begun, event if event.type == "ok" else None))
-        elif event.type == "state" and event.op == "topics":
-            snapshots.append(_snapshot(event, place))
-    asked += [_operation(event, None) for event in opened.values()]
+                yield Call(begun, event if event.type == "ok" else None)
+        elif event.type == "state":
+            yield event
+    for event in opened.values():
+        yield Call(event, None)
+
+
+def operations(events: Iterable[Event], place: str = "history") -> Operations:
+    """The operations of a history of requests to brokers. Raises TraceError naming an event that none can be read from."""
+    asked, snapshots, breaks, number = [], [], [], 0
+
+    def checked() -> Iterator[Event]:
+        nonlocal number
+        for event in events:
+            number += 1
+            if event.type == "invoke":
+                check_asked(place, event.seq, event.value.get("to"))
+            yield event
+
+    for found in paired(checked()):
+        if isinstance(found, Call):
+            asked.append(operation(found.begun, found.ended))
+        elif found.type == "state":
+            if found.op == "topics":
+                snapshots.append(snapshot(found, place))
+        else:
+            breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else found.value["to"]))
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
 
 
-def _operation(begun: Event, ended: Event | None) -> Operation:
+def check_asked(place: str, seq: int, to: Any) -> None:
+    """Raise TraceError for an invoke that does not say whom it asks."""
+    if not isinstance(to, str):
+        raise TraceError(f"{place}: event {seq}", "does not say whom it asks", "an invoke has 'to': a broker's name")
+
+
+def breaking(type_: str, seq: int, broker: str) -> Break:
+    """The break that a crash of a broker is, or an invocation of `configure`."""
+    return Break(seq, broker, "the broker's process ended" if type_ == "crash" else "the broker's settings were changed")
+
+
+def operation(begun: Event, ended: Event | None) -> Operation:
+    """The operation that a call is."""
     answer = None if ended is None or begun.value.get("oneWay") or ended.value.get("code") is None else ended.value
     took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
     closed = None if answer is None or ended is None else ended.seq
     return Operation(begun.process, begun.op, begun.value["to"], begun.seq, closed, begun.value, answer, took)
 
 
-def _snapshot(event: Event, place: str) -> Snapshot:
+def snapshot(event: Event, place: str = "history") -> Snapshot:
+    """What a `state` event says of a broker's topics. Raises TraceError where it holds none."""
     topics = event.value.get("topics")
     try:
         return Snapshot(event.seq, event.process, {str(name): _known(entry) for name, entry in (topics or {}).items()})

@@ -9,10 +9,9 @@ may have stored is allowed for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
 from .operations import NAME_SERVER, Break, Operation, Operations, Snapshot
@@ -21,6 +20,7 @@ from .recording import Config
 DLQ_PREFIX = "%DLQ%"
 SENDS = ("send", "batch")
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
+OF_A_PART = (*JUDGED, "delete_topic")
 MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
 COMMIT = 8
 UNREADABLE = "headers that do not decode"
@@ -32,8 +32,9 @@ class Part:
     """What is judged together. `cut` is the event from which on the part is out of reach, `why` says why.
 
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
-    `initial`: what the broker knew of a topic before the first event. `fresh`: its topics' queues were certainly empty then. `switches`:
-    the values of autoCreateTopicEnable that are possible. `alone`: its broker has no other part.
+    `initial`: the topics that the broker had before the first event; `new`: it did not say so, and is taken for a new one. `fresh`: its
+    topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker has no
+    other part.
     """
 
     broker: str
@@ -42,6 +43,7 @@ class Part:
     snapshots: list[Snapshot] = field(default_factory=list)
     own: list[tuple[int, str, int]] = field(default_factory=list)
     initial: dict[str, Config] = field(default_factory=dict)
+    new: bool = True
     fresh: bool = True
     switches: tuple[bool, ...] = (True, False)
     alone: bool = True
@@ -65,111 +67,164 @@ class Parted:
     left_out: Counter[str]
 
 
+Place = tuple[str, str]
+"""A topic of a broker: (broker, topic)."""
+
+
+@dataclass
+class Survey:
+    """What a part must know of the rest of its history. It grows with topics and brokers, not with events.
+
+    `seen`: when a topic is first met. `links`: topics that belong together. `begun`, `breaks`, `retries`: of each broker the first
+    request about a topic, the first break, the first request that lets it make retry topics. `commits`: the ends of transactions that
+    commit. `left_out` counts requests that belong to no part, by reason.
+    """
+
+    cluster: str = "DefaultCluster"
+    seen: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    links: set[tuple[Place, Place]] = field(default_factory=set)
+    begun: dict[str, int] = field(default_factory=dict)
+    breaks: dict[str, tuple[int, str]] = field(default_factory=dict)
+    retries: dict[str, int] = field(default_factory=dict)
+    commits: dict[str, list[int]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def ask(self, op: str, broker: str, opened: int, topic: str | None, default: str) -> None:
+        """Take in a request; `topic` is None if it names none."""
+        if broker == NAME_SERVER:
+            self.left_out["asked of the name server"] += 1
+        elif op in JUDGED and topic is not None:
+            self._meet(broker, opened, topic, default if op in SENDS else TEMPLATE)
+        else:
+            self.left_out[f"requests of the kind {op}"] += 1
+        if op in MAY_RETRY:
+            self.retries[broker] = min(self.retries.get(broker, opened), opened)
+
+    def _meet(self, broker: str, opened: int, topic: str, default: str) -> None:
+        place = (broker, topic)
+        self.begun[broker] = min(self.begun.get(broker, opened), opened)
+        if place not in self.seen or opened < self.seen[place][0]:
+            self.seen[place] = (opened, 0)
+        if default not in (TEMPLATE, self.cluster, broker, topic):
+            other = (broker, default)
+            self.seen[other] = min(self.seen.get(other, (opened, 1)), (opened, 1))
+            self.links.add((place, other))
+
+    def commit(self, broker: str, opened: int) -> None:
+        """Take in the end of a transaction that commits."""
+        self.commits.setdefault(broker, []).append(opened)
+
+    def stop(self, found: Break) -> None:
+        """Take in a break."""
+        if found.broker not in self.breaks or found.seq < self.breaks[found.broker][0]:
+            self.breaks[found.broker] = (found.seq, found.why)
+
+    def groups(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Brokers with the topics that are judged together, in the order in which they are met."""
+        head = {place: place for place in self.seen}
+
+        def first(place: Place) -> Place:
+            while head[place] != place:
+                head[place] = head[head[place]]
+                place = head[place]
+            return place
+
+        for one, other in self.links:
+            head[first(one)] = first(other)
+        groups: dict[Place, list[str]] = {}
+        for place in sorted(self.seen, key=self.seen.__getitem__):
+            groups.setdefault(first(place), []).append(place[1])
+        return [(broker, tuple(topics)) for (broker, _), topics in groups.items()]
+
+
 def parted(found: Operations, cluster: str = "DefaultCluster") -> Parted:
     """Divide a history."""
-    left_out: Counter[str] = Counter()
-    mine: list[Operation] = []
+    survey = Survey(cluster)
     for one in found.asked:
-        if one.broker == NAME_SERVER:
-            left_out["asked of the name server"] += 1
-        elif one.op in JUDGED and "topic" in one.fields:
-            mine.append(one)
-        else:
-            left_out[f"requests of the kind {one.op}"] += 1
-    groups = _coupled(mine, cluster)
-    parts = {key: Part(key[0], tuple(topics)) for key, topics in groups.items()}
-    of = {(key[0], topic): key for key, topics in groups.items() for topic in topics}
-    for one in mine:
-        parts[of[one.broker, one.topic]].asked.append(one)
-    _know(parts.values(), found.snapshots, cluster)
-    _cut(parts, of, found)
-    _allow(parts, of, found.asked)
-    number = Counter(part.broker for part in parts.values())
-    for part in parts.values():
-        part.alone = number[part.broker] == 1
-    return Parted(tuple(parts.values()), left_out)
+        survey.ask(one.op, one.broker, one.opened, one.topic if "topic" in one.fields else None, default_of(one.fields))
+        if commits(one):
+            survey.commit(one.broker, one.opened)
+    for stop in found.breaks:
+        survey.stop(stop)
+    groups = survey.groups()
+    of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
+    mine: list[list[Operation]] = [[] for _ in groups]
+    for one in found.asked:
+        number = of.get((one.broker, one.topic))
+        if number is not None and one.op in OF_A_PART and "topic" in one.fields:
+            mine[number].append(one)
+    number_of = Counter(broker for broker, _ in groups)
+    parts = []
+    for (broker, topics), asked in zip(groups, mine, strict=True):
+        said = [s for s in found.snapshots if s.broker == broker]
+        parts.append(part_of(survey, broker, topics, asked, said, alone=number_of[broker] == 1))
+    return Parted(tuple(parts), survey.left_out)
 
 
-def _coupled(asked: Iterable[Operation], cluster: str) -> dict[tuple[str, str], list[str]]:
-    """Topics of a broker that belong together, by the first of them."""
-    head: dict[tuple[str, str], tuple[str, str]] = {}
+def default_of(fields: Mapping[str, str]) -> str:
+    """The default topic that a request names."""
+    return str(fields.get("defaultTopic", TEMPLATE))
 
-    def first(key: tuple[str, str]) -> tuple[str, str]:
-        while head[key] != key:
-            key = head[key]
-        return key
 
+def commits(one: Operation) -> bool:
+    """Whether a request ends a transaction so that its messages are stored."""
+    return one.op == "end_transaction" and one.number("commitOrRollback") == COMMIT
+
+
+def part_of(
+    survey: Survey, broker: str, topics: tuple[str, ...], asked: Sequence[Operation], said: Sequence[Snapshot], *, alone: bool
+) -> Part:
+    """The part of these topics: `asked` are the requests of OF_A_PART about them, `said` what the broker said of its topics, both in
+    order. Of what was said only these topics, their defaults and the template count."""
+    part = Part(broker, topics, [one for one in asked if one.op in JUDGED], alone=alone)
+    _know(part, said, survey)
+    _cut(part, asked, survey)
+    _allow(part, survey.commits.get(broker, ()))
+    return part
+
+
+def _know(part: Part, said: Sequence[Snapshot], survey: Survey) -> None:
+    """What the part's broker had at the start, if it said so before the first request."""
+    begun = survey.begun[part.broker]
+    before = [s for s in said if s.seq < begun]
+    if before:
+        table = before[-1].topics
+        part.initial, part.new = dict(table), False
+        part.fresh = not any(topic in table for topic in part.topics)
+        part.switches = (True, False) if TEMPLATE in table and table[TEMPLATE].perm & 1 else (False,)
+    part.snapshots = [s for s in said if s.seq >= begun]
+
+
+def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:
+    """End the part where the specification has no word for what happens."""
+    if part.broker in survey.breaks:
+        part.cut_at(*survey.breaks[part.broker])
+    if any(topic.startswith(DLQ_PREFIX) for topic in part.topics):
+        part.cut_at(0, "the broker fills dead-letter topics by itself")
+    if part.broker in survey.retries and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
+        part.cut_at(survey.retries[part.broker], "the broker makes and fills retry topics by itself")
     for one in asked:
-        key = (one.broker, one.topic)
-        head.setdefault(key, key)
-        default = one.fields.get("defaultTopic", TEMPLATE) if one.op in SENDS else TEMPLATE
-        if default not in (TEMPLATE, cluster, one.broker, one.topic):
-            other = (one.broker, default)
-            head.setdefault(other, other)
-            head[first(key)] = first(other)
-    groups: dict[tuple[str, str], list[str]] = {}
-    for key in head:
-        groups.setdefault(first(key), []).append(key[1])
-    return groups
+        if one.op == "delete_topic":
+            part.cut_at(one.opened, "the topic was deleted")
+        elif one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
+            part.cut_at(one.opened, "order topics")
+        elif one.op in SENDS and one.reason == UNREADABLE:
+            part.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
+        elif one.op == "batch" and one.messages is None:
+            part.cut_at(one.opened, "batches without their body")
 
 
-def _know(parts: Iterable[Part], snapshots: Sequence[Snapshot], cluster: str) -> None:
-    """What each part's broker had at the start: what it said before the first request, else what a new broker has."""
-    begun = {part.broker: min(one.opened for one in part.asked) if part.asked else 0 for part in parts}
-    for part in parts:
-        begun[part.broker] = min(begun[part.broker], min((one.opened for one in part.asked), default=0))
-    for part in parts:
-        said = [s for s in snapshots if s.broker == part.broker]
-        before = [s for s in said if s.seq < begun[part.broker]]
-        if before:
-            table: Mapping[str, Config] = before[-1].topics
-            part.fresh = not any(topic in table for topic in part.topics)
-        else:
-            table = {name: Config(n, n, perm, False) for name, (n, perm) in system_topics(cluster, part.broker, auto_create=True).items()}
-        part.initial = dict(table)
-        template = table.get(TEMPLATE)
-        part.switches = (True, False) if template is not None and template.perm & 1 else (False,)
-        part.snapshots = [s for s in said if s not in before]
-
-
-def _cut(parts: Mapping[tuple[str, str], Part], of: Mapping[tuple[str, str], tuple[str, str]], found: Operations) -> None:
-    """End parts where the specification has no word for what happens."""
-    stops: list[Break] = list(found.breaks)
-    for part in parts.values():
-        for stop in stops:
-            if stop.broker == part.broker:
-                part.cut_at(stop.seq, stop.why)
-        if any(topic.startswith(DLQ_PREFIX) for topic in part.topics):
-            part.cut_at(0, "the broker fills dead-letter topics by itself")
-    for one in found.asked:
-        mine = parts[of[one.broker, one.topic]] if (one.broker, one.topic) in of else None
-        if mine is not None and one.op == "delete_topic":
-            mine.cut_at(one.opened, "the topic was deleted")
-        elif mine is not None and one.op == "update_topic" and str(one.fields.get("order", "")).lower() == "true":
-            mine.cut_at(one.opened, "order topics")
-        elif one.op in MAY_RETRY:
-            for part in parts.values():
-                if part.broker == one.broker and any(topic.startswith(RETRY_PREFIX) for topic in part.topics):
-                    part.cut_at(one.opened, "the broker makes and fills retry topics by itself")
-        elif mine is not None and one.op in SENDS and one.reason == UNREADABLE:
-            mine.cut_at(one.opened, UNREADABLE)  # the topic may have been made with whatever could be read
-        elif mine is not None and one.op == "batch" and one.messages is None:
-            mine.cut_at(one.opened, "batches without their body")
-
-
-def _allow(parts: Mapping[tuple[str, str], Part], of: Mapping[tuple[str, str], tuple[str, str]], asked: Iterable[Operation]) -> None:
+def _allow(part: Part, committed: Sequence[int]) -> None:
     """Grant the records that a broker stores by itself: delayed messages when their time has come, half messages when committed."""
-    half: dict[str, list[tuple[str, int]]] = {}
-    for one in asked:
-        if (one.broker, one.topic) not in of and one.op != "end_transaction":
-            continue
+    half: list[tuple[int, str, int]] = []
+    for one in part.asked:
         if one.op == "send" and one.reason == "delayed messages":
-            parts[of[one.broker, one.topic]].own.append((one.opened, one.topic, one.number("queueId")))
+            part.own.append((one.opened, one.topic, one.number("queueId")))
         elif one.op == "send" and one.reason == "transactional messages":
-            half.setdefault(one.broker, []).append((one.topic, one.number("queueId")))
-        elif one.op == "end_transaction" and one.number("commitOrRollback") == COMMIT:
-            for topic, queue in half.get(one.broker, ()):
-                parts[of[one.broker, topic]].own.append((one.opened, topic, queue))
+            half.append((one.opened, one.topic, one.number("queueId")))
+    if half:
+        part.own += [(seq, topic, queue) for seq in committed for opened, topic, queue in half if opened < seq]
+        part.own.sort(key=lambda own: own[0])
 
 
-__all__ = ["JUDGED", "SENDS", "Part", "Parted", "parted"]
+__all__ = ["JUDGED", "OF_A_PART", "SENDS", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "part_of", "parted"]

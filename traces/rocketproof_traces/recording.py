@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +41,7 @@ _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
 _RETRY_MAX = 16
+DEAD, AT_LIMIT = "dead letters", "retries at their limit"
 
 
 Kind = Literal["send", "update", "route", "other"]
@@ -176,8 +177,7 @@ def _stored(entry: dict[str, Any]) -> Stored:
 def _case(row: dict[str, Any]) -> Case:
     request, response = row["request"], row["response"]
     code = request["code"]
-    raw = dict(request.get("extFields") or {})
-    fields = {_V2[key]: value for key, value in raw.items() if key in _V2} if code in (SEND_V2, BATCH) else raw
+    fields = expanded(code, request.get("extFields") or {})
     answer = response.get("extFields") or {}
     kind, why = reach(code, fields, response["code"], _int(request.get("body_len")))
     numbers = {name: _int(fields.get(name)) if kind == "send" else 0 for name in _NUMBERS}
@@ -211,13 +211,18 @@ def _case(row: dict[str, Any]) -> Case:
     )
 
 
-def _properties(fields: dict[str, Any]) -> dict[str, str]:
+def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A request's fields by their full names (REM-04)."""
+    return {_V2[key]: value for key, value in fields.items() if key in _V2} if code in (SEND_V2, BATCH) else dict(fields)
+
+
+def _properties(fields: Mapping[str, Any]) -> dict[str, str]:
     """The message's properties (SEND-26); an item without a value is none."""
     items = (item.partition("\x01") for item in str(fields.get("properties") or "").split("\x02"))
     return {name: value for name, _, value in items if name and value}
 
 
-def reach(code: int, fields: dict[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
+def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
     """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells."""
     if code == ROUTE:
         return "route", ""
@@ -231,7 +236,7 @@ def reach(code: int, fields: dict[str, Any], answered: int | None, body: int) ->
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND, SEND_V2):
         return "other", "batches" if code == BATCH else f"request code {code}"
-    if not all(name in fields for name in _REQUIRED) or not all(_is_int(fields.get(name)) for name in _NUMBERS):
+    if not all(name in fields for name in _REQUIRED) or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
         return "other", "headers that do not decode"
     if _bool(fields.get("batch", False)):
         return "other", "batches"
@@ -246,8 +251,11 @@ def reach(code: int, fields: dict[str, Any], answered: int | None, body: int) ->
         return "other", "transactional messages"
     if str(fields["topic"]).startswith(RETRY_PREFIX):
         limit = fields.get("maxReconsumeTimes")
-        if _int(fields.get("reconsumeTimes")) >= (_RETRY_MAX if limit is None else int(limit)):
-            return "other", "dead letters"
+        left = (_RETRY_MAX if limit is None else int(limit)) - _int(fields.get("reconsumeTimes"))
+        if left < 0:
+            return "other", DEAD
+        if left == 0 and answered != SUBSCRIPTION_GROUP_NOT_EXIST:
+            return "other", AT_LIMIT
         if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
             return "other", "subscription groups"
     return "send", ""

@@ -14,7 +14,7 @@ from rocketproof_model.language.model import Guard
 
 from .concurrent import Local, Point, Request
 from .machine import Machine
-from .requests import Reached, Said, Send, Update
+from .requests import Bodiless, Reached, Said, Send, Update
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point]) -> Refus
             return Refused("updates the topic")
         values = leaves(machine, guard.condition, shared + machine.idle, machine.update, request.args)
         return Refused("refuses the update", "update_topic", guard.name, guard.sentence, values)
+    if isinstance(request, Bodiless):
+        return Refused("refuses a message without a body")
     assert isinstance(request, Send)
     return _send(machine, request, stuck)
 
@@ -96,7 +98,9 @@ def _alone(machine: Machine, request: Send, shared: State, local: Local) -> list
         if (state, at) in found:
             continue
         found.append((state, at))
-        for function, args, reads in machine.enabled(state, at, request.draws):
+        if machine.read(at, "answer"):
+            continue
+        for function, args, reads, _ in machine.enabled(state, at, request.draws):
             move = machine.step(function, args, state, at, reads)
             assert move.local is not None
             todo.append((move.shared, move.local))

@@ -8,7 +8,7 @@ where the checks are behind it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocketproof_model.interpreter import State
 from rocketproof_model.language.types import JAVA_INT
@@ -18,6 +18,9 @@ from .machine import Machine, bits
 from .recording import STATUSES, Config
 
 OVER: Local = (0,)
+SYSTEM_ERROR = 1
+SAME_TOPIC = "another topic"
+"""The guard that refuses an update which changes nothing; it is answered with success all the same."""
 COUNTED = ("not", "commit")
 _WORDS = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 Claims = frozenset[tuple[int, int, int]]
@@ -43,7 +46,7 @@ class Ended:
         return f"{named}, queue {self.queue}, offset {self.offset}" if self.code == 0 or self.code in STATUSES else named
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Send:
     """A message or a batch of `count`. `ended` is None if nobody knows how it ended.
 
@@ -61,8 +64,15 @@ class Send:
     patient: bool = True
     illegal_code: int = 1
 
-    @property
-    def draws(self) -> tuple[int, ...]:
+    draws: tuple[int, ...] = field(init=False)
+    kind: Hashable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = self._draws()
+        self.kind = ("send", self.count, self.draws, self.patient)
+        self._words = () if self.ended is None else self.ended.words(self.illegal_code)
+
+    def _draws(self) -> tuple[int, ...]:
         """The random numbers that matter to a negative queue id: the answered queue, or any."""
         if self.machine.read(self.start, "queue") >= 0:
             return (0,)
@@ -71,37 +81,36 @@ class Send:
         return tuple(range(self.machine.shape.queues))
 
     @property
-    def kind(self) -> Hashable:
-        return ("send", self.count, self.draws, self.patient)
+    def vain(self) -> bool:
+        """Whether a wait for the lock in vain leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
+        said = "TOPIC_NOT_EXIST" in self._words
+        return self.patient and (said or self.machine.shape.classes[self.topic] == "retry")
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
-        machine = self.machine
+        machine, answer = self.machine, self.machine.columns["answer"]
         found = []
-        for function, args, reads in machine.enabled(shared, local, self.draws):
-            if not self.patient and function.action.name == "lock_timeout":
+        for function, args, reads, own in machine.enabled(shared, local, self.draws):
+            name = function.action.name
+            if not self.patient and name == "lock_timeout":
                 continue
-            move = machine.step(function, args, shared, local, reads)
+            move = Move(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
             assert move.local is not None
-            if machine.read(move.local, "answer"):
-                move = self._end(move, move.local)
-            found.append(move)
+            found.append(self._end(move, move.local) if move.local[answer] else move)
         return found
 
     def _end(self, move: Move, local: Local) -> Move:
         """The answered request: is it the recorded answer?"""
-        word = self.machine.word(local)
+        word, shared = self.machine.word(local), move.shared
         queue, offset = self.machine.read(local, "queue"), self.machine.read(local, "offset")
         counted = move.writes and word == "SUCCESS"
         if counted and self.count != 1:
             slot = self.machine.offset_slot(self.topic, queue)
-            move = move._replace(shared=self.machine.assigned(move.shared, {slot: move.shared[slot] + self.count - 1}))
+            shared = self.machine.assigned(shared, {slot: shared[slot] + self.count - 1})
         if self.ended is None:
-            taken = range(offset, offset + self.count) if counted else ()
-            return move._replace(local=None, dead=any((self.topic, queue, o) in self.claims for o in taken))
-        right = word in self.ended.words(self.illegal_code)
-        if right and word == "SUCCESS":
-            right = (queue, offset) == (self.ended.queue, self.ended.offset)
-        return move._replace(local=None, dead=not right)
+            right = not counted or not any((self.topic, queue, o) in self.claims for o in range(offset, offset + self.count))
+        else:
+            right = word in self._words and (word != "SUCCESS" or (queue, offset) == (self.ended.queue, self.ended.offset))
+        return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
 
     def answer(self, local: Local) -> str:
         """What the specification answers here."""
@@ -136,10 +145,23 @@ class Update:
         reads = bits(s for s in function.reads(state, self.args) if s < machine.shared)
         refused = function.guard(state, self.args)
         if refused is not None:
-            right = self.code is None or (refused.name == "proper name" and self.code != 0)
-            return [Move("refuse_update", shared, None, reads, 0, dead=not right)]
+            right = {"proper name": self.code != 0, SAME_TOPIC: self.code == 0}.get(refused.name, False)
+            return [Move("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
         move = machine.step(function, self.args, shared, machine.idle, reads)
         return [move._replace(local=None, dead=self.code not in (0, None))]
+
+
+@dataclass(frozen=True, eq=False)
+class Bodiless:
+    """A message without a body where that is an error before anything else (SEND-03). `code` is the answer's, None if nobody knows it."""
+
+    machine: Machine
+    code: int | None = None
+    start: Local = OVER
+    kind: Hashable = "bodiless"
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        return [Move("refuse_bodiless", shared, None, 0, 0, dead=self.code not in (SYSTEM_ERROR, None))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,4 +222,4 @@ def fits_int(*numbers: int) -> bool:
     return all(JAVA_INT[0] <= n <= JAVA_INT[1] for n in numbers)
 
 
-__all__ = ["COUNTED", "OVER", "Claims", "Ended", "Reached", "Reduced", "Said", "Send", "Update", "fits_int"]
+__all__ = ["COUNTED", "OVER", "Bodiless", "Claims", "Ended", "Reached", "Reduced", "Said", "Send", "Update", "fits_int"]

@@ -52,16 +52,11 @@ def code_of(type_: Type, value: Any) -> int:
         raise ValueError(f"{short(value)} is not a value of {type_} ({type_.describe()})") from None
 
 
-def element(variable: Variable, at: tuple[int, ...]) -> str:
-    """`offset[0,1]`, the name that `interpreter.readable` uses."""
-    return variable.name + (f"[{','.join(map(str, at))}]" if at else "")
-
-
 def elements(model: Model) -> Iterator[tuple[str, Variable, int]]:
     """Name, variable and slot of everything that a state holds, in the order of the slots."""
     for variable in model.variables:
         for at in variable.elements():
-            yield element(variable, at), variable, variable.slot(at)
+            yield variable.name_at(at), variable, variable.slot(at)
 
 
 @dataclass(frozen=True)

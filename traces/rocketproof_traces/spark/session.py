@@ -25,8 +25,8 @@ from .java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the CPU time
-# of a session with a few jobs, and give nothing back.
+# Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the
+# CPU time of a session with a few jobs, and give nothing back.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

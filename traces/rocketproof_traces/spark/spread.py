@@ -30,6 +30,7 @@ def _over(function: Callable[[str], str], items: Sequence[str]) -> Callable[[Ite
         import pyarrow as pa
 
         for batch in batches:
-            yield pa.RecordBatch.from_pydict({"answer": [function(items[n]) for n in batch.column(0).to_pylist()]})
+            answers = pa.array([function(items[int(n)]) for n in batch.column(0).to_pylist()], pa.string())
+            yield pa.RecordBatch.from_arrays([answers], ["answer"])
 
     return run

@@ -1,0 +1,201 @@
+"""How fast stores are audited: beside zlib's checksum over the same bytes and DuckDB's window over the same columns, and on Spark.
+
+All figures of a size are from one run over one made-up store of records of 1 KiB, with what is compiled or loaded once done before. DuckDB
+does less: it only looks whether the offsets of each queue follow one another, in columns that it was given. Spark's times are those of
+Java and all that it started.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rocketproof_traces.audit.programs import Plan
+from rocketproof_traces.audit.run import Kept, Spread, audit, on_threads
+from rocketproof_traces.stored.layout import SYSTEM_TOPICS
+from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.segments import log_files, ranges
+from rocketproof_traces.stored.walk import Walk
+
+from .audits.command import plan_of
+from .bench import Bench, Tell, aligned, machine_line
+from .fabricate import Plan as Made
+from .fabricate import fabricate
+from .measure import tree_seconds
+
+PROFILE = "P494"
+GIB = 1 << 30
+KEYS = (
+    "tool",
+    "bytes",
+    "records",
+    "findings",
+    "cpu_seconds",
+    "wall_seconds",
+    "bytes_per_cpu_second",
+    "of_zlib",
+    "of_local",
+    "wall_of_local",
+)
+WINDOW = """
+select count(*) from (
+    select queueOffset - lag(queueOffset) over (partition by topic, queueId order by physicalOffset) as step from facts where member
+) where step <> 1
+"""
+_STEP = 1 << 20
+
+
+def run_audit_bench(
+    sizes: Sequence[int] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = lambda _: None, into: list[Bench] | None = None
+) -> list[Bench]:
+    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
+    rows = [] if into is None else into
+    session = _Session(threads) if spark else None
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
+            tell(f"making up a store of {size} GiB")
+            made = fabricate(Path(name) / "store", Made(size * GIB, bodies=(1024, 1024)))
+            _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
+    return rows
+
+
+def _measure(root: str, records: int, threads: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
+    size = sum(file.length for file in log_files([root]))
+    plan = plan_of(PROFILE, (), 100)
+    first = len(rows)
+
+    def add(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> None:
+        tell(tool)
+        cpu, wall = clock(), time.perf_counter()
+        found = work()
+        cpu, wall = clock() - cpu, time.perf_counter() - wall
+        row = {**dict.fromkeys(KEYS), "tool": tool, "bytes": size, "records": records, "findings": found, "cpu_seconds": cpu}
+        rows.append({**row, "wall_seconds": wall, "bytes_per_cpu_second": size / cpu})
+        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
+        rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
+        if own is not None:
+            rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / wall}
+
+    _audit(plan, root, on_threads(1), only=1)  # compile or load
+    add("zlib.crc32", lambda: _checksum(root))
+    add("scan with CRC", lambda: _scan(root))
+    add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
+    add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
+    with _window(root) as window:
+        if window is not None:
+            add("DuckDB's window", window)
+    if session is not None:
+        added = "cold" if session.is_new else "first"
+        add(f"audit, Spark, {added}", lambda: _audit(plan, root, session.spread()), session.seconds)
+        add("audit, Spark", lambda: _audit(plan, root, session.spread()), session.seconds)
+
+
+def _checksum(root: str) -> None:
+    for file in log_files([root]):
+        with open(file.path, "rb") as opened:
+            while data := opened.read(_STEP):
+                zlib.crc32(data)
+
+
+def _scan(root: str) -> None:
+    for part in ranges(log_files([root])):
+        for _ in Walk(part, Names(SYSTEM_TOPICS), rows=8192):
+            pass
+
+
+def _audit(plan: Plan, root: str, spread: Spread, only: int | None = None) -> int:
+    """How many findings there are, in the first `only` bytes' range if it is given."""
+    if only is not None:
+        work = spread
+        spread = lambda function, items: work(function, items[:only])  # noqa: E731  (the same with fewer items)
+    (totals,) = audit(plan, [root], spread, Kept(None, plan), lambda done, all_: None).totals
+    return len(totals.findings)
+
+
+@contextmanager
+def _window(root: str) -> Iterator[Callable[[], int] | None]:
+    """DuckDB's window over the columns of the store, in this process and in one thread; None where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        yield None
+        return
+    import pyarrow as pa
+
+    parts, names = [], Names(SYSTEM_TOPICS)
+    for part in ranges(log_files([root])):
+        for chunk in Walk(part, names, crc=False):
+            kept = {name: chunk[name].copy() for name in ("topic", "queueId", "queueOffset", "physicalOffset")}
+            parts.append(pa.table(kept | {"member": chunk.is_message & (chunk["transaction"] % 8 == 0)}))
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("facts", pa.concat_tables(parts))
+    yield lambda: int(connection.execute(WINDOW).fetchall()[0][0])
+    connection.close()
+
+
+class _Session:
+    """A session of Spark that is made when it is asked for, and what its processes have used."""
+
+    def __init__(self, cores: int) -> None:
+        self._cores = cores
+        self._spark: Any = None
+
+    @property
+    def is_new(self) -> bool:
+        return self._spark is None
+
+    def spread(self) -> Spread:
+        from rocketproof_traces.spark.audit import on_spark
+        from rocketproof_traces.spark.session import session
+
+        self._spark = session(cores=self._cores)
+        return on_spark(self._spark)
+
+    def seconds(self) -> float:
+        """CPU seconds of this process and of Java with all that it started."""
+        java = 0.0 if self._spark is None else tree_seconds(self._spark.sparkContext._gateway.proc.pid)  # noqa: SLF001
+        return time.process_time() + java
+
+
+def table(rows: Sequence[Bench]) -> str:
+    """The rows as text."""
+    lines: list[tuple[str, ...]] = [
+        ("tool", "GiB", "records", "findings", "CPU s", "wall s", "MiB a CPU s", "of zlib", "of 1 thread", "in wall time")
+    ]
+    for row in rows:
+        findings = "" if row["findings"] is None else f"{row['findings']:,}"
+        lines.append(
+            (
+                row["tool"], f"{row['bytes'] / GIB:.0f}", f"{row['records']:,}", findings, f"{row['cpu_seconds']:.2f}",
+                f"{row['wall_seconds']:.2f}", f"{row['bytes_per_cpu_second'] / (1 << 20):,.0f}", _ratio(row["of_zlib"]),
+                _ratio(row["of_local"]), _ratio(row["wall_of_local"]),
+            )
+        )  # fmt: skip
+    return "\n".join([machine_line(), *aligned(lines, left=1)])
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def plot(rows: Sequence[Bench], path: Path) -> None:
+    """Seconds by size, a line for each tool, as a picture. Raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    for tool in dict.fromkeys(row["tool"] for row in rows):
+        own = [row for row in rows if row["tool"] == tool]
+        axes.plot([row["bytes"] / GIB for row in own], [row["cpu_seconds"] for row in own], marker="o", label=tool)
+    axes.set(xlabel="GiB of commit log", ylabel="CPU seconds", xlim=(0, None), ylim=(0, None))
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path)
+    pyplot.close(figure)

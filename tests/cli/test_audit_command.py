@@ -1,0 +1,261 @@
+"""The command `audit`: its files and exit codes, and what it says where something cannot be read or written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import rocketproof_model
+import rocketproof_properties
+import rocketproof_traces
+from rocketproof_properties.audits import command
+from rocketproof_properties.catalogue.stored import stored_rules
+from rocketproof_properties.cli import run
+from rocketproof_properties.fabricate import Plan, fabricate
+from rocketproof_traces.audit import run as engine
+from rocketproof_traces.audit.findings import Finding
+from rocketproof_traces.audit.segment import Task
+
+ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+FILES = 4
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("audited") / "store"
+    fabricate(root, Plan(350_000, topics=3, queues=2, bodies=(100, 300), file_size=100_000, queue_file_size=20_000))
+    assert len(list((root / "commitlog").iterdir())) == FILES
+    return root
+
+
+@pytest.fixture
+def store(sound: Path, tmp_path: Path) -> Path:
+    shutil.copytree(sound, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def local(*tokens: str | Path) -> int:
+    return run(["audit", *map(str, tokens), "--engine", "local", "--cores", "1"])
+
+
+def logs(store: Path) -> list[Path]:
+    return sorted((store / "commitlog").iterdir())
+
+
+def spoil(store: Path, number: int = 1) -> Path:
+    """A record's number of times that it was consumed again becomes negative."""
+    path = logs(store)[number]
+    with path.open("r+b") as file:
+        file.seek(72)
+        file.write(b"\xff" * 4)
+    return path
+
+
+def test_a_sound_store(sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "found"
+    assert local(sound, "--out", out, "--json", tmp_path / "found.json") == 0
+    assert json.loads((tmp_path / "found.json").read_text()) == []
+    assert pq.read_table(out / "findings.parquet").num_rows == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert {rule["count"] for rule in summary["rules"]} == {0}
+    assert len(summary["rules"]) == len(stored_rules())
+    assert sorted(path.name for path in out.iterdir()) == ["findings.parquet", "summary.json"]
+    assert "none broken" in capsys.readouterr().out
+
+
+def test_a_finding_in_all_its_forms(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = spoil(store), tmp_path / "found"
+    assert local(store, "--out", out, "--json", tmp_path / "found.json") == 1
+    rows = json.loads((tmp_path / "found.json").read_text())
+    assert pq.read_table(out / "findings.parquet").to_pylist() == rows
+    (found,) = map(Finding.of, rows)
+    assert (found.property, found.file, found.offset, found.found) == ("APP-08.reconsumeTimes", str(path), int(path.name), "-1")
+    said = capsys.readouterr().out
+    assert f"first in {path} at {int(path.name):,}" in said
+    assert "APP-08.reconsumeTimes  error, 1 time" in said
+
+
+def test_several_stores(store: Path, sound: Path, tmp_path: Path) -> None:
+    spoil(store)
+    assert local(store, sound, sound, "--out", tmp_path / "found") == 1
+    stores = json.loads((tmp_path / "found" / "summary.json").read_text())["stores"]
+    assert [(each["store"], each["counts"]) for each in stores] == [(str(store), {"APP-08.reconsumeTimes": 1}), (str(sound), {})]
+
+
+def test_one_property_of_many(store: Path) -> None:
+    spoil(store)
+    assert local(store, "--property", "inv-37") == 0
+    assert local(store, "--property", "INV-37", "--property", "APP-08.reconsumeTimes") == 1
+
+
+BAD: dict[str, tuple[Callable[[Path], Sequence[str | Path]], str]] = {
+    "no store": (lambda p: [], "no store; give the folder that has commitlog in it"),
+    "no folder": (lambda p: [p / "nowhere"], "is no folder; give a store's folder"),
+    "a file": (lambda p: [logs(p)[0]], "is no folder"),
+    "no commit log": (lambda p: [p / "config"], "has no commit log"),
+    "unknown profile": (lambda p: [p, "--profile", "P50"], "unknown profile 'P50'"),
+    "unknown property": (lambda p: [p, "--property", "INV-99"], "no rule about stored data has this id"),
+    "no limit": (lambda p: [p, "--limit", "0"], "--limit 0 is not a positive number"),
+    "a master for this machine": (lambda p: [p, "--master", "local"], "leave out one of them"),
+    "json to nowhere": (lambda p: [p, "--json", p / "no" / "x.json"], "create it first"),
+    "out is a file": (lambda p: [p, "--out", logs(p)[0]], "cannot be written"),
+    "no such scheme": (lambda p: ["nothing://there"], "nothing://there"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line(name: str, sound: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokens, said = BAD[name]
+    assert local(*tokens(sound)) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert message.count("\n") == 1
+
+
+def test_an_empty_commit_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "commitlog").mkdir()
+    assert local(tmp_path) == 2
+    assert "has no commit log" in capsys.readouterr().err
+
+
+def test_files_without_a_byte(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    (tmp_path / "commitlog" / ("0" * 20)).touch()
+    assert local(tmp_path, "--property", "INV-37") == 0
+
+
+def test_a_log_without_queues_and_table(store: Path, tmp_path: Path) -> None:
+    """A copied log alone: what cannot be compared is not."""
+    shutil.rmtree(store / "consumequeue")
+    shutil.rmtree(store / "config")
+    assert local(store, "--json", tmp_path / "found.json") == 1
+    assert [row["property"] for row in json.loads((tmp_path / "found.json").read_text())] == ["INV-28.stored"]
+
+
+def test_a_table_that_cannot_be_read(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (store / "config" / "topics.json").write_text("{")
+    assert local(store) == 2
+    assert "topics.json: is no JSON" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs(store)[1].chmod(0)
+    assert local(store) == 2
+    assert "cannot be read (Permission denied)" in capsys.readouterr().err
+
+
+def first(change: Callable[[Path], object], path: Path) -> engine.Spread:
+    """Threads, before which something is done to a file."""
+
+    def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+        change(path)
+        return engine.on_threads(1)(function, items)
+
+    return spread
+
+
+@pytest.mark.parametrize("what", ["deleted", "cut"])
+def test_a_file_that_is_lost_while_it_is_read(what: str, store: Path, tmp_path: Path) -> None:
+    """The other files are audited, and nothing is concluded over what is missing."""
+    path = logs(store)[1]
+    change: Callable[[Path], object] = Path.unlink if what == "deleted" else lambda p: os.truncate(p, 1000)
+    spoil(store, 3)
+    plan = command.plan_of("P494", (), 100)
+    audited = command.run((str(store),), plan, "P494", tmp_path / "found", first(change, path), lambda done, all_: None)
+    assert audited.exit_code == 2
+    assert [found.property for found in audited.findings] == ["APP-08.reconsumeTimes"]
+    (problem,) = audited.problems
+    assert problem.startswith(f"{path}: {'cannot be read' if what == 'deleted' else 'has become shorter'}")
+
+
+def test_a_full_disk(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def full(self: engine.Kept, task: Task, text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(engine.Kept, "add", full)
+    assert local(store, "--out", tmp_path / "found") == 2
+    assert "cannot be written (No space left on device); make room there" in capsys.readouterr().err
+
+
+def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
+    """What was done is kept, told, and not done again; in the end the findings are those of an audit without a stop."""
+    spoil(store, 0), spoil(store, 2)
+    plan = command.plan_of("P494", (), 100)
+    done: list[str] = []
+
+    def stops(after: int) -> engine.Spread:
+        def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+            for number, item in enumerate(items):
+                if number == after:
+                    raise KeyboardInterrupt
+                done.append(item)
+                yield function(item)
+
+        return spread
+
+    def go(spread: engine.Spread, out: Path | None) -> command.Audited:
+        return command.run((str(store),), plan, "P494", out, spread, lambda done, all_: None)
+
+    out = tmp_path / "found"
+    stopped = go(stops(2), out)
+    assert stopped.exit_code == 3
+    assert [found.offset for found in stopped.findings] == [0]
+    assert pq.read_table(out / "findings.parquet").num_rows == 1
+    with (out / command.KEPT).open("a") as file:
+        file.write('{"plan": "cut')  # as a killed process leaves it
+    whole = go(stops(100), out)
+    assert len(done) == FILES
+    assert whole.exit_code == 1
+    assert whole.findings == go(engine.on_threads(1), None).findings
+    assert not (out / command.KEPT).exists()
+
+
+def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found"
+    out.mkdir()
+    plan = command.plan_of("P494", (), 100)
+    kept = engine.Kept(out / command.KEPT, plan)
+
+    def keeps(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+        yield function(items[0])
+        raise KeyboardInterrupt
+
+    engine.audit(plan, [str(store)], keeps, kept, lambda done, all_: None)
+    assert (out / command.KEPT).exists()
+    path = spoil(store, 0)
+    os.utime(path, ns=(1, 1))
+    assert local(store, "--out", out) == 1
+
+
+def test_ctrl_c_ends_with_3(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    fabricate(store, Plan(200_000_000, bodies=(64, 64), file_size=1_000_000))
+    text = "from rocketproof_properties.cli import main; main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", text, "audit", str(store), "--engine", "local", "--cores", "1", "--out", str(tmp_path / "found")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    kept = tmp_path / "found" / command.KEPT
+    while not kept.exists() and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate()
+    assert child.returncode == 3, errors
+    assert "stopped by Ctrl-C" in output
+    assert "Traceback" not in errors
+    assert pq.read_table(tmp_path / "found" / "findings.parquet").num_rows == 0

@@ -1,0 +1,97 @@
+"""`check --engine spark`: its rows beside the explicit engine's. What is so small the driver does alone, so no Spark is needed here."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_model import RocketproofError
+from rocketproof_properties import decide
+
+Run = Callable[..., Any]
+
+LIFT = """
+from rocketproof_model import Int, Model
+
+EXPECTED = {"low": "violated", "ends": "violated"}
+
+
+def model():
+    m = Model("lift")
+    floor = m.var("floor", Int(0, 5), init=0)
+    going = m.var("going", Int(0, 1), init=1)
+
+    @m.action(fair="weak")
+    def rise(a):
+        'It goes up.'
+        a.guard("room", (floor < 5) & (going == 1), "there is a floor above")
+        a.set(floor, floor + 1)
+
+    @m.action()
+    def halt(a):
+        'It stops.'
+        a.guard("high", (floor > 2) & (going == 1), "it moves above the second floor")
+        a.set(going, 0)
+
+    m.always("low", floor < 4, "it stays below the fourth floor")
+    m.reachable("top", floor == 5, "it can reach the top")
+    m.deadlock_free("ends", "it goes on")
+    m.leads_to("arrives", going == 1, floor == 5, "it arrives")
+    return m
+"""
+
+
+@pytest.fixture
+def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide.Cluster, "session", lambda self: None)
+
+
+def rows(path: str) -> dict[str, dict[str, Any]]:
+    return {row["property"]: row for row in json.loads(Path(path).read_text())}
+
+
+@pytest.mark.usefixtures("_no_session")
+def test_its_rows_are_the_explicit_engines(rocketproof: Run) -> None:
+    Path("lift.py").write_text(LIFT)
+    done = rocketproof("check", "lift.py", "--engine", "spark", "--scratch", ".", "--json", "spark.json", "--witnesses", "spark")
+    assert done.code == 0, done.out + done.err
+    assert rocketproof("check", "lift.py", "--json", "explicit.json").code == 1  # an endless stop: `arrives` is violated there
+    spark, explicit = rows("spark.json"), rows("explicit.json")
+    for name in ("low", "top", "ends"):
+        for key in ("verdict", "states", "transitions", "depth"):
+            assert spark[name][key] == explicit[name][key], name
+        shown = [Path(found[name]["witness"]).read_text() for found in (spark, explicit)]
+        assert shown[0] == shown[1]
+    assert (spark["arrives"]["verdict"], spark["arrives"]["expected"]) == ("unknown", "unknown")
+    assert spark["arrives"]["reason"] == decide.LOCAL and spark["arrives"]["states"] is None
+    assert {row["engine"] for row in spark.values()} == {"spark"}
+
+
+@pytest.mark.usefixtures("_no_session")
+def test_liveness_alone_starts_no_search(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocketproof_traces.spark import search
+
+    monkeypatch.setattr(search, "explore", None)
+    Path("lift.py").write_text(LIFT)
+    done = rocketproof("check", "lift.py", "--engine", "spark", "--property", "arrives")
+    assert done.code == 0 and "--engine explicit" in done.out
+
+
+@pytest.mark.usefixtures("_no_session")
+def test_limits_and_a_folder_that_is_none(rocketproof: Run) -> None:
+    Path("lift.py").write_text(LIFT)
+    assert rocketproof("check", "lift.py", "--engine", "spark", "--time", "1e-9").code == 3
+    done = rocketproof("check", "lift.py", "--engine", "spark", "--scratch", "nowhere")
+    assert done.code == 2 and done.err.splitlines()[-1].startswith("rocketproof: nowhere: cannot hold the states")
+
+
+def test_no_spark_is_one_line(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: decide.Cluster) -> None:
+        raise RocketproofError("Spark: needs Java 17 or newer and there is none; get one")
+
+    monkeypatch.setattr(decide.Cluster, "session", refuse)
+    Path("lift.py").write_text(LIFT)
+    done = rocketproof("check", "lift.py", "--engine", "spark")
+    assert (done.code, done.out) == (2, "") and done.err.splitlines()[-1].startswith("rocketproof: Spark: needs Java")

@@ -1,0 +1,61 @@
+"""A history of eight producers at once against a real broker: `python eight_producers.py VERSION FILE` records it anew."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+from rocketproof_properties.stateful.messages import Step
+from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.calls import Stage
+from rocketproof_properties.validation.naming import Names
+from rocketproof_properties.validation.recording import Recording
+from rocketproof_properties.validation.session import Client, Place, perform
+from rocketproof_properties.validation.target import Setup
+
+PRODUCERS = 8
+UNHURRIED = {"brokerFastFailureEnable": "false"}
+
+
+def steps(rounds: int, each: int, seed: int) -> list[Step]:
+    """In each round all producers send to the same two topics, new ones at first; some send batches, and some change a topic."""
+    chance = random.Random(seed)
+    found: list[Step] = []
+    for number in range(rounds):
+        topics = [f"T{number}", f"T{chance.randrange(number + 1)}"]
+        for client in range(PRODUCERS):
+            for _ in range(each):
+                found.append(_step(chance, client, chance.choice(topics)))
+        found.append(("meet", {}))
+    return found
+
+
+def _step(chance: random.Random, client: int, topic: str) -> Step:
+    kind = chance.random()
+    if kind < 0.02:
+        return ("topic", {"client": client, "topic": topic, "read": 4, "write": chance.randint(1, 4)})
+    if kind < 0.07:
+        return ("send", {"client": client, "topic": topic, "queue": 0, "items": [["x", {}], ["y", {}], ["z", {}]]})
+    return ("send", {"client": client, "topic": topic, "queue": chance.choice((-1, 0, 0, 1, 2, 3, 5))})
+
+
+def record(version: str, path: Path, rounds: int = 8, each: int = 8, seed: int = 1) -> None:
+    """Record a history of the release, whose broker lives no longer than this."""
+    with Apache(version).open(Setup(settings=UNHURRIED)) as running:
+        place = Place(running.brokers, running.name_server)
+        stage = Stage(Names("p-", 0), "broker-a")
+        recording = Recording(
+            path, {"target": f"apache:{version}", "cluster": "DefaultCluster", "settings": {"autoCreateTopicEnable": "true"}}
+        )
+        clients = {number: Client(number, place, stage, recording) for number in range(PRODUCERS)}
+        try:
+            perform(steps(rounds, each, seed), clients, lambda: False)
+        finally:
+            for client in clients.values():
+                client.close()
+            recording.close()
+
+
+if __name__ == "__main__":
+    record(sys.argv[1], Path(sys.argv[2]))

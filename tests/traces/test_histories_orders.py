@@ -1,0 +1,137 @@
+"""The search of the judge leaves orders of steps out. A search that leaves none out explains as many answers, of every cut of a history."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from random import Random
+from typing import Any
+
+import pytest
+
+from rocketproof_traces import court
+from rocketproof_traces.concurrent import Answer, Request, Searched
+from rocketproof_traces.histories import judge_history
+from rocketproof_traces.history import Event, Header
+
+BROKER = "broker-a"
+NOTHING = (-1,)
+HISTORIES = 12
+MOST = 1000  # states after which the other search gives up
+Whole = tuple[Any, tuple[Any, ...]]
+
+
+def explained(requests: list[Request], answers: list[Answer], start: Any) -> tuple[int, bool]:
+    """How many answers have an explanation: every order of every step, all states at once. False if it stops at too many of them."""
+    states: set[Whole] = {(start, ())}
+    for number, answer in enumerate(answers):
+        open_ = (answer.request, *answer.pending)
+        seen, todo = set(states), list(states)
+        while todo:
+            if len(seen) > MOST:
+                return number, False
+            shared, moved = todo.pop()
+            at = dict(moved)
+            for one in open_:
+                local = at.get(one, requests[one].start)
+                if local is None:
+                    continue
+                for move in requests[one].moves(shared, local):
+                    after = (move.shared, tuple(sorted({**at, one: move.local}.items(), key=lambda pair: pair[0])))
+                    if not move.dead and after not in seen:
+                        seen.add(after)
+                        todo.append(after)
+        states = {
+            (shared, tuple(pair for pair in moved if pair[0] != answer.request))
+            for shared, moved in seen
+            if dict(moved).get(answer.request, NOTHING) is None
+        }
+        if not states:
+            return number, True
+    return len(answers), True
+
+
+def asked(chance: Random, topic: str) -> tuple[str, dict[str, Any]]:
+    """A request of one of three kinds: sends to two queues, updates and questions."""
+    kind = chance.random()
+    if kind < 0.2:
+        wanted = {"readQueueNums": str(chance.randint(0, 2)), "writeQueueNums": str(chance.randint(0, 2)), "perm": "6"}
+        return "update_topic", {"to": BROKER, "fields": {"topic": topic, **wanted}}
+    if kind < 0.35:
+        return "topic_config", {"to": BROKER, "fields": {"topic": topic}}
+    fields = {
+        "producerGroup": "g", "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": chance.choice("12"),
+        "queueId": chance.choice("001"), "sysFlag": "0", "bornTimestamp": "0", "flag": "0",
+    }  # fmt: skip
+    return "send", {"to": BROKER, "code": 10, "fields": fields}
+
+
+def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) -> dict[str, Any]:
+    """An answer that may well be right; `ends` counts what each queue was answered."""
+    if op == "update_topic":
+        return {"code": 0, "fields": {}}
+    if op == "topic_config":
+        wide = chance.choice((0, 1, 1, 2, 2))
+        table = {"readQueueNums": wide, "writeQueueNums": wide, "perm": 6}
+        return {"code": 0, "body": b64encode(json.dumps(table).encode()).decode()} if wide else {"code": 17}
+    if chance.random() < 0.25:
+        return {"code": chance.choice((17, 17, 1)), "fields": {}}
+    queue = fields["queueId"]
+    offset = ends.get(queue, 0) + chance.choice((0, 0, 0, 1))
+    ends[queue] = offset + chance.choice((1, 1, 1, 0))
+    return {"code": 0, "fields": {"queueId": queue, "queueOffset": str(offset)}}
+
+
+def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
+    """A history in which up to three requests about one topic are open at a time; answers are what they may be, or not."""
+    lines: list[tuple[str, str, str, dict[str, Any]]] = []
+    open_: dict[str, tuple[str, dict[str, Any]]] = {}
+    ends: dict[str, int] = {}
+    if not alone:
+        lines.append(("invoke", "other", *asked(Random(1), "elsewhere")))
+    for number in range(4):
+        client = f"client {number}"
+        open_[client] = asked(chance, topic)
+        lines.append(("invoke", client, *open_[client]))
+        while len(open_) > 3 or (open_ and (chance.random() < 0.3 or number == 3)):
+            client = chance.choice(list(open_))
+            op, value = open_.pop(client)
+            if chance.random() < 0.2:
+                lines.append(("info", client, op, {"error": "timeout"}))
+            else:
+                lines.append(("ok", client, op, said(chance, op, value["fields"], ends)))
+    return [Event(k, *line) for k, line in enumerate(lines)]
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["one topic", "two topics"])
+@pytest.mark.parametrize("topic", ["T", "%RETRY%g"])
+@pytest.mark.parametrize("auto_create", ["true", "false"])
+def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> None:
+    compared: list[tuple[int, int, bool]] = []
+
+    class Both(court.Search):
+        def run(self, start: Any) -> Searched:
+            found = super().run(start)
+            compared.append((found.end, *explained(list(self.requests), list(self.answers), start)))
+            return found
+
+    monkeypatch.setattr(court, "Search", Both)
+    verdicts = set()
+    for seed in range(HISTORIES):
+        events = contended(Random(seed), topic, alone=alone)
+        verdicts.add(judge_history(Header({"settings": {"autoCreateTopicEnable": auto_create}}), events, "P494").verdict)
+        assert all(fast == slow or (fast > slow and not whole) for fast, slow, whole in compared), (seed, compared)
+        compared.clear()
+    assert verdicts == {"ok", "illegal"}
+
+
+def test_who_gains_by_giving_up_may_wait_beside_the_creator() -> None:
+    """Another topic's creation holds the lock for three seconds, and then a request that came at the same time creates the topic."""
+    send = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": "2", "queueId": "0", "sysFlag": "0"}
+    send |= {"bornTimestamp": "0", "flag": "0"}
+    topics = {"a": "T", "b": "T", "c": "X"}
+    lines = [("invoke", name, "send", {"to": BROKER, "code": 10, "fields": {**send, "topic": topic}}) for name, topic in topics.items()]
+    place = {"queueId": "0", "queueOffset": "0"}
+    lines += [("ok", "b", "send", {"code": 17, "fields": {}}), ("ok", "a", "send", {"code": 0, "fields": place})]
+    events = [Event(k, kind, process, op, value) for k, (kind, process, op, value) in enumerate(lines)]
+    assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, "P494").verdict == "ok"

@@ -1,0 +1,246 @@
+"""One history divided into its parts while it streams by: in memory are its open calls, and what grows with its topics, not its events.
+
+The events come from the history's pieces in the order of their numbers. Twice the same event is one. Where a number is missing the history
+ends for now: the rest may come later. A long one is read twice: first for what every part must know of the whole, then to give each call
+to its part.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rocketproof_profiles import TEMPLATE
+
+from ..errors import TraceError
+from ..histories import cluster_of
+from ..history import Event, Header, Rules
+from ..operations import Call, breaking, check_asked, paired, snapshot
+from ..parts import COMMIT, OF_A_PART, Survey
+from .shelf import BATCH, Piece, Shelf
+from .tables import CALLS
+
+HISTORY = -1
+"""The number of the part that is the history itself."""
+KEPT = 200_000
+"""Events of a history that is not read a second time."""
+_COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", "defaultTopic"]
+
+
+class Row(NamedTuple):
+    """An event as it lies on the shelf, its value still text."""
+
+    seq: int
+    time: int | None
+    process: str
+    type: str
+    op: str
+    value: str
+    broker: str | None
+    topic: str | None
+    default: str | None
+
+
+@dataclass(frozen=True)
+class Docket:
+    """A history that is to be judged: its pieces, what its header says, and the places where its sources could not be read on.
+
+    `late`: seconds that a missing event is waited for, by the clock of the events, None for ever.
+    """
+
+    history: str
+    pieces: tuple[Piece, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[tuple[str, int | None, str], ...] = ()
+    stamp: str = ""
+    late: float | None = None
+
+
+def divide(shelf: Shelf, docket: Docket) -> Iterator[pa.RecordBatch]:
+    """The history's rows of CALLS, those of a part in no certain order."""
+    return _Division(shelf, docket).batches()
+
+
+class _Division:
+    def __init__(self, shelf: Shelf, docket: Docket) -> None:
+        self.shelf, self.docket = shelf, docket
+        self.survey = Survey(cluster_of(Header(docket.origin)))
+        self.events = 0
+        self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
+        self.after: int | None = None  # when the event after the gap was
+        self.problem: tuple[int, str] | None = None
+        self.kept: list[Call[Row] | Row] | None = None
+
+    # Reading
+
+    def _events(self) -> Iterator[Row]:
+        """The events up to the first that is missing or breaks the rules of histories."""
+        rules, last = Rules(), None
+        for row in _in_order(self.shelf, self.docket.pieces):
+            if last is not None and row.seq == last.seq:
+                if row != last:
+                    self.problem = (row.seq, "is there twice, with different contents")
+                    return
+                continue
+            if row.seq != rules.next:
+                self.missing, self.after = (rules.next, row.seq), row.time
+                return
+            try:
+                rules.check(f"event {row.seq}", row)
+                if row.type == "invoke":
+                    check_asked(self.docket.history, row.seq, row.broker)
+                elif row.type == "state" and row.op == "topics":
+                    snapshot(_event(row))
+            except TraceError as error:
+                self.problem = (row.seq, f"{error.problem}; {error.remedy}")
+                return
+            except ValueError as error:
+                self.problem = (row.seq, f"its value is no JSON ({error})")
+                return
+            last = row
+            yield row
+
+    def _look(self) -> None:
+        """Survey the history."""
+        survey = self.survey
+
+        def counted() -> Iterator[Row]:
+            for row in self._events():
+                self.events += 1
+                yield row
+
+        found_all: Iterable[Call[Row] | Row] = paired(counted())
+        if sum(piece.rows for piece in self.docket.pieces) <= KEPT:
+            self.kept = found_all = list(found_all)
+        for found in found_all:
+            if isinstance(found, Call):
+                begun = found.begun
+                assert begun.broker is not None
+                survey.ask(begun.op, begun.broker, begun.seq, begun.topic, begun.default or TEMPLATE)
+                if begun.op == "end_transaction" and _committed(begun.value):
+                    survey.commit(begun.broker, begun.seq)
+            elif found.type != "state":
+                survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
+
+    # Writing
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        self._look()
+        waiting: list[tuple[Any, ...]] = []
+        for row in self._rows():
+            waiting.append(row)
+            if len(waiting) >= BATCH:
+                yield _batch(waiting)
+                waiting.clear()
+        yield _batch(waiting)
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        history = self.docket.history
+        groups = self.survey.groups()
+        of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
+        parts_of: dict[str, list[int]] = {}
+        for number, (broker, _) in enumerate(groups):
+            parts_of.setdefault(broker, []).append(number)
+        yield _brief(history, HISTORY, self._whole())
+        for number, (broker, topics) in enumerate(groups):
+            yield _brief(history, number, self._told(broker, topics, alone=len(parts_of[broker]) == 1))
+        wanted = [{*topics, TEMPLATE, self.survey.cluster, broker} for broker, topics in groups]
+        for found in paired(self._events()) if self.kept is None else self.kept:
+            if isinstance(found, Call):
+                begun, ended = found
+                if begun.topic is None or begun.op not in OF_A_PART or (begun.broker, begun.topic) not in of:
+                    continue
+                part = of[str(begun.broker), begun.topic]
+                took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
+                closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
+                yield history, part, "call", begun.seq, closed, took, begun.process, begun.op, begun.value, answer
+            elif found.type == "state" and found.op == "topics":
+                topics_said = json.loads(found.value).get("topics") or {}
+                for part in parts_of.get(found.process, ()):
+                    mine = {name: topics_said[name] for name in wanted[part] if name in topics_said}
+                    yield history, part, "topics", found.seq, None, None, found.process, found.op, json.dumps({"topics": mine}), None
+
+    def _told(self, broker: str, topics: Sequence[str], *, alone: bool) -> dict[str, Any]:
+        """What a part must know of the whole."""
+        survey = self.survey
+        return {
+            "origin": self.docket.origin,
+            "broker": broker,
+            "topics": topics,
+            "alone": alone,
+            "begun": survey.begun[broker],
+            "break": survey.breaks.get(broker),
+            "retry": survey.retries.get(broker),
+            "commits": survey.commits.get(broker, []),
+        }
+
+    def _whole(self) -> dict[str, Any]:
+        problems: list[dict[str, Any]] = [{"file": f, "line": line, "seq": None, "text": text} for f, line, text in self.docket.problems]
+        unknown = None
+        if self.problem is not None:
+            problems.append({"file": None, "line": None, "seq": self.problem[0], "text": self.problem[1]})
+        elif self.missing is not None:
+            first, after = self.missing
+            said = f"events {first} to {after - 1}" if after - 1 > first else f"event {first}"
+            if self._given_up():
+                problems.append({"file": None, "line": None, "seq": first, "text": f"{said} never came"})
+            else:
+                unknown = f"{self.docket.history}: {said} did not come yet"
+        found = {"events": self.events, "left_out": dict(self.survey.left_out), "problems": problems}
+        return {**found, "unknown": unknown, "stamp": self.docket.stamp}
+
+    def _given_up(self) -> bool:
+        """Whether what is missing is older than the history's events are waited for."""
+        if self.docket.late is None or self.after is None:
+            return False
+        return max(piece.newest for piece in self.docket.pieces) - self.after >= self.docket.late * 1e9
+
+
+def _committed(value: str) -> bool:
+    try:
+        return int((json.loads(value).get("fields") or {}).get("commitOrRollback", 0)) == COMMIT
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+def _event(row: Row) -> Event:
+    return Event(row.seq, row.type, row.process, row.op, json.loads(row.value), row.time)
+
+
+def _brief(history: str, part: int, told: Mapping[str, Any]) -> tuple[Any, ...]:
+    return history, part, "brief", 0, None, None, None, None, json.dumps(told), None
+
+
+def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True)) or [()] * len(CALLS)
+    return pa.RecordBatch.from_arrays([pa.array(column, f.type) for column, f in zip(columns, CALLS, strict=True)], schema=CALLS)
+
+
+def _read(shelf: Shelf, piece: Piece) -> Iterator[Row]:
+    for batch in shelf.batches(piece, _COLUMNS):
+        yield from map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _in_order(shelf: Shelf, pieces: Iterable[Piece]) -> Iterator[Row]:
+    """The events of pieces by their numbers: one piece after the other, and side by side where they overlap."""
+    ordered = sorted(pieces, key=lambda p: (p.first, p.last, p.file))
+    at = 0
+    while at < len(ordered):
+        together, end = [ordered[at]], ordered[at].last
+        at += 1
+        while at < len(ordered) and ordered[at].first <= end:
+            together.append(ordered[at])
+            end = max(end, ordered[at].last)
+            at += 1
+        if len(together) == 1:
+            yield from _read(shelf, together[0])
+        else:
+            yield from heapq.merge(*(_read(shelf, piece) for piece in together), key=lambda row: row.seq)
+
+
+__all__ = ["HISTORY", "Docket", "divide"]

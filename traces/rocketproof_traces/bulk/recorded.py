@@ -1,0 +1,91 @@
+"""Recordings of single requests as histories: one client that asks one thing after the other, a history for each `cfg`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rocketproof_profiles import TEMPLATE
+
+from ..history import Event
+from ..operations import NAME_SERVER
+from ..recording import ROUTE, expanded, is_heading, no_case, rows
+
+OPS = {
+    10: "send",
+    17: "update_topic",
+    30: "max_offset",
+    34: "heartbeat",
+    36: "send_back",
+    37: "end_transaction",
+    105: "route",
+    200: "update_group",
+    215: "delete_topic",
+    310: "send",
+    320: "batch",
+    351: "topic_config",
+}
+CLIENT = "recorder"
+
+
+def histories(path: Path) -> tuple[dict[str, dict[str, Any]], Iterator[tuple[str, Event]]]:
+    """What the recording says of each `cfg`, and its events with their `cfg`. Raises RocketproofError for a line that is no case."""
+    lines = list(rows(path))
+    origins: dict[str, dict[str, Any]] = {}
+    for _, row in lines:
+        origin = origins.setdefault(str(row.get("cfg")), {})
+        told = {"settings": row["settings"]} if is_heading(row) else _told(row)
+        origins[str(row.get("cfg"))] = {**told, **origin}
+    return origins, _events(path, lines, origins)
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    body = row.get("body")
+    brokers = body.get("brokerDatas") if isinstance(body, dict) else None
+    found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
+    request = row.get("request") or {}
+    if request.get("code") == ROUTE and (request.get("extFields") or {}).get("topic") == TEMPLATE:
+        found["settings"] = {"autoCreateTopicEnable": str(row["response"]["code"] == 0).lower()}
+    return found | ({"target": f"broker {row['version']}"} if "version" in row else {})
+
+
+def _events(path: Path, lines: list[tuple[int, dict[str, Any]]], origins: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Event]]:
+    numbers = dict.fromkeys(origins, 0)
+    for line, row in lines:
+        if is_heading(row):
+            continue
+        cfg = str(row.get("cfg"))
+        try:
+            made = _case(row, origins[cfg].get("broker", "broker-a"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise no_case(path, line, error) from None
+        for type_, op, value in made:
+            yield cfg, Event(numbers[cfg], type_, CLIENT, op, value)
+            numbers[cfg] += 1
+
+
+def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """A case as events: the request, what came of it, and what the broker then had of the topic."""
+    request, response = row["request"], row["response"]
+    code = int(request["code"])
+    fields = expanded(code, request.get("extFields") or {})
+    op = OPS.get(code, "other")
+    if op == "send" and str(fields.get("batch", "")).lower() == "true":
+        op = "batch"
+    to = NAME_SERVER if row.get("to") == "ns" else broker
+    asked = {"to": to, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0)}
+    made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
+    if response["code"] is None:
+        made.append(("info", op, {}))
+    else:
+        answer = {"code": response["code"], "remark": response.get("remark"), "fields": response.get("extFields") or {}}
+        made.append(("ok", op, answer))
+    if "topicConfig" in row and "topic" in fields:
+        config = row["topicConfig"]
+        made.append(("invoke", "topic_config", {"to": broker, "code": 351, "fields": {"topic": fields["topic"]}}))
+        body = base64.b64encode(json.dumps(config).encode()).decode()
+        made.append(("ok", "topic_config", {"code": 17} if config is None else {"code": 0, "body": body}))
+    return made

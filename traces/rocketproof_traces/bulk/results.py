@@ -1,0 +1,158 @@
+"""The folder of what was judged: `verdicts/batch-N/` with rows of VERDICTS, and what they come to, newest batch of a history first.
+
+A batch counts when it has its `_SUCCESS`, which is written last; one without is written again from its beginning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from ..errors import TraceError
+from .shelf import place, written
+from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
+
+DONE = "_SUCCESS"
+_NAME = "batch-"
+
+
+@dataclass
+class Summary:
+    """What the verdicts of a folder come to. `histories` and `parts` count them by verdict; `unread` are histories of which nothing could
+    be judged."""
+
+    profile: str
+    histories: Counter[str] = field(default_factory=Counter)
+    parts: Counter[str] = field(default_factory=Counter)
+    unread: int = 0
+    events: int = 0
+    explained: int = 0
+    expanded: int = 0
+    out_of_reach: Counter[str] = field(default_factory=Counter)
+    unknown: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Literal["ok", "illegal", "unknown", "unreadable"]:
+        if self.histories and self.unread == self.histories.total():
+            return "unreadable"
+        return "illegal" if self.findings else "unknown" if self.unknown else "ok"
+
+    def data(self) -> dict[str, Any]:
+        """All of it as JSON values; findings with the keys of FINDINGS."""
+        return {
+            **{key: value for key, value in vars(self).items() if key not in ("rows", "unread")},
+            "verdict": self.verdict,
+            "out_of_reach": dict(self.out_of_reach.most_common()),
+            "verdicts": self.rows,
+        }
+
+
+class Results:
+    """The batches of one folder."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/")
+        self.files, self.path = place(self.root)
+
+    def _batches(self) -> list[tuple[int, str]]:
+        """Batches that are whole: number and path, oldest first."""
+        found = self.files.get_file_info(fs.FileSelector(f"{self.path}/verdicts", allow_not_found=True))
+        names = [(info.base_name.removeprefix(_NAME), info.path) for info in found if info.base_name.startswith(_NAME)]
+        whole = [(int(n), path) for n, path in names if n.isdigit() and self.files.get_file_info(f"{path}/{DONE}").is_file]
+        return sorted(whole)
+
+    def next(self) -> str:
+        """The name in this folder of the batch that comes next; what an interrupted one left there is gone."""
+        batches = self._batches()
+        name = f"verdicts/{_NAME}{(batches[-1][0] if batches else 0) + 1:06d}"
+        path = f"{self.path}/{name}"
+        if self.files.get_file_info(path).type != fs.FileType.NotFound:
+            self.files.delete_dir(path)
+        return name
+
+    def add(self, tables: Iterator[pa.Table]) -> None:
+        """Write a batch."""
+        path = f"{self.path}/{self.next()}"
+        try:
+            self.files.create_dir(path, recursive=True)
+            with pq.ParquetWriter(f"{path}/part-0.parquet", VERDICTS, filesystem=self.files) as writer:
+                for table in tables:
+                    writer.write_table(table)
+            with self.files.open_output_stream(f"{path}/{DONE}"):
+                pass
+        except OSError as error:
+            raise TraceError(path, f"cannot be written ({error})", "give a folder of your own with room in it") from None
+
+    def _rows(self, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
+        for number, path in self._batches():
+            files = fs.FileSelector(path)
+            names = [info.path for info in self.files.get_file_info(files) if info.path.endswith(".parquet")]
+            found = ds.dataset(names, schema=VERDICTS, format="parquet", filesystem=self.files)
+            for batch in found.to_batches(columns=columns):
+                yield number, pa.Table.from_batches([batch])
+
+    def stamps(self) -> dict[str, tuple[int, str]]:
+        """Of each history the newest batch, and what was judged in it."""
+        newest: dict[str, tuple[int, str]] = {}
+        for number, table in self._rows(["history", "part", "stamp"]):
+            columns = (table[name].to_pylist() for name in ("history", "part", "stamp"))
+            newest.update({history: (number, stamp) for history, part, stamp in zip(*columns, strict=True) if part is None})
+        return newest
+
+    def summary(self, profile: str) -> Summary:
+        """What all histories come to; the findings are written to `findings.parquet` beside the verdicts."""
+        newest = {history: number for history, (number, _) in self.stamps().items()}
+        found = Summary(profile)
+        verdicts: dict[str, str] = {}
+        for number, table in self._rows(VERDICTS.names):
+            for row in table.to_pylist():
+                if newest.get(row["history"]) == number:
+                    _count(found, row, verdicts)
+        found.histories.update(verdicts.values())
+        found.findings.sort(key=lambda f: (f["history"], f["seq"] is None, f["seq"] or 0, f["part"] or ""))
+        found.rows.sort(key=lambda r: (r["history"], r["part"] or ""))
+        self._write(found)
+        return found
+
+    def _write(self, found: Summary) -> None:
+        rows = [{**f, **{name: json.dumps(f[name]) for name in JSON_COLUMNS if f[name] is not None}} for f in found.findings]
+        path = f"{self.path}/findings.parquet"
+        self.files.create_dir(self.path, recursive=True)
+        with written(self.files, path) as part:
+            pq.write_table(pa.Table.from_pylist(rows, FINDINGS), part, filesystem=self.files)
+
+
+_WORST = ("ok", "unknown", "illegal", "unreadable")
+
+
+def _count(found: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
+    history, verdict = row["history"], row["verdict"]
+    verdicts[history] = max(verdicts.get(history, "ok"), verdict, key=_WORST.index)
+    if row["part"] is not None:
+        found.parts[verdict] += 1
+    elif not row["events"] and verdict == "unreadable":
+        found.unread += 1
+    found.events += row["events"]
+    found.explained += row["explained"]
+    found.expanded += row["expanded"]
+    found.out_of_reach.update(json.loads(row["outOfReach"]))
+    if row["unknown"]:
+        found.unknown.append(row["unknown"])
+    for finding in row["findings"]:
+        read = {name: None if finding[name] is None else json.loads(finding[name]) for name in JSON_COLUMNS}
+        found.findings.append({"history": history, **finding, **read})
+    kept = ("history", "part", "verdict", "events", "explained", "expanded")
+    found.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
+
+
+__all__ = ["DONE", "UNREADABLE", "Results", "Summary"]

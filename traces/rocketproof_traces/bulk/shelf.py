@@ -1,0 +1,189 @@
+"""A folder of histories in Parquet, cut into pieces: what is read once and judged as often as one likes.
+
+Beside the pieces of a source lies `NAME.pieces.json`, which says what they are; it is written last, so that a source is there as a
+whole or not at all, and writing it again does no harm. Folders may be anywhere pyarrow reaches (`hdfs://`, `s3://`, a path).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from ..errors import TraceError
+from .tables import EVENTS
+
+SUFFIX = ".pieces.json"
+BATCH = 16_384
+"""Events that are held at once while a piece is read or written."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Events of one history, in order, in a file of the shelf; `newest` is the latest of their times."""
+
+    file: str
+    history: str
+    rows: int
+    first: int
+    last: int
+    newest: int = 0
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was read of a source: `stamp` is its size and time, `origins` what its headers say, by history; `problems` are where nothing
+    more could be read: history, line or null, and the sentence."""
+
+    source: str
+    stamp: str
+    pieces: tuple[Piece, ...] = ()
+    origins: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[tuple[str, int | None, str], ...] = ()
+
+    @property
+    def histories(self) -> set[str]:
+        return {*self.origins, *(p.history for p in self.pieces), *(history for history, _, _ in self.problems)}
+
+
+def place(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a path or URL, and the path in it. Raises TraceError for one that cannot be reached."""
+    try:
+        return fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise TraceError(path, f"cannot be reached ({error})", "give a path or a URL that pyarrow reads") from None
+
+
+@contextmanager
+def written(files: fs.FileSystem, path: str) -> Iterator[str]:
+    """A name to write to; the file has its own name only when all is written. Raises TraceError where it cannot be written."""
+    part = f"{path}.{uuid.uuid4().hex}.part"
+    try:
+        yield part
+        files.move(part, path)
+    except OSError as error:
+        raise TraceError(path, f"cannot be written ({error})", "give a folder of your own with room in it") from None
+    finally:
+        with suppress(OSError):
+            files.delete_file(part)
+
+
+class Shelf:
+    """One folder of pieces."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/")
+        self.files, self.path = place(self.root)
+
+    def name(self, source: str) -> str:
+        """What the files of a source are called by."""
+        return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def create(self) -> None:
+        try:
+            self.files.create_dir(self.path, recursive=True)
+        except OSError as error:
+            raise TraceError(self.root, f"cannot be made ({error})", "give a folder of your own") from None
+
+    def taken(self) -> dict[str, Taken]:
+        """What lies here, by source."""
+        found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        names = sorted(info.path for info in found if info.path.endswith(SUFFIX))
+        return {one.source: one for one in map(self._manifest, names)}
+
+    def _manifest(self, path: str) -> Taken:
+        try:
+            with self.files.open_input_stream(path) as stream:
+                data = json.loads(stream.read())
+            pieces = tuple(Piece(**piece) for piece in data["pieces"])
+            problems = tuple((history, line, text) for history, line, text in data["problems"])
+            return Taken(data["source"], data["stamp"], pieces, data["origins"], problems)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise TraceError(path, f"is no list of pieces ({error})", "delete it: the source is read again") from None
+
+    def put(self, taken: Taken) -> None:
+        """Make what was written of a source valid, in place of what was there of it before."""
+        name = self.name(taken.source)
+        path = f"{self.path}/{name}{SUFFIX}"
+        data = asdict(taken)
+        with written(self.files, path) as part, self.files.open_output_stream(part) as stream:
+            stream.write(json.dumps(data).encode())
+        current = {piece.file for piece in taken.pieces}
+        for info in self.files.get_file_info(fs.FileSelector(self.path)):
+            base = info.base_name
+            if base.startswith(f"{name}-") and base.endswith(".parquet") and base not in current:
+                with suppress(OSError):
+                    self.files.delete_file(info.path)
+
+    def batches(self, piece: Piece, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """A piece as it is streamed from its file. Raises TraceError for one that is gone or damaged."""
+        path = f"{self.path}/{piece.file}"
+        try:
+            with self.files.open_input_file(path) as file, pq.ParquetFile(file) as parquet:
+                yield from parquet.iter_batches(BATCH, columns=columns)
+        except (OSError, pa.ArrowException) as error:
+            raise TraceError(path, f"cannot be read ({' '.join(str(error).split())})", "delete the folder: it is made again") from None
+
+
+class Runs:
+    """Writes the events of one history as they come, into as many pieces as there are ascending runs."""
+
+    def __init__(self, shelf: Shelf, source: str, history: str, numbers: Iterator[int]) -> None:
+        self._shelf, self._source, self._history, self._numbers = shelf, source, history, numbers
+        self.pieces: list[Piece] = []
+        self._writer: pq.ParquetWriter | None = None
+        self._part = ""
+
+    @property
+    def open(self) -> bool:
+        return self._writer is not None
+
+    def add(self, table: pa.Table) -> None:
+        """Append events, in the schema EVENTS; they are sorted among themselves."""
+        if not table.num_rows:
+            return
+        seqs = table["seq"].to_numpy()
+        if (seqs[1:] < seqs[:-1]).any():
+            table = table.sort_by("seq")
+            seqs = table["seq"].to_numpy()
+        if self.open and seqs[0] < self.pieces[-1].last:
+            self.close()
+        writer = self._writer or self._begin(int(seqs[0]))
+        writer.write_table(table)
+        piece = self.pieces[-1]
+        newest = max(piece.newest, table["time"].drop_null().to_numpy().max(initial=0).item())
+        self.pieces[-1] = Piece(piece.file, piece.history, piece.rows + table.num_rows, piece.first, int(seqs[-1]), newest)
+
+    def _begin(self, first: int) -> pq.ParquetWriter:
+        file = f"{self._shelf.name(self._source)}-{next(self._numbers):06d}.parquet"
+        self._part = f"{self._shelf.path}/{file}.{uuid.uuid4().hex}.part"
+        self._writer = pq.ParquetWriter(self._part, EVENTS, filesystem=self._shelf.files, compression="zstd", compression_level=1)
+        self.pieces.append(Piece(file, self._history, 0, first, first))
+        return self._writer
+
+    def close(self) -> None:
+        """End the piece under way."""
+        if self._writer is not None:
+            self._writer.close()
+            self._shelf.files.move(self._part, f"{self._shelf.path}/{self.pieces[-1].file}")
+            self._writer = None
+
+
+def by_history(taken: Iterable[Taken]) -> dict[str, list[Taken]]:
+    """The sources that say something of each history."""
+    found: dict[str, list[Taken]] = {}
+    for one in sorted(taken, key=lambda t: t.source):
+        for history in one.histories:
+            found.setdefault(history, []).append(one)
+    return found
+
+
+__all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "Shelf", "Taken", "by_history", "place", "written"]

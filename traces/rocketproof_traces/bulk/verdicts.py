@@ -1,0 +1,142 @@
+"""Judging one part of a history, or one history whole, as a function from Arrow to Arrow: what a task of any engine does.
+
+A task that is done again gives the same rows: nothing here looks at anything but its input.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import TraceError, short
+from ..histories import judge_part
+from ..history import Event, Header
+from ..operations import Break, Operation, Snapshot, operation, snapshot
+from ..parts import Part, Survey, part_of
+from .divide import HISTORY
+from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
+
+
+def judge_calls(calls: pa.Table, profile: str, limit: int) -> pa.Table:
+    """The verdict on the rows of one part of one history (CALLS), or on the history itself, as a row of VERDICTS."""
+    collects = gc.isenabled()
+    gc.disable()  # a part is many small values without cycles: looking for some takes a quarter of the time
+    try:
+        return _judged(calls, profile, limit)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
+    rows = calls.to_pylist()
+    if not rows:
+        return VERDICTS.empty_table()
+    brief = json.loads(next(row["asked"] for row in rows if row["kind"] == "brief"))
+    history = rows[0]["history"]
+    if rows[0]["part"] == HISTORY:
+        return pa.Table.from_pylist([_whole(history, brief)], VERDICTS)
+    name = f"{', '.join(brief['topics'])} at {brief['broker']}"
+    try:
+        part = _part(brief, rows)
+        del rows
+        judged = judge_part(part, Header(brief["origin"]), profile, limit)
+    except TraceError as error:
+        finding = {**unreadable_row(" ".join(str(error).split())), "part": name}
+        return pa.Table.from_pylist([verdict_row(history, name, "unreadable", findings=[finding])], VERDICTS)
+    found = [] if judged.finding is None else [finding_row(judged.finding)]
+    row = verdict_row(
+        history,
+        name,
+        "illegal" if found else "unknown" if judged.unknown else "ok",
+        explained=judged.explained,
+        expanded=judged.expanded,
+        outOfReach=json.dumps(judged.out_of_reach),
+        unknown=judged.unknown or None,
+        findings=found,
+    )
+    return pa.Table.from_pylist([row], VERDICTS)
+
+
+def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, limit: int) -> pa.Table:
+    """The verdicts on divided histories that are small enough to be held at once, part by part."""
+    table = pa.Table.from_batches(list(batches)).combine_chunks()
+    table = table.sort_by([("history", "ascending"), ("part", "ascending")])
+    edges = _edges(table)
+    return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, limit) for a, b in edges] or [VERDICTS.empty_table()])
+
+
+def _edges(table: pa.Table) -> list[tuple[int, int]]:
+    """Where the rows of each part begin and end, in a table that is sorted by history and part."""
+    keys = list(zip(table["history"].to_pylist(), table["part"].to_pylist(), strict=True))
+    starts = [k for k, key in enumerate(keys) if k == 0 or key != keys[k - 1]]
+    return list(zip(starts, [*starts[1:], len(keys)], strict=True)) if keys else []
+
+
+def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a history: how many events it has, what belongs to no part, and where it could not be read on."""
+    problems = brief["problems"]
+    found = [unreadable_row(p["text"], file=p["file"], line=p["line"], seq=p["seq"]) for p in problems]
+    return verdict_row(
+        history,
+        None,
+        "unreadable" if found else "unknown" if brief["unknown"] else "ok",
+        events=brief["events"],
+        outOfReach=json.dumps(brief["left_out"]),
+        unknown=brief["unknown"],
+        stamp=brief["stamp"],
+        findings=found,
+    )
+
+
+def _part(brief: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Part:
+    broker = brief["broker"]
+    survey = Survey(str(brief["origin"].get("cluster", "DefaultCluster")), begun={broker: brief["begun"]})
+    if brief["break"] is not None:
+        survey.stop(Break(brief["break"][0], broker, brief["break"][1]))
+    if brief["retry"] is not None:
+        survey.retries[broker] = brief["retry"]
+    survey.commits[broker] = brief["commits"]
+    asked = sorted((_operation(row) for row in rows if row["kind"] == "call"), key=lambda one: one.opened)
+    said = sorted((_snapshot(row) for row in rows if row["kind"] == "topics"), key=lambda one: one.seq)
+    return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"])
+
+
+def _operation(row: Mapping[str, Any]) -> Operation:
+    took = row["took"]
+    began = None if took is None else 0
+    begun = Event(row["opened"], "invoke", row["process"], row["op"], _value(row["opened"], row["asked"]), began)
+    if row["answer"] is None:
+        return operation(begun, None)
+    return operation(begun, Event(row["closed"], "ok", row["process"], row["op"], _value(row["closed"], row["answer"]), took))
+
+
+def _value(seq: int, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise TraceError(f"event {seq}", f"its value is {short(text)}", "a value is a JSON object")
+    return value
+
+
+def _snapshot(row: Mapping[str, Any]) -> Snapshot:
+    return snapshot(Event(row["opened"], "state", row["process"], row["op"], json.loads(row["asked"])))
+
+
+def reasons(tables: Iterable[pa.Table]) -> Counter[str]:
+    """Requests that were not judged, by reason, over rows of VERDICTS."""
+    found: Counter[str] = Counter()
+    for table in tables:
+        for text in table["outOfReach"].to_pylist():
+            found.update(json.loads(text))
+    return found
+
+
+__all__ = ["judge_calls", "judge_whole", "reasons"]

@@ -1,0 +1,80 @@
+"""What there is to do, the same for every engine: sources that are not on the shelf yet, and histories that were not judged as they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyarrow import fs
+
+from ..errors import TraceError
+from .divide import Docket
+from .intake import sources
+from .shelf import SUFFIX, Shelf, Taken, by_history
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `shelf`, verdicts to
+    `out`. `limit` bounds the states that are expanded in each part; `late` is in seconds, None: a missing event is waited for."""
+
+    sources: tuple[str, ...]
+    profile: str
+    out: str
+    shelf: str
+    limit: int = 1_000_000
+    late: float | None = None
+
+
+def shelved(order: Order) -> Order | None:
+    """The order if its one source is a folder of pieces already, and is to be judged as it lies; else None."""
+    if len(order.sources) != 1:
+        return None
+    shelf = Shelf(order.sources[0])
+    if shelf.files.get_file_info(shelf.path).type != fs.FileType.Directory:
+        return None
+    names = (info.path for info in shelf.files.get_file_info(fs.FileSelector(shelf.path)))
+    return replace(order, shelf=order.sources[0]) if any(name.endswith(SUFFIX) for name in names) else None
+
+
+def named(order: Order) -> list[tuple[str, str]]:
+    """The files that the order names, with their stamps. Raises TraceError where there are none."""
+    found = sources(list(order.sources))
+    if not found:
+        raise TraceError(", ".join(order.sources), "holds no files", "give files or folders of histories")
+    Shelf(order.shelf).create()
+    return found
+
+
+def fresh(found: Sequence[tuple[str, str]], taken: Mapping[str, Taken]) -> list[str]:
+    """The sources (with stamps) that are not on the shelf as they are now."""
+    return [source for source, stamp in found if source not in taken or taken[source].stamp != stamp]
+
+
+def dockets(taken: Iterable[Taken], judged: Mapping[str, tuple[int, str]], order: Order) -> list[Docket]:
+    """The histories that are to be judged: those that were not yet, or not with these events by this order."""
+    found = []
+    for history, told in by_history(taken).items():
+        docket = _docket(history, told, order)
+        if history not in judged or judged[history][1] != docket.stamp:
+            found.append(docket)
+    return found
+
+
+def _docket(history: str, told: Sequence[Taken], order: Order) -> Docket:
+    pieces = tuple(piece for one in told for piece in one.pieces if piece.history == history)
+    origin: dict[str, Any] = {}
+    for one in told:
+        origin = {**one.origins.get(history, {}), **origin}
+    problems = tuple((one.source, line, text) for one in told for name, line, text in one.problems if name == history)
+    about = [[asdict(p) for p in pieces], [one.stamp for one in told], origin, problems, order.profile, order.limit, order.late]
+    stamp = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
+    return Docket(history, pieces, origin, problems, stamp, order.late)
+
+
+__all__ = ["Order", "Tell", "dockets", "fresh", "named", "shelved"]

@@ -64,7 +64,7 @@ def test_column_programs_decide_the_same_rows_alike(over: str) -> None:
     made = instance(KINDS[over][0], {})
     chosen = [case for case in CASES if case[0] == over and not case[1]]
     program = compile_columns(made, {rule.id: rule.claim.formula for rule in rules_over(over)})
-    tables = [_table(made, [state(over, made, case[part]) for case in chosen]) for part in (2, 3)]
+    tables = [_table(made, [state(over, made, row) for row in rows]) for rows in ([c[2] for c in chosen], [c[3] for c in chosen])]
     answers = program.run(tables[0], tables[1])
     for n, case in enumerate(chosen):
         assert {rule.id for rule in rules_over(over) if not answers[rule.id][n]} == case[4]

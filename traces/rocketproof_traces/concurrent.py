@@ -11,14 +11,15 @@ the lock held (`watched` and `vain` below), three things are left out:
 1. Rest while a request waits for the lock, or just before it takes it. What it did before only read that there is no topic, and a topic
    does not go again. So if it goes on to create the topic, it can as well have looked just before it took the lock. If it finds, under
    the lock, that another was faster, it can as well have looked only then, and needs no lock. Who gains by giving up may rest there.
+   (Where a model does not look again under the lock, every request is one that gains.)
 2. Rest between steps that touch nothing but the lock, to let it go: nobody who waits for it can do anything but take it later.
 3. Other steps before somebody takes the lock: who holds it keeps others from it only until it lets go. A request rests there, so that
    whatever it did with the lock can come as a whole before what another does with it.
 
 In a run that explains the history take the request that first comes to a place of rest. The others' steps before that touch nothing
 that it touches, and at most one of them or it has the lock; so its steps can come first, and the same holds for the rest of the run.
-No answer changes in this, so each history that has an explanation has one in the remaining orders. A step that reads nothing that can
-change is the only one from its state, giving up aside: what the requests of `requests.py` are made of is so.
+No answer changes in this, so each history that has an explanation has one in the remaining orders. Where a request has a choice of
+steps, giving up aside, it rests in any case.
 
 The search is depth-first over the answers, the answered request first, and remembers which states failed at which answer. It looks
 ahead: a request that ends with another answer than the recorded one is a dead end at once. So where it fails, *some* answer has no
@@ -272,21 +273,26 @@ class Search:
 
     def _rested(self, one: int, block: _Block) -> _Block | None:
         """Where the request rests after a block: steps that nobody sees are taken at once. None if it would wait for the lock in vain."""
-        request = self.requests[one]
         shared, local, steps = block
         while self._hidden and local is not None:
-            moves = [move for move in request.moves(shared, local) if not move.dead]
-            taken = next((m for m in moves if m.label in self.private and not m.reads), None)
+            only = self._only(one, shared, local)
+            taken = only if only is not None and only.label in self.private and not only.reads else None
             if taken is None and one not in self.vain:
                 if self._held(shared):
-                    if any(self._held(m.shared) for m in request.moves(self._unlocked(shared), local)):
+                    later = self._only(one, self._unlocked(shared), local)
+                    if later is not None and self._held(later.shared):
                         return None
-                else:
-                    taken = next((m for m in moves if self._held(m.shared)), None)
+                elif only is not None and self._held(only.shared):
+                    taken = only
             if taken is None:
                 break
             shared, local, steps = taken.shared, taken.local, [*steps, Step(one, taken.label)]
         return shared, local, steps
+
+    def _only(self, one: int, shared: State, local: Local) -> Move | None:
+        """The one step that the request can take, giving up aside; None if there is a choice, or nothing."""
+        moves = [m for m in self.requests[one].moves(shared, local) if not m.dead and m.label != GIVEN_UP]
+        return moves[0] if len(moves) == 1 else None
 
     def _print(self, one: int, local: Local | None, shared: State) -> tuple[int, int]:
         """What the request may read and write from here to its end, if nobody else moves but to let go of the lock."""

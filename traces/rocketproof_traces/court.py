@@ -157,7 +157,8 @@ class Court:
         for seq, topic, config in self.order:
             opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
         self.answers = _answers(opened)
-        vain = frozenset(k for k, request in enumerate(self.requests) if isinstance(request, Send) and request.vain)
+        again = self.machine.looks_again
+        vain = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.vain or not again))
         search = Search(
             self.requests,
             self.answers,
@@ -166,7 +167,7 @@ class Court:
             tick,
             lock=self.machine.first["lock"],
             vain=vain,
-            watched=self.part.alone,
+            watched=self.part.alone or not again,
             private=self.machine.private,
         )
         return search.run(self._start())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -116,6 +116,17 @@ class Machine:
         for slot, code in codes.items():
             after[slot] = code
         return tuple(after)
+
+    @cached_property
+    def looks_again(self) -> bool:
+        """Whether a request that has the lock goes another way where its topic is there by now than where it is not (TCM-11)."""
+        held = self.assigned(self.start, {self.first["lock"]: 1})
+        locked = self.arrived(0, 0, 2, 0, "not", "locked")
+        there, missing = (
+            {one.function.action.name for one in self.enabled(self.with_config(held, 0, config), locked, (0,))}
+            for config in (Config(1, 1, 6, False), None)
+        )
+        return not there & missing
 
     # Handlers
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..audit.run import Spread
 
-WAVE = 4  # tasks for each core that are given out at once; what they found is kept before the next ones
+WAVE = 16  # tasks for each core that are given out at once; what they found is kept before the next ones
 
 
 def on_spark(spark: SparkSession) -> Spread:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .choices import InputError, known, offer
-from .sources import Source
+from .sources import Source, specified
 
 DEPTH = 8
 ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
@@ -144,8 +144,16 @@ def _from_catalogue(request: Request) -> Plan:
         chosen = [c for c in chosen if c.scope == alike]
     tasks: list[Task] = []
     left_out: list[tuple[str, str]] = []
+    unstated: dict[str, None] = {}
+    stated = None if scope is None else {claim.id for claim in specified(scope)}
     for case in chosen:
+        if stated is not None and case.claim not in stated:
+            unstated[case.property] = None
+            continue
         source = Source(scope or case.scope, case.profile, tuple(sorted(case.given.items())))
+        if scope is not None and not source.exists:
+            unstated[f"{case.property} ({case.condition})"] = None
+            continue
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
         if "explicit" not in case.engines and engines and "stateful" not in case.engines:
             # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
@@ -159,7 +167,8 @@ def _from_catalogue(request: Request) -> Plan:
             due = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, due)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
-    return _plan(tasks, _not_by(request.engine, left_out))
+    missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
+    return _plan(tasks, [*_not_by(request.engine, left_out), *missing])
 
 
 def _plan(tasks: list[Task], left_out: list[str]) -> Plan:

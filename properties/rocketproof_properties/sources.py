@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model import Instance, Property
+from rocketproof_model import Instance, Property, RocketproofError
 
 from . import modelfile
 from .choices import InputError, known, offer
@@ -61,6 +61,15 @@ class Source:
 
         specification, _ = _specification(self.scope)
         return constants(self.profile, type(specification), **dict(self.given))
+
+    @property
+    def exists(self) -> bool:
+        """Whether the scope has what is given: a small one may lack a value."""
+        try:
+            self.subject()
+        except RocketproofError:
+            return False
+        return True
 
     @property
     def is_messages(self) -> bool:
@@ -117,6 +126,11 @@ def _stamp(path: str) -> tuple[object, ...]:
 @functools.lru_cache(maxsize=16)
 def _file(path: str, scope: str, stamp: tuple[object, ...]) -> modelfile.ModelFile:
     return modelfile.load(path, scope)
+
+
+def specified(scope: str) -> tuple[Property, ...]:
+    """The properties that the catalogue states of a scope of the specification. Raises InputError for a scope that does not exist."""
+    return _specification(scope)[1]
 
 
 @functools.lru_cache(maxsize=16)

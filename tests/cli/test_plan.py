@@ -98,3 +98,14 @@ def test_options_that_a_model_file_does_not_have(tmp_path: Path) -> None:
 )
 def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: str, method: str, expected: str, due: str) -> None:
     assert expectation(kind, engine, method, expected) == due
+
+
+def test_a_scope_is_asked_for_what_it_states_only() -> None:
+    from rocketproof_properties.sources import specified
+
+    found = plan(Request(scope="tiny"))
+    assert found.tasks
+    assert {task.claim for task in found.tasks} <= {claim.id for claim in specified("tiny")}
+    assert all(task.source.exists for task in found.tasks)
+    assert found.left_out[-1].startswith("scope tiny does not state ")
+    assert "INV-30 (topic with read 2, write 1)" in found.left_out[-1]

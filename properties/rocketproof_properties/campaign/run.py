@@ -10,12 +10,13 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError
+from rocketproof_traces.pools import answers
 
 from .. import store
 from ..choices import InputError
@@ -176,19 +177,6 @@ def on_processes(workers: int) -> Spread:
     def spread(items: Sequence[str]) -> Iterator[str]:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-            waiting = iter(items)
-            running: set[Future[str]] = set()
-            try:
-                while True:
-                    while len(running) < 2 * workers and (item := next(waiting, None)) is not None:
-                        running.add(pool.submit(answer, item))
-                    if not running:
-                        return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for one in done:
-                        yield one.result()
-            finally:
-                for one in running:
-                    one.cancel()
+            yield from answers(pool, answer, items, 2 * workers)
 
     return spread

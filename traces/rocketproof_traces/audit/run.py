@@ -11,11 +11,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..pools import answers
 from ..stored.segments import RANGE_SIZE, log_files, mend, ranges
 from .merge import Merger, Totals
 from .programs import Plan
@@ -30,21 +31,8 @@ def on_threads(workers: int) -> Spread:
     """Threads of this process: the kernels leave Python's lock."""
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        waiting = iter(items)
-        running: set[Future[str]] = set()
         with ThreadPoolExecutor(workers) as pool:
-            try:
-                while True:
-                    while len(running) < workers + 1 and (item := next(waiting, None)) is not None:
-                        running.add(pool.submit(function, item))
-                    if not running:
-                        return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for one in done:
-                        yield one.result()
-            finally:
-                for one in running:
-                    one.cancel()
+            yield from answers(pool, function, items, workers + 1)
 
     return spread
 

@@ -101,8 +101,8 @@ PATCHES: dict[str, Patch] = {
     "M-51": [
         Text(
             f"{_MANAGER}.create_topic_in_send_message_back",
-            "config = self.select(topic)\nif config is not None:\n    return config\n",
-            "self.table.pop(topic, None)\n",
+            "config = self.select(topic)\n",
+            "self.table.pop(topic, None)\nconfig = self.select(topic)\n",
         )
     ],
 }

@@ -28,18 +28,17 @@ PATCHES: dict[str, Patch] = {
     "M-115": [
         Text(
             f"{_SERVER}.register_broker",
-            "for config in table.values():\n    self._update_queue_data(broker_name, config)",
-            "for config in table.values():\n"
-            "    self._update_queue_data(broker_name, config)\n"
-            "for topic in self.topic_queue_table.keys() - table.keys():\n"
+            "changed = register_first or self.is_topic_config_changed(broker_addr, version)\n",
+            "changed = register_first or self.is_topic_config_changed(broker_addr, version)\n"
+            "for topic in self.topic_queue_table.keys() - table.keys() if changed else ():\n"
             "    entries = self.topic_queue_table[topic]\n"
             "    entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n"
             "    if not entries:\n"
-            "        del self.topic_queue_table[topic]",
+            "        del self.topic_queue_table[topic]\n",
         )
     ],
     "M-116": [Text(f"{_SERVER}._update_queue_data", "entries[:] = [entry for entry in entries if entry.broker_name != broker_name]\n", "")],
-    "M-117": [Text(f"{_SERVER}.register_broker", "broker_id == MASTER_ID and (self", "(self")],
+    "M-117": [Text(f"{_SERVER}.register_broker", "if broker_id == MASTER_ID:", "if True:")],
     "M-118a": [Text(f"{_SERVER}.scan", "EXPIRED_MILLIS < now", "EXPIRED_MILLIS <= now")],
     "M-118b": [
         Text(

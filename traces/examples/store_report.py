@@ -70,8 +70,8 @@ def draw(topics: pd.DataFrame, store: str, path: Path) -> None:
     left.set_title("stored: bytes · messages", loc="left", fontsize=10)
     label(
         left,
-        list(shown["bytes"]),
-        [f"{size_text(size)} · {count:,}" for size, count in zip(shown["bytes"], shown["messages"], strict=True)],
+        shown["bytes"].tolist(),
+        [f"{size_text(size)} · {count:,}" for size, count in zip(shown["bytes"].tolist(), shown["messages"].tolist(), strict=True)],
     )
 
     before = pd.Series(0, index=shown.index)
@@ -84,7 +84,8 @@ def draw(topics: pd.DataFrame, store: str, path: Path) -> None:
     if before.any():
         figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     more = f"; the {SHOWN} topics with the worst findings" if len(topics) > SHOWN else ""
-    total = f"{len(topics)} topics, {int(topics['messages'].sum()):,} messages, {size_text(int(topics['bytes'].sum()))}"
+    messages, size = sum(topics["messages"].tolist()), sum(topics["bytes"].tolist())
+    total = f"{len(topics)} topics, {messages:,} messages, {size_text(size)}"
     figure.suptitle(f"{store}\n{total}{more}", x=0.01, ha="left", fontsize=11)
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -79,7 +79,7 @@ class Scene(Cluster):
 
     def send_back(self, offset: int, group: str = "G", delay_level: int = 0, *, version: int = 399, **fields: Any) -> str:
         """Give the record at an offset of broker-a's log back, as a consumer that could not consume it, and give the answer."""
-        header = SendMessageBackRequestHeader(offset, group, delay_level, **{"origin_topic": "T"} | fields)
+        header = SendMessageBackRequestHeader(offset, group, delay_level, **{"origin_topic": "T", **fields})
         return answer(self.call(Command(codes.CONSUMER_SEND_MSG_BACK, encode(header, SEND_BACK), version=version)))
 
     def update_topic(self, topic: str, read: int, write: int, perm: int = 6, *, to: str = "broker-a") -> str:

@@ -71,4 +71,6 @@ def test_the_command_uses_the_session_that_is_there(
     given = ["--programs", "40", "--seed", "2", "--out", str(tmp_path / "c"), "--json", str(tmp_path / "c.json")]
     assert command(["campaign", *given]) == 0
     assert "nothing unexpected" in capsys.readouterr().out
-    assert json.loads((tmp_path / "c.json").read_text())
+    assert (tmp_path / "c.json").read_text() == (tmp_path / "c" / "findings.json").read_text()
+    kept = [json.loads(line) for line in (tmp_path / "c" / "shards.jsonl").read_text().splitlines()]
+    assert [one["programs"] for one in kept] == [40]

@@ -57,7 +57,7 @@ def _topics(audited: Audited, found: list[Finding], say: Say) -> None:
         most = sorted(totals.topics.items(), key=lambda item: (-item[1], item[0]))
         if not most:
             continue
-        say(f"\n{totals.store}: {totals.records:,} records of {len(most):,} topics in {totals.files} files")
+        say(f"\n{totals.store}: {totals.records:,} records of {len(most):,} topics in {totals.files} file{'s' * (totals.files != 1)}")
         width = max(len(name) for name, _ in most[:TOPICS])
         for name, count in most[:TOPICS]:
             findings = sum(each.topic == name and each.store == totals.store for each in found)

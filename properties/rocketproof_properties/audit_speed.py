@@ -7,16 +7,18 @@ Java and all that it started.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Spread, audit, on_threads
+from rocketproof_traces.audit.run import Kept, Spread, audit, here
 from rocketproof_traces.stored.layout import SYSTEM_TOPICS
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
@@ -51,20 +53,20 @@ _STEP = 1 << 20
 
 
 def run_audit_bench(
-    sizes: Sequence[int] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = lambda _: None, into: list[Bench] | None = None
+    sizes: Sequence[int] = (1,), *, processes: int = 2, spark: bool = True, tell: Tell = lambda _: None, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
+    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one process."""
     rows = [] if into is None else into
-    session = _Session(threads) if spark else None
+    session = _Session(processes) if spark else None
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
             tell(f"making up a store of {size} GiB")
             made = fabricate(Path(name) / "store", Made(size * GIB, bodies=(1024, 1024)))
-            _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
+            _measure(str(Path(name) / "store"), made.records, processes, session, tell, rows)
     return rows
 
 
-def _measure(root: str, records: int, threads: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
+def _measure(root: str, records: int, processes: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
     size = sum(file.length for file in log_files([root]))
     plan = plan_of(PROFILE, (), 100)
     first = len(rows)
@@ -76,16 +78,16 @@ def _measure(root: str, records: int, threads: int, session: _Session | None, te
         cpu, wall = clock() - cpu, time.perf_counter() - wall
         row = {**dict.fromkeys(KEYS), "tool": tool, "bytes": size, "records": records, "findings": found, "cpu_seconds": cpu}
         rows.append({**row, "wall_seconds": wall, "bytes_per_cpu_second": size / cpu})
-        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
+        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 process"), None)
         rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
         if own is not None:
             rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / wall}
 
-    _audit(plan, root, on_threads(1), only=1)  # compile or load
+    _audit(plan, root, here(1), only=1)  # compile or load
     add("zlib.crc32", lambda: _checksum(root))
     add("scan with CRC", lambda: _scan(root))
-    add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
-    add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
+    add("audit, 1 process", lambda: _audit(plan, root, here(1)))
+    add(f"audit, {processes} processes", lambda: _audit(plan, root, here(processes)), partial(tree_seconds, os.getpid()))
     with _window(root) as window:
         if window is not None:
             add("DuckDB's window", window)
@@ -165,7 +167,7 @@ class _Session:
 def table(rows: Sequence[Bench]) -> str:
     """The rows as text."""
     lines: list[tuple[str, ...]] = [
-        ("tool", "GiB", "records", "findings", "CPU s", "wall s", "MiB a CPU s", "of zlib", "of 1 thread", "in wall time")
+        ("tool", "GiB", "records", "findings", "CPU s", "wall s", "MiB a CPU s", "of zlib", "of 1 process", "in wall time")
     ]
     for row in rows:
         findings = "" if row["findings"] is None else f"{row['findings']:,}"

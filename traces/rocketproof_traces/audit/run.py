@@ -1,6 +1,6 @@
 """An audit from stores to totals: the logs cut into tasks, the tasks spread, borders mended, results merged.
 
-`Spread` is how tasks are done: by threads of this process, or by Spark. It gets a function from text to text and the tasks, and gives the
+`Spread` is how tasks are done: by processes of this machine, or by Spark. It gets a function from text to text and the tasks, and gives the
 answers in any order, each as soon as it is there. What the audit finds does not depend on it.
 """
 
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,12 +29,22 @@ Spread = Callable[[Callable[[str], str], Sequence[str]], Iterator[str]]
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
 
-def on_threads(workers: int) -> Spread:
-    """Threads of this process: the kernels leave Python's lock."""
+FEW = 4  # tasks that are done sooner than processes begin
+
+
+def here(workers: int) -> Spread:
+    """Spread over processes of this machine; few tasks, or all for one worker, are done in this one.
+
+    Threads would wait for each other: between two calls of a kernel, which take a fraction of a millisecond, each needs Python's lock.
+    """
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        with ThreadPoolExecutor(workers) as pool:
-            yield from answers(pool, function, items, workers + 1)
+        if workers == 1 or len(items) <= FEW:
+            yield from map(function, items)
+            return
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+            yield from answers(pool, function, items, 2 * workers)
 
     return spread
 

@@ -14,6 +14,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,6 +57,8 @@ def session(
     cannot be used.
     """
     require_pyspark()
+    # Said at every job, and of functions that this project does not use: data crosses as Arrow.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from . import source
 
     if master and remote:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Spread, audit, here
+from rocketproof_traces.audit.run import Kept, Spread, audit, on_processes
 from rocketproof_traces.stored.layout import SYSTEM_TOPICS
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
@@ -83,11 +83,11 @@ def _measure(root: str, records: int, processes: int, session: _Session | None, 
         if own is not None:
             rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / wall}
 
-    _audit(plan, root, here(1), only=1)  # compile or load
+    _audit(plan, root, on_processes(1), only=1)  # compile or load
     add("zlib.crc32", lambda: _checksum(root))
     add("scan with CRC", lambda: _scan(root))
-    add("audit, 1 process", lambda: _audit(plan, root, here(1)))
-    add(f"audit, {processes} processes", lambda: _audit(plan, root, here(processes)), partial(tree_seconds, os.getpid()))
+    add("audit, 1 process", lambda: _audit(plan, root, on_processes(1)))
+    add(f"audit, {processes} processes", lambda: _audit(plan, root, on_processes(processes)), partial(tree_seconds, os.getpid()))
     with _window(root) as window:
         if window is not None:
             add("DuckDB's window", window)

@@ -161,7 +161,7 @@ def first(change: Callable[[Path], object], path: Path) -> engine.Spread:
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         change(path)
-        return engine.here(1)(function, items)
+        return engine.on_processes(1)(function, items)
 
     return spread
 
@@ -218,7 +218,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
     whole = go(stops(100), out)
     assert len(done) == FILES
     assert whole.exit_code == 1
-    assert whole.findings == go(engine.here(1), None).findings
+    assert whole.findings == go(engine.on_processes(1), None).findings
     assert not (out / command.KEPT).exists()
 
 

@@ -11,7 +11,7 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit, here
+from rocketproof_traces.audit.run import Kept, audit, on_processes
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 pytestmark = pytest.mark.behaviour(
@@ -22,7 +22,7 @@ PLAN = Plan(stored_rules, tuple(settings("P494").items()))
 
 
 def audited(root: Path, plan: Plan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
-    outcome = audit(plan, [str(root)], here(workers), Kept(None, plan), lambda done, all_: None, size)
+    outcome = audit(plan, [str(root)], on_processes(workers), Kept(None, plan), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

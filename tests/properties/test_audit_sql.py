@@ -11,7 +11,7 @@ from damaged_stores import DAMAGES, Damaged, made
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit, here
+from rocketproof_traces.audit.run import Kept, audit, on_processes
 
 PLAN = Plan(stored_rules, tuple(settings("P494").items()), limit=1 << 30)
 
@@ -24,7 +24,7 @@ def test_sql_finds_the_same_records(seed: int, tmp_path: Path) -> None:
     for damage in DAMAGES:
         if not damage.whole:
             damage.do(store)
-    (totals,) = audit(PLAN, [str(root)], here(1), Kept(None, PLAN), lambda done, all_: None).totals
+    (totals,) = audit(PLAN, [str(root)], on_processes(1), Kept(None, PLAN), lambda done, all_: None).totals
     ours = {id_: sorted(found.offset for found in totals.findings if found.property == id_) for id_ in QUERIES}
     assert ours == offsets(load(root))
     assert sum(map(bool, ours.values())) >= 20

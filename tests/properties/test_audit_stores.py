@@ -22,7 +22,7 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.audits import command
 from rocketproof_properties.validation.probe import ask
-from rocketproof_traces.audit.run import here
+from rocketproof_traces.audit.run import on_processes
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, Any] = {
@@ -33,7 +33,7 @@ SMALL: dict[str, Any] = {
 def counts(root: Path, profile: str) -> dict[str, int]:
     """How often each rule is broken."""
     plan = command.plan_of(profile, (), 100)
-    audited = command.run((str(root),), plan, profile, None, here(1), lambda done, all_: None)
+    audited = command.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert audited.problems == []
     return {rule.id: audited.count(rule.id) for rule in audited.rules if audited.count(rule.id)}
 

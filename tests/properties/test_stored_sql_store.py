@@ -14,7 +14,7 @@ from damaged_stores import BLANK, DAMAGES, MAGIC, Damage, Stored, copied, made
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit, here
+from rocketproof_traces.audit.run import Kept, audit, on_processes
 
 PLAN = Plan(stored_rules, tuple(settings("P494").items()), limit=1 << 30)
 Found = tuple[str, int, int]  # topic, queue id, and the physical offset or the number of the entry
@@ -100,7 +100,7 @@ def by_sql(root: Path) -> dict[str, list[Found]]:
 
 
 def by_audit(root: Path) -> dict[str, list[Found]]:
-    (totals,) = audit(PLAN, [str(root)], here(1), Kept(None, PLAN), lambda done, all_: None).totals
+    (totals,) = audit(PLAN, [str(root)], on_processes(1), Kept(None, PLAN), lambda done, all_: None).totals
     return {
         id_: sorted(
             (found.topic, found.queue_id, found.queue_offset if id_ in ENTRIES else found.offset)

@@ -27,7 +27,7 @@ from rocketproof_properties.audits import command as audits
 from rocketproof_properties.validation.apache import Apache, profile_of
 from rocketproof_properties.validation.probe import ask
 from rocketproof_properties.validation.target import Running, Setup
-from rocketproof_traces.audit.run import here
+from rocketproof_traces.audit.run import on_processes
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")
@@ -169,7 +169,7 @@ def audited(root: Path, version: str) -> dict[str, int]:
     """How often each rule about stored data is broken."""
     profile = profile_of(version)
     plan = audits.plan_of(profile, (), 100)
-    found = audits.run((str(root),), plan, profile, None, here(1), lambda done, all_: None)
+    found = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert found.problems == []
     return {rule.id: found.count(rule.id) for rule in found.rules if found.count(rule.id)}
 

@@ -21,7 +21,7 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.cli import run
 from rocketproof_properties.fabricate import Plan as Made
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Outcome, Spread, audit, here
+from rocketproof_traces.audit.run import Kept, Outcome, Spread, audit, on_processes
 from rocketproof_traces.spark.audit import on_spark
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
@@ -43,7 +43,7 @@ def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, l
 
 def test_spark_finds_what_this_process_finds(spark: SparkSession, tmp_path: Path) -> None:
     store, places = damaged(tmp_path / "store", 21)
-    there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, here(1), 50_000)
+    there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_processes(1), 50_000)
     assert there.totals == here.totals
     assert set(places) <= {(found.property, found.offset) for found in there.totals[0].findings}
 
@@ -88,7 +88,7 @@ print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read(
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """In a process of its own: one local task may fail there, as the command's session allows."""
     store, _ = damaged(tmp_path / "store", 23)
-    here = [found.data() for found in outcome(store.root, here(1), 50_000).totals[0].findings]
+    here = [found.data() for found in outcome(store.root, on_processes(1), 50_000).totals[0].findings]
     folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(store.root), str(tmp_path)],
@@ -103,7 +103,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["spark", "local"])
 def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Nothing is found in the sound store, and every damage at its random place, none missed."""
-    spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else here(2)
+    spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else on_processes(2)
     plan = Made(1 << 30, seed=7, bodies=(200, 1900), delayed=20, transactions=20, file_size=256 << 20)
     root, records = made(tmp_path / "store", plan)
     sound = outcome(root, spread, 64 << 20).totals[0]

@@ -158,7 +158,7 @@ def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> 
     refused = [one.result(PATIENCE) for one in begun[2:]]
     assert [answer.code for answer in refused] == [SYSTEM_BUSY, SYSTEM_BUSY]
     assert all(str(answer.remark).startswith("[TIMEOUT_CLEAN_QUEUE]") for answer in refused)
-    cluster.background.threads.loop.call_sohereafe(node.broker.store.commit_log.lock.release)
+    cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
     assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
 
 
@@ -169,7 +169,7 @@ def test_a_full_queue_is_an_overload_on_the_wire(cluster: Parts, client: Client)
     node.broker.store.commit_log.lock.held = True
     begun = [client.begin(node.settings.address, send_command(), 20_000) for _ in range(3)]
     assert str(begun[2].result(PATIENCE).remark).startswith("[OVERLOAD]")
-    cluster.background.threads.loop.call_sohereafe(node.broker.store.commit_log.lock.release)
+    cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
     assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
 
 

@@ -103,7 +103,7 @@ def test_a_lost_connection_fails_who_waits_and_is_made_again(server: EchoServer)
         while not server.tcp._receiver.received:
             pass
         (connection,) = server.tcp.connections
-        server.background.threads.loop.call_sohereafe(connection.abort)
+        server.background.threads.loop.call_soon_threadsafe(connection.abort)
         with pytest.raises(SendFailed, match="is lost"):
             waiting.result(PATIENCE)
         server.tcp._receiver = server.echo
@@ -138,7 +138,7 @@ def test_what_the_server_asks_goes_to_the_receiver(server: EchoServer) -> None:
         client.call(server.address, Command(1), 20_000)
         (connection,) = server.tcp.connections
         request = Command(CHECK_TRANSACTION_STATE, {"a": "b"}, opaque=1, flag=ONE_WAY)
-        server.background.threads.loop.call_sohereafe(connection.write, request)
+        server.background.threads.loop.call_soon_threadsafe(connection.write, request)
         assert receiver.asked.wait(PATIENCE)
         assert (receiver.received[0].code, receiver.received[0].ext_fields) == (CHECK_TRANSACTION_STATE, {"a": "b"})
     assert len(receiver.lost) == 1
@@ -149,7 +149,7 @@ def test_an_answer_that_nobody_waits_for_and_a_request_without_a_receiver_are_dr
         client.call(server.address, Command(1), 20_000)
         (connection,) = server.tcp.connections
         for command in (Command(0, opaque=4711, flag=1), Command(39, opaque=1)):
-            server.background.threads.loop.call_sohereafe(connection.write, command)
+            server.background.threads.loop.call_soon_threadsafe(connection.write, command)
         assert client.call(server.address, Command(1), 20_000).code == 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from rocketproof_traces.audit.findings import Finding, table
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule
-from rocketproof_traces.audit.run import Kept, Outcome, Report, Spread, audit, here
+from rocketproof_traces.audit.run import Kept, Outcome, Report, Spread, audit, on_processes
 
 from ..catalogue.stored import settings, stored_rules
 from ..choices import InputError
@@ -90,7 +90,7 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int) -> Plan:
 def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, cores: int) -> Iterator[Spread]:
     """Where tasks are done. Raises RocketproofError where there is no Spark."""
     if engine == "local":
-        yield here(workers or cores)
+        yield on_processes(workers or cores)
         return
     from rocketproof_traces.spark.audit import on_spark
     from rocketproof_traces.spark.session import session

@@ -32,7 +32,7 @@ Report = Callable[[int, int], None]  # bytes done, bytes in all
 FEW = 4  # tasks that are done sooner than processes begin
 
 
-def here(workers: int) -> Spread:
+def on_processes(workers: int) -> Spread:
     """Spread over processes of this machine; few tasks, or all for one worker, are done in this one.
 
     Threads would wait for each other: between two calls of a kernel, which take a fraction of a millisecond, each needs Python's lock.

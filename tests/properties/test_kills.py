@@ -60,7 +60,8 @@ def test_what_was_acknowledged_is_there_after_a_kill() -> None:
 def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
     """By design: what is in its buffers goes with the process. The campaign tells; here nothing is ever taken out of them."""
     settings = {
-        "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "1000", "commitCommitLogThoroughInterval": "600000",
+        "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
+        "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer
     }  # fmt: skip
     found = kill_again_and_again(Served("P494"), 1, seed=3, settings=settings)
     assert found.acknowledged > 0

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Spread, audit, on_processes
+from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.pools import Spread, on_processes
 from rocketproof_traces.stored.layout import SYSTEM_TOPICS
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
@@ -28,7 +29,7 @@ from .audits.command import plan_of
 from .bench import Bench, Tell, aligned, machine_line
 from .fabricate import Plan as Made
 from .fabricate import fabricate
-from .measure import tree_seconds
+from .measure import java_pid, tree_seconds
 
 PROFILE = "P494"
 GIB = 1 << 30
@@ -83,7 +84,7 @@ def _measure(root: str, records: int, processes: int, session: _Session | None, 
         if own is not None:
             rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / wall}
 
-    _audit(plan, root, on_processes(1), only=1)  # compile or load
+    _audit(plan, root, _first)  # compile or load
     add("zlib.crc32", lambda: _checksum(root))
     add("scan with CRC", lambda: _scan(root))
     add("audit, 1 process", lambda: _audit(plan, root, on_processes(1)))
@@ -110,11 +111,13 @@ def _scan(root: str) -> None:
             pass
 
 
-def _audit(plan: Plan, root: str, spread: Spread, only: int | None = None) -> int:
-    """How many findings there are, in the first `only` bytes' range if it is given."""
-    if only is not None:
-        work = spread
-        spread = lambda function, items: work(function, items[:only])  # noqa: E731  (the same with fewer items)
+def _first(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+    """The first of the tasks, in this process."""
+    return map(function, items[:1])
+
+
+def _audit(plan: Plan, root: str, spread: Spread) -> int:
+    """How many findings there are."""
     (totals,) = audit(plan, [root], spread, Kept(None, plan), lambda done, all_: None).totals
     return len(totals.findings)
 
@@ -152,16 +155,16 @@ class _Session:
         return self._spark is None
 
     def spread(self) -> Spread:
-        from rocketproof_traces.spark.audit import on_spark
         from rocketproof_traces.spark.session import session
+        from rocketproof_traces.spark.spread import on_spark
 
         self._spark = session(cores=self._cores)
         return on_spark(self._spark)
 
     def seconds(self) -> float:
         """CPU seconds of this process and of Java with all that it started."""
-        java = 0.0 if self._spark is None else tree_seconds(self._spark.sparkContext._gateway.proc.pid)  # noqa: SLF001
-        return time.process_time() + java
+        java = None if self._spark is None else java_pid(self._spark)
+        return time.process_time() + (0.0 if java is None else tree_seconds(java))
 
 
 def table(rows: Sequence[Bench]) -> str:

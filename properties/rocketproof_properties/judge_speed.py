@@ -25,7 +25,7 @@ from rocketproof_traces.history import event_line, header_line
 
 from .bench import Bench, Tell, aligned, machine_line
 from .contention import Load, contend
-from .measure import peak_memory, tree_seconds
+from .measure import java_pid, peak_memory, tree_seconds
 
 PROFILE = "P49"
 EVENTS, RUNS = 40_000, 5
@@ -119,7 +119,8 @@ def _spark(order: Order, folder: Path, events: int) -> Bench:
 
     spark = session()
     histories.judge(spark, replace(order, out=str(folder / "warm")))
-    java = spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]  # noqa: SLF001  (a session of this process has one)
+    java = java_pid(spark)
+    assert java is not None, "a session of this process has one"
     cpu, wall = tree_seconds(java) + time.process_time(), time.perf_counter()
     found = histories.judge(spark, replace(order, out=str(folder / "out")))
     cpu, wall = tree_seconds(java) + time.process_time() - cpu, time.perf_counter() - wall

@@ -11,12 +11,15 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import Instance, search
 from rocketproof_model.result import Limits
 
 from .modelfile import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def peak_memory() -> int | None:
@@ -29,6 +32,29 @@ def peak_memory() -> int | None:
     return most if sys.platform == "darwin" else most * 1024
 
 
+def java_pid(spark: SparkSession) -> int | None:
+    """The Java process of a session that this process has made; None for another's, which has none here."""
+    try:
+        process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001  (pyspark tells it nowhere else)
+        return int(process.pid)
+    except AttributeError:
+        return None
+
+
+def own_seconds(pid: int) -> float | None:
+    """CPU seconds of a process without those that it has started; None where the system does not tell."""
+    try:
+        fields = _fields(Path(f"/proc/{pid}"))
+    except OSError:
+        return None
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(process: Path) -> list[str]:
+    """What the system says of a process behind its name, which may hold anything."""
+    return (process / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+
+
 def tree_seconds(root: int) -> float:
     """CPU seconds of a process and all that it has started, those that have ended included."""
     parents: dict[int, list[int]] = {}
@@ -36,7 +62,7 @@ def tree_seconds(root: int) -> float:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                fields = _fields(entry)
             except OSError:
                 continue
             parents.setdefault(int(fields[1]), []).append(int(entry.name))

@@ -7,11 +7,9 @@ process, which compiles its own code on the way.
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import RocketproofError, search
@@ -20,6 +18,7 @@ from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
 from .bench import PROFILE, Bench, Tell, aligned, machine_line
+from .measure import java_pid, own_seconds
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -96,13 +95,9 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def _java_seconds(spark: SparkSession) -> float | None:
-    """CPU seconds of a classic session's Java process, where the system tells them."""
-    try:
-        process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001
-        words = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    except (AttributeError, OSError):
-        return None
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    """CPU seconds of a classic session's Java process without its workers, where the system tells them."""
+    java = java_pid(spark)
+    return None if java is None else own_seconds(java)
 
 
 def table(rows: Sequence[Bench]) -> str:

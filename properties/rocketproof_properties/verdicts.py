@@ -14,7 +14,7 @@ from rocketproof_traces.bulk.results import Summary
 from rocketproof_traces.bulk.tables import UNREADABLE
 from rocketproof_traces.bulk.work import Order
 
-from .choices import InputError
+from .engines import check_engine
 
 Engine = Literal["local", "spark"]
 SHOWN = 20
@@ -24,9 +24,8 @@ EXIT = {"ok": 0, "illegal": 1, "unreadable": 2, "unknown": 3}
 
 def run(order: Order, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
     """Judge what the order names. Raises InputError and TraceError."""
+    check_engine(engine, master, remote)
     if engine == "local":
-        if master or remote:
-            raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
         from rocketproof_traces.bulk import local
 
         return local.judge(order, cores, _tell)

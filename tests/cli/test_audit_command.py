@@ -23,6 +23,7 @@ from rocketproof_properties.audits import command
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.cli import run
 from rocketproof_properties.fabricate import Plan, fabricate
+from rocketproof_traces import pools
 from rocketproof_traces.audit import run as engine
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.segment import Task
@@ -156,12 +157,12 @@ def test_a_file_that_may_not_be_read(store: Path, capsys: pytest.CaptureFixture[
     assert "cannot be read (Permission denied)" in capsys.readouterr().err
 
 
-def first(change: Callable[[Path], object], path: Path) -> engine.Spread:
+def first(change: Callable[[Path], object], path: Path) -> pools.Spread:
     """Threads, before which something is done to a file."""
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         change(path)
-        return engine.on_processes(1)(function, items)
+        return pools.on_processes(1)(function, items)
 
     return spread
 
@@ -195,7 +196,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
     plan = command.plan_of("P494", (), 100)
     done: list[str] = []
 
-    def stops(after: int) -> engine.Spread:
+    def stops(after: int) -> pools.Spread:
         def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
             for number, item in enumerate(items):
                 if number == after:
@@ -205,7 +206,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
 
         return spread
 
-    def go(spread: engine.Spread, out: Path | None) -> command.Audited:
+    def go(spread: pools.Spread, out: Path | None) -> command.Audited:
         return command.run((str(store),), plan, "P494", out, spread, lambda done, all_: None)
 
     out = tmp_path / "found"
@@ -218,7 +219,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
     whole = go(stops(100), out)
     assert len(done) == FILES
     assert whole.exit_code == 1
-    assert whole.findings == go(engine.on_processes(1), None).findings
+    assert whole.findings == go(pools.on_processes(1), None).findings
     assert not (out / command.KEPT).exists()
 
 

@@ -11,7 +11,8 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit, on_processes
+from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.pools import on_processes
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 pytestmark = pytest.mark.behaviour(

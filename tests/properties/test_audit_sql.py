@@ -11,7 +11,8 @@ from damaged_stores import DAMAGES, Damaged, made
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, audit, on_processes
+from rocketproof_traces.audit.run import Kept, audit
+from rocketproof_traces.pools import on_processes
 
 PLAN = Plan(stored_rules, tuple(settings("P494").items()), limit=1 << 30)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_model import RocketproofError
 from rocketproof_properties.campaign import run as running
-from rocketproof_properties.campaign.run import Wanted, answer, parts, shards
+from rocketproof_properties.campaign.run import Wanted, parts, shards
 from rocketproof_properties.campaign.shard import Came, Shard, perform
 from rocketproof_properties.campaign.totals import Totals
 from rocketproof_properties.choices import InputError
@@ -34,9 +34,9 @@ def few() -> list[Task]:
     return [task for task in every if task.source in small]
 
 
-def here(items: Sequence[str]) -> Iterator[str]:
+def here(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
     """The shards, one after another in this process."""
-    return map(answer, items)
+    return map(function, items)
 
 
 def quiet(*said: object) -> None:
@@ -94,9 +94,9 @@ def test_a_campaign_writes_the_smallest_programs(few: list[Task], tmp_path: Path
 
 
 def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) -> None:
-    def interrupted(items: Sequence[str]) -> Iterator[str]:
-        yield answer(items[0])
-        yield answer(items[1])
+    def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+        yield function(items[0])
+        yield function(items[1])
         raise KeyboardInterrupt
 
     first = running.run(wanted(tmp_path), few, interrupted, quiet)
@@ -106,9 +106,9 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[Task], tmp_path: Path) ->
         file.write('{"key": "cut o')  # the process ended while it wrote
     asked: list[str] = []
 
-    def rest(items: Sequence[str]) -> Iterator[str]:
+    def rest(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         asked.extend(items)
-        return here(items)
+        return here(function, items)
 
     second = running.run(wanted(tmp_path), few, rest, quiet)
     assert len(asked) == second.of - 2
@@ -138,7 +138,7 @@ def test_a_folder_with_other_files_is_refused(few: list[Task], tmp_path: Path) -
 
 def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[Task], tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="no such part"):
-        running.run(wanted(tmp_path), few, lambda items: iter(['{"error": "no such part"}']), quiet)
+        running.run(wanted(tmp_path), few, lambda function, items: iter(['{"error": "no such part"}']), quiet)
 
 
 def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

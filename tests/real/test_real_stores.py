@@ -27,7 +27,7 @@ from rocketproof_properties.audits import command as audits
 from rocketproof_properties.validation.apache import Apache, profile_of
 from rocketproof_properties.validation.probe import ask
 from rocketproof_properties.validation.target import Running, Setup
-from rocketproof_traces.audit.run import on_processes
+from rocketproof_traces.pools import on_processes
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")

@@ -21,8 +21,9 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.cli import run
 from rocketproof_properties.fabricate import Plan as Made
 from rocketproof_traces.audit.programs import Plan
-from rocketproof_traces.audit.run import Kept, Outcome, Spread, audit, on_processes
-from rocketproof_traces.spark.audit import on_spark
+from rocketproof_traces.audit.run import Kept, Outcome, audit
+from rocketproof_traces.pools import Spread, on_processes
+from rocketproof_traces.spark.spread import on_spark
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ PROGRAM = """
 import sys
 from functools import partial
 from pathlib import Path
-from rocketproof_traces.spark.audit import on_spark
+from rocketproof_traces.spark.spread import on_spark
 from rocketproof_traces.spark.session import session
 from test_audit_spark import dies_once, outcome
 spread = on_spark(session(cores=2))

@@ -12,7 +12,8 @@ from typing import Any
 from rocketproof_traces.audit.findings import Finding, table
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule
-from rocketproof_traces.audit.run import Kept, Outcome, Report, Spread, audit, on_processes
+from rocketproof_traces.audit.run import Kept, Outcome, Report, audit
+from rocketproof_traces.pools import Spread
 
 from ..catalogue.stored import settings, stored_rules
 from ..choices import InputError
@@ -84,18 +85,6 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int) -> Plan:
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
         only += [id_ for id_ in found if id_ not in only]
     return Plan(stored_rules, tuple(sorted(settings(profile).items())), tuple(only), limit)
-
-
-@contextmanager
-def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, cores: int) -> Iterator[Spread]:
-    """Where tasks are done. Raises RocketproofError where there is no Spark."""
-    if engine == "local":
-        yield on_processes(workers or cores)
-        return
-    from rocketproof_traces.spark.audit import on_spark
-    from rocketproof_traces.spark.session import session
-
-    yield on_spark(session(master=master, remote=remote, cores=workers))
 
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:

@@ -6,17 +6,14 @@ The folder holds `campaign.json` (what is asked), `shards.jsonl` (what came of e
 from __future__ import annotations
 
 import json
-import multiprocessing
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError
-from rocketproof_traces.pools import answers
+from rocketproof_traces.pools import Spread
 
 from .. import store
 from ..choices import InputError
@@ -25,10 +22,7 @@ from .shard import Came, Part, Shard, perform
 from .totals import Found, Totals, conclude
 
 MOST = 200  # programs of a shard: some seconds
-WAVE = 8  # shards for each core between two looks at the clock
 _ASKED, _LOG = "campaign.json", "shards.jsonl"
-
-Spread = Callable[[Sequence[str]], Iterator[str]]  # items in, their answers out in any order, as they come
 
 
 @dataclass(frozen=True)
@@ -90,8 +84,8 @@ def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[
     report("shards", totals.shards, len(all_))
     try:
         with (wanted.folder / _LOG).open("a", encoding="utf-8") as log:
-            for answer in spread(by_item):
-                totals.add(_kept(answer, log))
+            for text in spread(answer, by_item):
+                totals.add(_kept(text, log))
                 report(f"{totals.programs:,} programs, shards", totals.shards, len(all_))
                 if wanted.seconds is not None and time.monotonic() - begun > wanted.seconds and totals.shards < len(all_):
                     stopped = "the time limit"
@@ -158,25 +152,3 @@ def answer(item: str) -> str:
         return json.dumps(perform(Shard.read(json.loads(item))).data(), ensure_ascii=False)
     except RocketproofError as error:
         return json.dumps({"error": str(error)})
-
-
-def spreading(engine: str, workers: int, master: str | None, remote: str | None) -> Spread:
-    """Where shards are performed: on processes of this machine, or by Spark. Raises RocketproofError where there is no Spark."""
-    if engine == "local":
-        return on_processes(workers)
-    from rocketproof_traces.spark.session import session
-    from rocketproof_traces.spark.spread import spread
-
-    spark = session(master=master, remote=remote, cores=workers)
-    return lambda items: spread(spark, answer, items, width=WAVE * workers)
-
-
-def on_processes(workers: int) -> Spread:
-    """Spread over processes of this machine."""
-
-    def spread(items: Sequence[str]) -> Iterator[str]:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-            yield from answers(pool, answer, items, 2 * workers)
-
-    return spread

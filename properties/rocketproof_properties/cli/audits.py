@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ..choices import InputError
-from . import common
 from .common import Many, positive
 
 
@@ -51,19 +50,19 @@ def audit(
         raise InputError("no store; give the folder that has commitlog in it")
     positive("--cores", cores)
     positive("--limit", limit)
-    if engine == "local" and (master or remote):
-        raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
     from rocketproof_profiles import PROFILES
 
-    from .. import output, store
+    from .. import engines, output, store
     from ..audits import command, show
     from ..choices import known
 
+    engines.check_engine(engine, master, remote)
     profile = known("profile", profile, PROFILES)
     plan = command.plan_of(profile, property, limit)
     if json is not None:
         store.check_writable(json)
-    with command.spreading(engine, cores, master, remote, common.cores()) as spread, output.bytes_done("auditing") as report:
+    spread = engines.spreading(engine, cores, master, remote, short=True)
+    with output.bytes_done("auditing") as report:
         audited = command.run(stores, plan, profile, out, spread, report)
     if json is not None:
         store.write_json(json, (found.data() for found in audited.findings))

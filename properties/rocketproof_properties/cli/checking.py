@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ..choices import InputError
-from . import common
 from .common import OK, Many, positive
 
 
@@ -84,6 +83,8 @@ def check(
         raise InputError("--master and --remote are two ways to one session; give one of them")
     if seed < 0:
         raise InputError(f"--seed {seed} is negative; give 0 or more")
+    from rocketproof_traces import pools
+
     from .. import matrix, output, store
     from ..decide import Cluster
     from ..plan import Request, plan
@@ -97,7 +98,7 @@ def check(
     settings = matrix.Settings(
         seconds=time,
         memory=memory * 1024 * 1024 if memory is not None else None if engine == "spark" else matrix.default_memory(),
-        workers=workers or common.cores(),
+        workers=workers or pools.cores(),
         seed=seed,
         cluster=cluster,
         witnesses=folder,

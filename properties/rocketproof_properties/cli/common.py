@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from cyclopts import Parameter
 
 from ..choices import InputError
@@ -11,11 +9,6 @@ from ..choices import InputError
 OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 
 Many = Parameter(negative=(), consume_multiple=False)
-
-
-def cores() -> int:
-    """The processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def positive(option: str, value: float | None) -> None:

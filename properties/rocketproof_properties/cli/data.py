@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 from ..choices import InputError
-from . import common
 from .common import DIFFERS, OK, STOPPED, positive
 
 
@@ -71,12 +70,13 @@ def judge(
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
         return _judge_one(Path(first), profile, limit, json)
+    from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
 
     from .. import verdicts
 
     order = Order(tuple(histories), profile, out, parquet or f"{out.rstrip('/')}/histories", limit, late)
-    found = verdicts.run(order, engine or "local", cores or common.cores(), master, remote)
+    found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     if json is not None:
         store.write_json(json, found.data())
     verdicts.render(found, out)
@@ -151,22 +151,21 @@ def campaign(
     positive("--time", time)
     if seed < 0:
         raise InputError(f"--seed {seed} is negative; give 0 or more")
-    if engine == "local" and (master or remote):
-        raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
     from rocketproof_profiles import PROFILES
 
-    from .. import output, store
+    from .. import engines, output, store
     from ..campaign import run as running
     from ..campaign.show import render
     from ..choices import known
     from ..stateful.programs import tasks
 
+    engines.check_engine(engine, master, remote)
     profile = known("profile", profile, PROFILES)
     if json is not None:
         store.check_writable(json)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     wanted = running.Wanted(profile, programs, seed, folder, time)
-    spread = running.spreading(engine, workers or common.cores(), master, remote)
+    spread = engines.spreading(engine, workers, master, remote, short=False)
     with output.phases() as progress:
         done = running.run(wanted, tasks(profile), spread, progress)
     if json is not None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import DIFFERS, OK, cores, positive
+from .common import DIFFERS, OK, positive
 
 
 def run_tests(
@@ -59,9 +59,13 @@ def run_tests(
     if json is not None:
         store.check_writable(json)
     if recording is None:
+        from rocketproof_traces import pools
+
         from ..stateful import programs as generated
 
-        return generated.command(profile=profile, programs=programs or 5000, seed=seed, workers=workers or cores(), seconds=time, json=json)
+        return generated.command(
+            profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, json=json
+        )
     from rocketproof_profiles import PROFILES
 
     from ..choices import known
@@ -159,11 +163,13 @@ def mutate(
 
     if json is not None:
         store.check_writable(json)
+    from rocketproof_traces import pools
+
     from ..patches import campaign, registry
 
     chosen = registry.mutants(ids)
     with output.phases() as progress:
-        report = campaign.mutate(chosen, tests, workers or cores(), time, progress)
+        report = campaign.mutate(chosen, tests, workers or pools.cores(), time, progress)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
     output.print_mutants(report)

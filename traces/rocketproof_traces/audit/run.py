@@ -1,52 +1,27 @@
 """An audit from stores to totals: the logs cut into tasks, the tasks spread, borders mended, results merged.
 
-`Spread` is how tasks are done: by processes of this machine, or by Spark. It gets a function from text to text and the tasks, and gives the
-answers in any order, each as soon as it is there. What the audit finds does not depend on it.
+How tasks are done (`pools.Spread`: by processes of this machine, or by Spark) makes no difference to what the audit finds.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ..pools import answers
+from ..pools import Spread
 from ..stored.segments import RANGE_SIZE, log_files, mend, ranges
 from .merge import Merger, Totals
 from .programs import Plan
 from .segment import NOT_READ, Segment, Task, answer, nothing
 from .store import opened
 
-Spread = Callable[[Callable[[str], str], Sequence[str]], Iterator[str]]
 Report = Callable[[int, int], None]  # bytes done, bytes in all
-
-
-FEW = 4  # tasks that are done sooner than processes begin
-
-
-def on_processes(workers: int) -> Spread:
-    """Spread over processes of this machine; few tasks, or all for one worker, are done in this one.
-
-    Threads would wait for each other: between two calls of a kernel, which take a fraction of a millisecond, each needs Python's lock.
-    """
-
-    def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        if workers == 1 or len(items) <= FEW:
-            yield from map(function, items)
-            return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-            yield from answers(pool, function, items, 2 * workers)
-
-    return spread
 
 
 @dataclass

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
-from ..errors import TraceError
+from ..pools import answers
 from .divide import KEPT, Docket, divide
 from .intake import take
 from .results import Results, Summary
@@ -108,25 +107,13 @@ def spill(batches: Iterable[pa.RecordBatch], folder: Path, number: int) -> list[
 
 
 def _spread(function: Callable[[A], B], items: Iterable[A], cores: int) -> Iterator[B]:
-    """The function's answers, in any order, by as many processes; no more items are under way than there are processes to take them."""
+    """The function's answers, in any order, by as many processes."""
     todo = list(items)
     if cores < 2 or len(todo) < 2:
         yield from map(function, todo)
         return
     with ProcessPoolExecutor(min(cores, len(todo)), get_context("spawn")) as pool:
-        waiting: set[Future[Any]] = set()
-        todo.reverse()
-        try:
-            while todo or waiting:
-                while todo and len(waiting) < 2 * cores:
-                    waiting.add(pool.submit(function, todo.pop()))
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for one in ready:
-                    yield one.result()
-        except BrokenProcessPool:
-            raise TraceError("a process of the judge", "was ended from outside", "run it again: it goes on where it was") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        yield from answers(pool, function, todo, 2 * cores)
 
 
 __all__ = ["judge", "spill"]

@@ -44,8 +44,3 @@ def import_places() -> list[str]:
     own |= {os.path.join(path, "lib-dynload") for path in own}
     places = (os.path.abspath(entry) for entry in sys.path)  # the empty entry is the current folder
     return list(dict.fromkeys(place for place in places if place not in own and os.path.exists(place)))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

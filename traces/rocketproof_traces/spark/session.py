@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import TraceError
+from ..pools import cores as usable_cores
 from . import environment, gateway
 from .java import find_java
 
@@ -73,7 +74,7 @@ def session(
         elif "PYSPARK_GATEWAY_PORT" in os.environ:
             spark = _submitted(properties)
         else:
-            spark = _made(master or f"local[{cores or environment.cores()},2]", cores, properties)
+            spark = _made(master or f"local[{cores or usable_cores()},2]", cores, properties)
     source.register(spark)
     return spark
 
@@ -169,7 +170,7 @@ def _sizes(master: str, cores: int | None) -> dict[str, str]:
     if not master.startswith("local"):
         return sizes | ({"spark.cores.max": str(cores), "spark.sql.shuffle.partitions": str(cores)} if cores else {})
     wanted = master.removeprefix("local").strip("[]").split(",")[0]
-    count = int(wanted) if wanted.isdigit() else environment.cores() if wanted == "*" else 1
+    count = int(wanted) if wanted.isdigit() else usable_cores() if wanted == "*" else 1
     return sizes | {"spark.sql.shuffle.partitions": str(count)}
 
 

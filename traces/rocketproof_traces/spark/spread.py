@@ -5,9 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import TraceError
+from ..pools import Spread
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+WAVE = 16  # short items for each core that are given out at once; what they gave is kept before the next ones
+
+
+def on_spark(spark: SparkSession, wave: int = WAVE) -> Spread:
+    """How work is spread by this session, `wave` items for each of its cores at a time. Raises TraceError where Spark fails."""
+    from pyspark.errors import PySparkException
+
+    width = wave * _cores(spark)
+
+    def run(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+        try:
+            yield from spread(spark, function, items, width)
+        except PySparkException as error:
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise TraceError("Spark", f"could not do a part of the work ({said[0][:200]})", "give the same command again") from None
+
+    return run
 
 
 def spread(spark: SparkSession, function: Callable[[str], str], items: Sequence[str], width: int) -> Iterator[str]:
@@ -34,3 +55,13 @@ def _over(function: Callable[[str], str], items: Sequence[str]) -> Callable[[Ite
             yield pa.RecordBatch.from_arrays([answers], ["answer"])
 
     return run
+
+
+def _cores(spark: SparkSession) -> int:
+    """Cores that the session uses, as far as it tells: one of Spark Connect has no context to ask."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return max(1, int(spark.sparkContext.defaultParallelism))
+    except PySparkException:
+        return max(1, int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4))

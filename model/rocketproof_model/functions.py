@@ -52,13 +52,18 @@ class Function:
         return None if number < 0 else self.action.guards[number]
 
     @cached_property
-    def _looks(self) -> tuple[set[int], list[Expr]]:
-        """Slots that are looked at in every state, and references that have to be asked in each."""
+    def refs(self) -> list[Expr]:
+        """What guards and effect may look at, bounds left out."""
         terms = [g.condition for g in self.action.guards if not g.bound]
         terms += [t for u in self.action.updates for t in (u.value, *children(u.target))]
-        refs = list(dict.fromkeys(e for e in walk(*terms) if e.op == "ref"))
-        moving = [e for e in refs if any(i.op != "const" for i in e.args[1:])]
-        return {e.args[0].slot(tuple(i.args[0] for i in e.args[1:])) for e in refs if all(i.op == "const" for i in e.args[1:])}, moving
+        return list(dict.fromkeys(e for e in walk(*terms) if e.op == "ref"))
+
+    @cached_property
+    def _looks(self) -> tuple[set[int], list[Expr]]:
+        """Slots that are looked at in every state, and references that have to be asked in each."""
+        moving = [e for e in self.refs if any(i.op != "const" for i in e.args[1:])]
+        fixed = [e for e in self.refs if all(i.op == "const" for i in e.args[1:])]
+        return {e.args[0].slot(tuple(i.args[0] for i in e.args[1:])) for e in fixed}, moving
 
     def reads(self, state: State, args: Sequence[int]) -> set[int]:
         """The slots that guards and effect may look at in a state, bounds left out: all that they do look at, and perhaps more."""
@@ -233,7 +238,7 @@ class _Writer:
         parts = [self._term(c, lines) for c in a]
         values = [p.value for p in parts if p.value is not None]
         if len(values) == len(parts):
-            folded = _fold(op, values)
+            folded = fold(op, values)
             if folded is not None:
                 return _code(folded)
         return _Written(self._operation(e, [p.text for p in parts]))
@@ -304,7 +309,7 @@ def _within(index: Expr, axis: Any) -> bool:
     return inside
 
 
-def _fold(op: str, values: list[int]) -> int | None:
+def fold(op: str, values: list[int]) -> int | None:
     """The value of an operation on constants, None where there is none or it is not worth it."""
     if op in BINARY:
         return None if op == "rem" and values[1] == 0 else int(BINARY[op](*values))
@@ -314,4 +319,6 @@ def _fold(op: str, values: list[int]) -> int | None:
         return values[0] + 1
     if op == "wrap32":
         return fold32(values[0])
+    if op == "get" and values[0] != 0:
+        return values[0] - 1
     return None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
-from generated_models import Case, models
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from generated_models import Case, generated, models
 
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.functions import Functions
-from rocketproof_model.interpreter import State, effect, initial, refusing
+from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing
+from rocketproof_model.partial import decided, possible, view
 from rocketproof_model.specification import build, constants
 
 GROUPS, MODELS, STATES = 8, 15, 25
@@ -70,16 +71,7 @@ def same_everywhere(instance: Instance, most: int) -> int:
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_generated_models(group: int, *, faulty: bool) -> None:
-    @seed(group)
-    @settings(
-        max_examples=MODELS,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        derandomize=False,
-    )
-    @given(models(faulty=faulty))
+    @generated(group, MODELS, models(faulty=faulty))
     def agree(case: Case) -> None:
         same_everywhere(case.instance, STATES)
 
@@ -115,3 +107,27 @@ def test_what_an_action_reads_is_all_that_it_reads(scope: str) -> None:
         state = function.effect(state, args)
         looked += 1
     assert looked > 10
+
+
+@pytest.mark.parametrize("scope", ["tiny", "restart"])
+def test_what_is_decided_by_a_part_of_a_state_is_so_in_all_of_it(scope: str) -> None:
+    """A term that has a value where slots are hidden has that value, or none, where they are not; an allowed action is possible."""
+    instance = build(scope).model.given(**constants("P49"))
+    chance = random.Random(2)
+    told = hidden = 0
+    state = initial(instance)
+    for _ in range(1500):
+        action = chance.choice(instance.model.actions)
+        args = tuple(chance.randint(t.lo, t.hi) for t in action.parameters.values())
+        scene = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+        share = chance.choice((0.0, 0.1, 0.4))
+        seen = view(instance, action, [None if chance.random() < share else code for code in state], args)
+        for term in [g.condition for g in action.guards] + [u.value for u in action.updates]:
+            code = decided(term, seen)
+            with suppress(EvaluationError):
+                assert code in (None, evaluate(term, scene))
+            told, hidden = told + (code is not None), hidden + (code is None)
+        if refusing(instance, state, action, args) is None:
+            assert possible(action, seen)
+            state = effect(instance, state, action, args)
+    assert told > 1000 and hidden > 100

@@ -259,6 +259,20 @@ def test_how_far_a_queue_is() -> None:
         assert verdict(*sent, ("invoke", "a", "max_offset", question), said).verdict == expected
 
 
+@pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])
+def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[str, object]) -> None:
+    """The topic was there before; prepared messages count nowhere, the others in queues of the broker's own."""
+    there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
+    lines: list[Line] = [
+        ("state", "broker-a", "topics", {"topics": there}),
+        ("invoke", "a", "send", send()),
+        ("ok", "a", "send", place(0, 17)),
+    ]
+    lines += [("invoke", "a", "send", send(**more)), ("ok", "a", "send", place(0, 0)), ("invoke", "a", "send", send())]
+    assert verdict(*lines, ("ok", "a", "send", place(0, 18))).verdict == "ok"
+    assert verdict(*lines, ("ok", "a", "send", place(0, 20))).verdict == "illegal"
+
+
 def test_a_switch_that_nobody_told_is_either() -> None:
     lines: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})]
     events = [Event(k, *line) for k, line in enumerate(lines)]

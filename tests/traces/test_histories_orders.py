@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from rocketproof_traces import court
-from rocketproof_traces.concurrent import Answer, Request, Searched
 from rocketproof_traces.histories import judge_history
 from rocketproof_traces.history import Event, Header
+from rocketproof_traces.steps import Answer, Request, Searched
 
 BROKER = "broker-a"
 NOTHING = (-1,)
+PROFILES = ("P494", "P40", "P533")  # two look whether an update changes anything
 HISTORIES = 12
 MOST = 1000  # states after which the other search gives up
 Whole = tuple[Any, tuple[Any, ...]]
@@ -52,16 +53,18 @@ def explained(requests: list[Request], answers: list[Answer], start: Any) -> tup
 
 
 def asked(chance: Random, topic: str) -> tuple[str, dict[str, Any]]:
-    """A request of one of three kinds: sends to two queues, updates and questions."""
+    """A request of one of four kinds: sends to two queues or any, updates, and questions about the topic and about a queue."""
     kind = chance.random()
     if kind < 0.2:
         wanted = {"readQueueNums": str(chance.randint(0, 2)), "writeQueueNums": str(chance.randint(0, 2)), "perm": "6"}
         return "update_topic", {"to": BROKER, "fields": {"topic": topic, **wanted}}
     if kind < 0.35:
         return "topic_config", {"to": BROKER, "fields": {"topic": topic}}
+    if kind < 0.45:
+        return "max_offset", {"to": BROKER, "fields": {"topic": topic, "queueId": chance.choice("01")}}
     fields = {
         "producerGroup": "g", "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": chance.choice("12"),
-        "queueId": chance.choice("001"), "sysFlag": "0", "bornTimestamp": "0", "flag": "0",
+        "queueId": chance.choice(("0", "0", "1", "1", "-1")), "sysFlag": "0", "bornTimestamp": "0", "flag": "0",
     }  # fmt: skip
     return "send", {"to": BROKER, "code": 10, "fields": fields}
 
@@ -74,9 +77,11 @@ def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) 
         wide = chance.choice((0, 1, 1, 2, 2))
         table = {"readQueueNums": wide, "writeQueueNums": wide, "perm": 6}
         return {"code": 0, "body": b64encode(json.dumps(table).encode()).decode()} if wide else {"code": 17}
+    if op == "max_offset":
+        return {"code": 0, "fields": {"offset": chance.choice("0112")}}
     if chance.random() < 0.25:
         return {"code": chance.choice((17, 17, 1)), "fields": {}}
-    queue = fields["queueId"]
+    queue = fields["queueId"] if fields["queueId"] != "-1" else chance.choice("01")
     offset = ends.get(queue, 0) + chance.choice((0, 0, 0, 1))
     ends[queue] = offset + chance.choice((1, 1, 1, 0))
     return {"code": 0, "fields": {"queueId": queue, "queueOffset": str(offset)}}
@@ -119,10 +124,31 @@ def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.M
     verdicts = set()
     for seed in range(HISTORIES):
         events = contended(Random(seed), topic, alone=alone)
-        verdicts.add(judge_history(Header({"settings": {"autoCreateTopicEnable": auto_create}}), events, "P494").verdict)
+        profile = PROFILES[seed % len(PROFILES)]
+        verdicts.add(judge_history(Header({"settings": {"autoCreateTopicEnable": auto_create}}), events, profile).verdict)
         assert all(fast == slow or (fast > slow and not whole) for fast, slow, whole in compared), (seed, compared)
         compared.clear()
     assert verdicts == {"ok", "illegal"}
+
+
+def test_a_request_that_another_one_lets_in_is_not_forgotten() -> None:
+    """Of the three the question touches only the queue. The update touches the table, and lets the send reach that queue."""
+    table = {"TBW102": 8, "T": 1}
+    topics = {t: {"readQueueNums": n, "writeQueueNums": n, "perm": 6, "order": False} for t, n in table.items()}
+    send = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "1", "queueId": "5", "sysFlag": "0"}
+    lines: list[tuple[str, str, str, dict[str, Any]]] = [
+        ("state", BROKER, "topics", {"topics": topics}),
+        ("invoke", "a", "send", {"to": BROKER, "fields": {**send, "bornTimestamp": "0", "flag": "0"}}),
+        ("invoke", "b", "update_topic", {"to": BROKER, "fields": {"topic": "T", "readQueueNums": "8", "writeQueueNums": "8", "perm": "6"}}),
+        ("invoke", "c", "max_offset", {"to": BROKER, "fields": {"topic": "T", "queueId": "5"}}),
+        ("ok", "c", "max_offset", {"code": 0, "fields": {"offset": "1"}}),
+        ("ok", "b", "update_topic", {"code": 0, "fields": {}}),
+        ("ok", "a", "send", {"code": 0, "fields": {"queueId": "5", "queueOffset": "0"}}),
+    ]
+    events = [Event(k, *line) for k, line in enumerate(lines)]
+    assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, "P494").verdict == "ok"
+    without = [Event(k, *line) for k, line in enumerate(line for line in lines if line[1] != "b")]
+    assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), without, "P494").verdict == "illegal"
 
 
 def test_who_gains_by_giving_up_may_wait_beside_the_creator() -> None:

@@ -1,9 +1,23 @@
 """Concurrent requests against a model: is there an order of their steps in which each one ends as recorded?
 
-A request is between its invocation and its answer in a state of its own, its *local* state; what all of them see is the *shared*
-state. Steps are taken only when an answer needs them: at each answer the request that got it is brought to its end, and others move
-before it only where a step of theirs and a step of someone else touch the same slot. Everything else can as well happen later, so
-nothing is lost by waiting. A request that never ended may take effect at any later time, or never.
+Steps are taken only when an answer needs them: at each answer the request that got it is brought to its end, and others move before it
+only where a step of theirs and a step of someone else touch the same slot. Everything else can as well happen later, so nothing is lost
+by waiting. A request that never ended may take effect at any later time, or never.
+
+*Near* are the answered request and whatever is connected with it by slots that one writes and the other touches, from here to its end if
+nobody else moves (its print). A step that assigns what is there already and has not looked at it counts as a write: later it may change
+something. The print of a near request need not know what others make it do: until one of them takes a step that another near one sees,
+each goes its own way, and after that step the prints are taken anew. The print of one that is not near must: others that are not near
+may have moved before. So a request whose way another one may change is near, too (`_led`). The lock needs no such care: a print has the
+steps of a free lock and of a held one.
+
+What is left out beside that, derived from the model by the requests' `sure`, `future` and `plain`:
+
+* Waiting before a sure step. It is the only way on, leads to the same place now and later, and nobody sees it: in any explanation it can
+  be moved to here.
+* Steps of requests that never end, after which they write nothing that an answer may still depend on. An explanation does without them.
+* States that differ only in slots on which no later answer depends, in parts of local states that are never looked at again, or in
+  which of alike endless requests is where. What explains the rest from one of them explains it from the other.
 
 Creating a topic takes a lock, and orders in which requests pass a lock are many that come to the same. Where nobody *gains* by seeing
 the lock held (`watched` and `vain` below), three things are left out:
@@ -28,85 +42,17 @@ explanation; which one is the first is found by cutting the history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
 
-Local = tuple[int, ...]
+from .steps import GIVEN_UP, Answer, Local, Move, Point, Request, Searched, Step
+
 _Block = tuple[State, "Local | None", "list[Step]"]
 _FIRST: Local = (-1,)
-GIVEN_UP = "lock_timeout"
-"""The one step of a request that waits for a lock, if it has any."""
-
-
-class Move(NamedTuple):
-    """A step of one request. `reads` and `writes` are sets of shared slots, one bit a slot.
-
-    `local` is None when the request has ended as recorded; `dead` when it has ended in another way.
-    """
-
-    label: str
-    shared: State
-    local: Local | None
-    reads: int
-    writes: int
-    dead: bool = False
-
-
-class Request(Protocol):
-    """A request. Two of equal `kind` have the same moves from equal states, up to how they end.
-
-    `moves(shared, local)` gives the next steps; `control(shared)` is the part of the shared state on which it depends which steps
-    follow and what they touch.
-    """
-
-    @property
-    def kind(self) -> Hashable: ...
-
-    @property
-    def start(self) -> Local: ...
-
-    def moves(self, shared: State, local: Local) -> Sequence[Move]: ...
-
-
-@dataclass(eq=False)
-class Answer:
-    """A place in a history where a request ends; `pending` are the others that are open there, the endless ones among them."""
-
-    request: int
-    seq: int
-    pending: tuple[int, ...]
-
-
-class Point(NamedTuple):
-    """A state of the search: what is shared, and the local states of open requests that have moved; None: it is over."""
-
-    shared: State
-    moved: tuple[tuple[int, Local | None], ...] = ()
-
-
-class Step(NamedTuple):
-    """A step of an explanation: which request did what."""
-
-    request: int
-    label: str
-
-
-@dataclass
-class Searched:
-    """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
-
-    `limit` says that it was stopped. `steps` is one order that explains the first `end` answers.
-    """
-
-    end: int
-    complete: bool
-    limit: bool
-    expanded: int
-    stuck: list[Point]
-    steps: list[Step]
+_OVER: Local = (-2,)
 
 
 class _Chain(NamedTuple):
@@ -134,6 +80,7 @@ class Search:
 
     `lock` is the slot of the lock, 0 where it is free. `vain` are the requests that may end as recorded, or change something, because
     they waited for it in vain; `watched`: these have to see it held. `private` are the labels of steps that write nothing but the lock.
+    `deciding` are the slots, without the lock, on which it depends what requests do next.
     """
 
     requests: Sequence[Request]
@@ -145,23 +92,28 @@ class Search:
     vain: frozenset[int] = frozenset()
     watched: bool = True
     private: frozenset[str] = frozenset()
+    deciding: int = -1
     expanded: int = 0
     _prints: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
     _ending: frozenset[int] = frozenset()
+    _alike: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _live: list[int] = field(default_factory=list)
+    _unseen: list[frozenset[int]] = field(default_factory=list)
     _hidden: int = 0
 
     def run(self, start: State) -> Searched:
         """Find an order for all answers, else the longest explained beginning."""
         total = len(self.answers)
         self._ending = frozenset(answer.request for answer in self.answers)
+        self._alike = self._kinds()
+        self._look_ahead(len(start))
         self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
         trail: list[tuple[Iterator[tuple[Point, _Chain]], _Chain]] = []
-        tried: list[set[Point]] = [set() for _ in range(total + 1)]
+        tried: list[set[Hashable]] = [set() for _ in range(total + 1)]
         point, best, stuck, chain = Point(start), 0, [Point(start)], _Chain((), None)
-        tried[0].add(point)
         if not total:
             return Searched(0, True, False, 0, stuck, [])
-        trail.append((self._explain(point, self.answers[0], chain), chain))
+        trail.append((self._explain(point, 0, chain), chain))
         try:
             while trail:
                 found = next(trail[-1][0], None)
@@ -170,9 +122,10 @@ class Search:
                     continue
                 depth = len(trail)
                 point, taken = found
-                if point in tried[depth]:
+                sight = self._sight(point, depth)
+                if sight in tried[depth]:
                     continue
-                tried[depth].add(point)
+                tried[depth].add(sight)
                 if depth > best:
                     best, stuck = depth, []
                     chain = taken
@@ -181,72 +134,134 @@ class Search:
                     stuck.append(point)
                 if depth == total:
                     return Searched(total, True, False, self.expanded, [point], _unchained(taken))
-                trail.append((self._explain(point, self.answers[depth], taken), taken))
+                trail.append((self._explain(point, depth, taken), taken))
         except Stopped:
             return Searched(best, False, True, self.expanded, stuck, _unchained(chain))
         return Searched(best, False, False, self.expanded, stuck, _unchained(chain))
 
+    def _kinds(self) -> dict[int, tuple[int, ...]]:
+        """Of the requests that never end, which are alike."""
+        numbers: dict[Hashable, int] = {}
+        endless = [one for one in range(len(self.requests)) if one not in self._ending]
+        return {one: (-1, numbers.setdefault((self.requests[one].kind, self.requests[one].start), len(numbers))) for one in endless}
+
+    def _look_ahead(self, slots: int) -> None:
+        """Note for each answer the slots that it or a later one may depend on, and those on which none does; at the end, too."""
+        live = self.deciding | (0 if self.lock is None else 1 << self.lock)
+        self._live, self._unseen = [live], [_without(live, slots)]
+        for answer in reversed(self.answers):
+            request = self.requests[answer.request]
+            more = live | request.future(request.start)[0]
+            if more != live:
+                live = more
+                self._unseen.append(_without(live, slots))
+            else:
+                self._unseen.append(self._unseen[-1])
+            self._live.append(live)
+        self._live.reverse()
+        self._unseen.reverse()
+
     # One answer
 
-    def _explain(self, start: Point, answer: Answer, before: _Chain) -> Iterator[tuple[Point, _Chain]]:
+    def _explain(self, start: Point, number: int, before: _Chain) -> Iterator[tuple[Point, _Chain]]:
         """The states in which the answered request has ended as recorded, each with the steps that lead there."""
+        answer, live = self.answers[number], self._live[number]
         mine = answer.request
         todo: list[tuple[Point, _Chain]] = [(start, before)]
-        seen = {start}
-        given: set[Point] = set()
+        seen: set[Hashable] = set()
         while todo:
             point, steps = todo.pop()
             moved = dict(point.moved)
             if mine in moved and moved[mine] is None:
                 del moved[mine]
-                ended = Point(point.shared, tuple(sorted(moved.items())))
-                if ended not in given:
-                    given.add(ended)
-                    yield ended, steps
+                yield Point(point.shared, tuple(sorted(moved.items()))), steps
                 continue
             self.expanded += 1
             if self.expanded > self.limit:
                 raise Stopped
-            for after, taken in self._onward(point, moved, answer):
-                if after not in seen:
-                    seen.add(after)
-                    todo.append((after, _Chain(tuple(taken), steps)))
+            for after, taken in self._onward(point, moved, answer, live):
+                if (mine, None) not in after.moved:
+                    sight = self._sight(after, number)
+                    if sight in seen:
+                        continue
+                    seen.add(sight)
+                todo.append((after, _Chain(tuple(taken), steps)))
 
-    def _onward(self, point: Point, moved: dict[int, Local | None], answer: Answer) -> Iterator[tuple[Point, list[Step]]]:
+    def _onward(self, point: Point, moved: dict[int, Local | None], answer: Answer, live: int) -> Iterator[tuple[Point, list[Step]]]:
         """The states after one block of steps of a request that matters now; those of the answered request come last."""
         shared = point.shared
         mine = answer.request
-        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared)}
-        for other in self._open(answer.pending, moved):
-            marks[other] = self._print(other, moved.get(other, _FIRST), shared)
-        near = _component(mine, marks)
+        marks = self._marks(shared, moved, answer)
+        near = _component(mine, marks, self.deciding)
+        steps: list[Step] = []
+        if len(near) > 1:
+            steps = self._settle(near, shared, moved, live)
+            if moved != dict(point.moved):
+                marks = self._marks(shared, moved, answer)
+                near = _component(mine, marks, self.deciding)
         for one in (*(o for o in near if o != mine), mine):
             reads = writes = 0
             for other in near:
                 if other != one:
                     reads |= marks[other][0]
                     writes |= marks[other][1]
-            for after, local, taken in self._blocks(one, shared, moved.get(one, _FIRST), reads, writes, whole=one == mine):
-                yield Point(after, tuple(sorted({**moved, one: local}.items()))), taken
+            for after, local, taken in self._blocks(one, shared, moved.get(one, _FIRST), reads, writes, live, whole=one == mine):
+                others = {**moved, one: local}
+                if len(near) > 1:
+                    taken = [*taken, *self._settle(near, after, others, live)]
+                yield Point(after, tuple(sorted(others.items()))), [*steps, *taken]
 
-    def _open(self, pending: Sequence[int], moved: dict[int, Local | None]) -> Iterator[int]:
-        """The other requests that can move: of equal ones that never end and have not moved yet, the first."""
-        alike: set[Hashable] = set()
+    def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
+        mine = answer.request
+        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared)}
+        for other in self._open(answer.pending, moved):
+            marks[other] = self._print(other, moved.get(other, _FIRST), shared)
+        return marks
+
+    def _settle(self, near: Sequence[int], shared: State, moved: dict[int, Local | None], live: int) -> list[Step]:
+        """Take all steps of near requests that can as well be taken at once, and leave out what they need not do or know."""
+        steps: list[Step] = []
+        for one in near:
+            local = moved.get(one, _FIRST)
+            if local == _FIRST:
+                local = self.requests[one].start
+            while local is not None and (move := self.requests[one].sure(shared, local)) is not None:
+                local = moved[one] = move.local
+                steps.append(Step(one, move.label))
+            if local is not None and one in self._alike and not self.requests[one].future(local)[1] & live:
+                moved[one] = None
+            elif local is not None and one in moved:
+                moved[one] = self.requests[one].plain(local)
+        return steps
+
+    def _open(self, pending: Sequence[int], moved: Mapping[int, Local | None]) -> Iterator[int]:
+        """The other requests that can move: of alike ones at the same place, the first."""
+        met: set[Hashable] = set()
         for other in pending:
-            if other in moved:
-                if moved[other] is not None:
-                    yield other
+            local = moved.get(other, _FIRST)
+            if local is None:
                 continue
-            if other not in self._ending:
-                request = self.requests[other]
-                kind = (request.kind, request.start)
-                if kind in alike:
+            alike = self._alike.get(other)
+            if alike is not None:
+                if (alike, local) in met:
                     continue
-                alike.add(kind)
+                met.add((alike, local))
             yield other
 
+    def _sight(self, point: Point, number: int) -> Hashable:
+        """What is the same for states at an answer that differ only in which of alike requests is where, and in slots that no answer from
+        there on depends on."""
+        shared, moved = point
+        unseen = self._unseen[number]
+        if any(shared[slot] for slot in unseen):
+            shared = tuple([0 if slot in unseen else code for slot, code in enumerate(shared)])
+        elif not moved:
+            return point
+        alike = self._alike
+        return shared, tuple(sorted([(alike.get(one, (one,)), _OVER if local is None else local) for one, local in moved]))
+
     def _blocks(
-        self, one: int, shared: State, local: Local | None, reads: int, writes: int, *, whole: bool
+        self, one: int, shared: State, local: Local | None, reads: int, writes: int, live: int, *, whole: bool
     ) -> Iterator[tuple[State, Local | None, list[Step]]]:
         """The request's steps up to the first that touches what others touch (or, if `whole`, up to its end)."""
         request = self.requests[one]
@@ -257,7 +272,7 @@ class Search:
             state, at, steps = todo.pop()
             assert at is not None
             for move in request.moves(state, at):
-                if move.dead:
+                if move.dead or (move.local is None and one in self._alike and not move.writes & live):
                     continue
                 block = (move.shared, move.local, [*steps, Step(one, move.label)])
                 touches = move.writes & ~hidden & (reads | writes) or move.reads & ~hidden & writes
@@ -279,7 +294,7 @@ class Search:
             taken = only if only is not None and only.label in self.private and not only.reads else None
             if taken is None and one not in self.vain:
                 if self._held(shared):
-                    later = self._only(one, self._unlocked(shared), local)
+                    later = self._only(one, self._with_lock(shared, 0), local)
                     if later is not None and self._held(later.shared):
                         return None
                 elif only is not None and self._held(only.shared):
@@ -295,10 +310,11 @@ class Search:
         return moves[0] if len(moves) == 1 else None
 
     def _print(self, one: int, local: Local | None, shared: State) -> tuple[int, int]:
-        """What the request may read and write from here to its end, if nobody else moves but to let go of the lock."""
+        """What the request may read and write from here to its end if nobody else moves, whatever becomes of the lock."""
         request = self.requests[one]
         if local == _FIRST:
             local = request.start
+        shared = self._with_lock(shared, 0)
         key = (request.kind, local, self.control(shared))
         found = self._prints.get(key)
         if found is None:
@@ -308,13 +324,10 @@ class Search:
                 state, at = todo.pop()
                 if at is None:
                     continue
-                moves = request.moves(state, at)
-                if self._held(state) and all(move.label == GIVEN_UP for move in moves):
-                    moves = (*moves, *request.moves(self._unlocked(state), at))
-                for move in moves:
+                for move in (*request.moves(state, at), *request.moves(self._with_lock(state, 1), at)):
                     reads |= move.reads
                     writes |= move.writes
-                    after = (move.shared, move.local)
+                    after = (self._with_lock(move.shared, 0), move.local)
                     if not move.dead and after not in seen:
                         seen.add(after)
                         todo.append(after)
@@ -324,21 +337,33 @@ class Search:
     def _held(self, shared: State) -> bool:
         return self.lock is not None and shared[self.lock] != 0
 
-    def _unlocked(self, shared: State) -> State:
-        assert self.lock is not None
-        return (*shared[: self.lock], 0, *shared[self.lock + 1 :])
+    def _with_lock(self, shared: State, holder: int) -> State:
+        if self.lock is None or shared[self.lock] == holder:
+            return shared
+        return (*shared[: self.lock], holder, *shared[self.lock + 1 :])
 
 
-def _component(mine: int, marks: dict[int, tuple[int, int]]) -> list[int]:
-    """The requests that are connected with `mine` by slots that one writes and the other touches."""
+def _without(live: int, slots: int) -> frozenset[int]:
+    return frozenset(slot for slot in range(slots) if not live >> slot & 1)
+
+
+def _component(mine: int, marks: dict[int, tuple[int, int]], deciding: int) -> list[int]:
+    """The requests that matter to what `mine` does next: near are those that are connected with it by slots that one writes and the other
+    touches. Of the rest none may change what another of the rest touches, for else that is not known yet: such a one is near too."""
     near, rest = [mine], [o for o in marks if o != mine]
     for one in near:
-        if not rest:
-            break
         reads, writes = marks[one]
         touched = reads | writes
         joined = [o for o in rest if marks[o][1] & touched or marks[o][0] & writes]
-        if joined:
-            near += joined
-            rest = [o for o in rest if o not in joined]
+        rest = [o for o in rest if o not in joined]
+        near += joined
+        if one == near[-1] and rest:
+            near += _led(rest, marks, deciding)
+            rest = [o for o in rest if o not in near]
     return near
+
+
+def _led(rest: list[int], marks: dict[int, tuple[int, int]], deciding: int) -> list[int]:
+    """The requests whose way another one may change."""
+    leaders = [o for o in rest if marks[o][1] & deciding]
+    return [o for o in rest if any(marks[other][1] & marks[o][0] & deciding for other in leaders if other != o)]

@@ -10,13 +10,14 @@ from typing import Any
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
 
-from .concurrent import Answer, Request, Search, Searched
-from .machine import MOST_QUEUES, Machine, Shape
+from .concurrent import Search
+from .machine import MOST_QUEUES, Machine, Shape, bits
 from .operations import Operation
 from .parts import SENDS, UNREADABLE, Part
 from .recording import AT_LIMIT, DEAD, Config
 from .refusals import Refused, refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
+from .steps import Answer, Request, Searched
 
 MESSAGE_ILLEGAL = 13
 SLAVE = "from slave broker"  # what a slave says where a master would change a topic
@@ -169,6 +170,7 @@ class Court:
             vain=vain,
             watched=self.part.alone or not again,
             private=self.machine.private,
+            deciding=bits(self.machine.deciding - {self.machine.first["lock"]}),
         )
         return search.run(self._start())
 
@@ -185,15 +187,13 @@ class Court:
         claims: set[tuple[int, int, int]] = set()
         for one in closed(self.part, upto):
             queue, offset = one.answered("queueId"), one.answered("queueOffset")
-            if (
-                one.op in SENDS
-                and not reason(one, self.profile)
-                and queue is not None
-                and offset is not None
-                and self._kind(one) in COUNTED
-            ):
+            if queue is not None and offset is not None and self._counted(one):
                 claims.update((self.topics[one.topic], queue, offset + k) for k in range(one.messages or 0))
         return frozenset(claims)
+
+    def _counted(self, one: Operation) -> bool:
+        """Whether the answer to a send names a place in the topic's own queue: not if the message is stored elsewhere or counts nowhere."""
+        return one.op in SENDS and not reason(one, self.profile) and self._kind(one) in COUNTED
 
     @staticmethod
     def _kind(one: Operation) -> str:
@@ -256,6 +256,8 @@ class Court:
             queue, offset = one.answered("queueId"), one.answered("queueOffset" if one.op in SENDS else "offset")
             if one.op == "max_offset":
                 queue = one.number("queueId")
+            elif not self._counted(one):
+                continue
             if queue is not None and offset is not None and 0 <= queue < self.machine.shape.queues:
                 key = (self.topics[one.topic], queue)
                 lowest[key] = min(lowest.get(key, offset), offset)
@@ -268,6 +270,7 @@ class Court:
         spent = 0
         ends = [answer.seq for answer in self.answers]
         low, high, step = judged.end, len(ends) - 1, 4
+        best: Searched | None = None
         while low < high:  # the first `low` answers are explained, the first `high` + 1 are not
             middle = min(low + step, (low + high) // 2) if step else (low + high) // 2
             found = self.search(ends[middle], limit)
@@ -275,11 +278,12 @@ class Court:
             if found.limit:
                 break
             if found.complete:
-                low, step = middle + 1, step * 4
+                low, step, best = middle + 1, step * 4, None
             else:
-                high, step = middle, 0
-        best = self.search(ends[high], limit)  # also sets the answers that the explanation is about
-        spent += best.expanded
+                high, step, best = middle, 0, found
+        if best is None:
+            best = self.search(ends[high], limit)  # also sets the answers that the explanation is about
+            spent += best.expanded
         if best.complete:  # what is open at a cut may explain more than what is known of it later
             best = self.search(None, limit)
         answer = self.answers[best.end]

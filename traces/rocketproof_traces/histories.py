@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from rocketproof_profiles import PROFILES, Profile
 
-from .concurrent import Searched
 from .court import Court, Finding, Make, closed, reason
 from .history import Event, Header
 from .machine import machine
 from .operations import operations
 from .parts import Part, parted
+from .steps import Searched
 
 LIMIT = 1_000_000
 Tick = Callable[[int, int], None]

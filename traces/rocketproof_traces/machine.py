@@ -8,7 +8,7 @@ the lock, unseen from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from operator import itemgetter
@@ -17,15 +17,17 @@ from typing import NamedTuple
 from rocketproof_model import EvaluationError, Int
 from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
+from rocketproof_model.language.expr import Expr
 from rocketproof_model.language.model import Action, Model
 from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.partial import Partial, View, decided, place, possible
 from rocketproof_model.slicing import control, sliced
 from rocketproof_model.specification import Scope, Specification, constants, specify
 from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
 from rocketproof_profiles import NameClass
 
-from .concurrent import GIVEN_UP, Local, Move
 from .recording import Config
+from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
 COLUMNS = ("known", "read", "write", "perm", "order")
@@ -56,6 +58,27 @@ class Enabled(NamedTuple):
     args: tuple[int, ...]
     reads: int
     own: Local | None
+
+
+class _Way(NamedTuple):
+    """A step that may be possible: the handler after it as far as it is known, the shared slots that it may look at and assign."""
+
+    function: Function
+    local: tuple[int | None, ...]
+    reads: int
+    writes: int
+
+
+class Right(NamedTuple):
+    """The ends that count: with one of these words and, where something is stored, this queue. No words: whatever somebody sees."""
+
+    words: tuple[str, ...] = ()
+    queue: int | None = None
+
+    def allows(self, word: str, queue: int | None, *, seen: bool) -> bool:
+        if not self.words:
+            return seen
+        return word in self.words and (word != "SUCCESS" or queue in (None, self.queue))
 
 
 class Machine:
@@ -93,6 +116,9 @@ class Machine:
         self.control: Callable[[State], Hashable] = itemgetter(*deciding)
         self.deciding = frozenset(deciding)
         self._enabled: dict[Hashable, list[Enabled]] = {}
+        self._sure: dict[Hashable, tuple[str, Local] | None] = {}
+        self._plain: dict[Hashable, Local] = {}
+        self._future: dict[Hashable, tuple[int, int]] = {}
 
     # Shared states
 
@@ -164,6 +190,92 @@ class Machine:
             self._enabled[key] = found
         return found
 
+    def sure(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> Move | None:
+        """The step, not the last, that a handler can take here, if nobody sees it, it is the only way to an end that is `right`, whatever
+        others do before the handler goes on, and it leads to one and the same place whenever it is taken."""
+        key = (local, draws, right, self.control(shared))
+        if key not in self._sure:
+            known = [code if self._settled.get(slot, code) == code else None for slot, code in enumerate(shared)]
+            ways = list(self._ways([*known, *local], right))
+            self._sure[key] = None
+            if len(ways) == 1 and not ways[0].writes and None not in ways[0].local and not ways[0].local[self.columns["answer"]]:
+                for one in self.enabled(shared, local, draws):
+                    if one.function is ways[0].function:
+                        self._sure[key] = one.function.action.name, self.step(*one[:2], shared, local, one.reads).local or local
+        found = self._sure[key]
+        return None if found is None else Move(found[0], shared, found[1], 0, 0)
+
+    def future(self, local: Local, right: Right) -> tuple[int, int]:
+        """The slots, its own among them, that a handler may read and write from here to an end that is `right`, whatever others do."""
+        key = (local, right)
+        found = self._future.get(key)
+        if found is None:
+            reads = writes = 0
+            unknown = [None if slot in self.changing else code for slot, code in enumerate(self.start)]
+            todo: list[tuple[int | None, ...]] = [local]
+            seen = set(todo)
+            while todo:
+                for way in self._ways([*unknown, *todo.pop()], right):
+                    reads |= way.reads
+                    writes |= way.writes
+                    if way.local not in seen:
+                        seen.add(way.local)
+                        todo.append(way.local)
+            found = self._future[key] = (reads, writes)
+        return found
+
+    def plain(self, local: Local, right: Right) -> Local:
+        """The handler with nothing in it that nobody looks at any more."""
+        key = (local, right)
+        found = self._plain.get(key)
+        if found is None:
+            reads = self.future(local, right)[0] >> self.shared
+            columns = enumerate(zip(local, self.idle, strict=True))
+            found = self._plain[key] = tuple([code if reads >> column & 1 else idle for column, (code, idle) in columns])
+        return found
+
+    def _ways(self, state: Partial, right: Right) -> Iterator[_Way]:
+        """The steps that a handler may take in some state of which this much is known."""
+        answer, queue = (self.shared + self.columns[name] for name in ("answer", "queue"))
+        if state[answer]:
+            return
+        for function in self.handler:
+            seen = View(state, {"p": 0}, self.instance.constants)  # whatever is drawn
+            named = {u.value for u in function.action.updates if u.target.args[0].name == "job.queue" and decided(u.value, seen) is None}
+            if named and right.queue is not None:
+                seen = replace(seen, taken=dict.fromkeys(named, right.queue))
+            if not possible(function.action, seen):
+                continue
+            local = list(state)
+            writes = 0
+            for update in function.action.updates:
+                slots = self._slots(update.target, seen)
+                writes |= bits(slot for slot in slots if slot < self.shared)
+                if len(slots) == 1:
+                    local[slots[0]] = decided(update.value, seen)
+            if local[answer] and not right.allows(Answer.names[local[answer] or 0], local[queue], seen=bool(writes)):
+                continue
+            reads = bits(s for ref in function.refs for s in self._slots(ref, seen) if s in self.changing or s >= self.shared)
+            yield _Way(function, tuple(local[self.shared :]), reads, writes)
+
+    @staticmethod
+    def _slots(ref: Expr, seen: View) -> range:
+        """The slots that a reference may mean."""
+        slot, variable = place(ref, seen), ref.args[0]
+        return range(variable.first, variable.first + variable.size) if slot is None else range(slot, slot + 1)
+
+    @cached_property
+    def _settled(self) -> dict[int, int | None]:
+        """The slots that change, each with the one value that it can get, if there is only one: then it keeps it."""
+        found: dict[int, int | None] = {}
+        for function in (*self.handler, self.update):
+            seen = View((None,) * (self.shared + len(self.idle)), {}, self.instance.constants)
+            for update in function.action.updates:
+                variable, code = update.target.args[0], decided(update.value, seen)
+                for slot in range(variable.first, variable.first + variable.size):
+                    found[slot] = code if found.get(slot, code) == code else None
+        return found
+
     def _own(self, function: Function, args: tuple[int, ...], state: State) -> Local | None:
         """The handler after a step that assigns nothing else, None if it may change more."""
         if any(slot < self.shared for slot in function.changes(state, *args)[::2]):
@@ -190,7 +302,7 @@ class Machine:
             slot, code = pairs[k], pairs[k + 1]
             if slot >= edge:
                 own[slot - edge] = code
-            elif shared[slot] != code:
+            elif shared[slot] != code or not reads >> slot & 1:
                 if others is None:
                     others = list(shared)
                 others[slot] = code

@@ -12,9 +12,9 @@ from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language.expr import Expr, show, walk
 from rocketproof_model.language.model import Guard
 
-from .concurrent import Local, Point, Request
 from .machine import Machine
 from .requests import Bodiless, Reached, Said, Send, Update
+from .steps import Local, Point, Request
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from rocketproof_model.interpreter import State
 from rocketproof_model.language.types import JAVA_INT
 
-from .concurrent import Local, Move
-from .machine import Machine, bits
+from .machine import Machine, Right, bits
 from .recording import STATUSES, Config
+from .steps import Local, Move
 
 OVER: Local = (0,)
 SYSTEM_ERROR = 1
@@ -71,6 +71,7 @@ class Send:
         self.draws = self._draws()
         self.kind = ("send", self.count, self.draws, self.patient)
         self._words = () if self.ended is None else self.ended.words(self.illegal_code)
+        self._right = Right() if self.ended is None else Right(self._words or ("",), self.ended.queue)
 
     def _draws(self) -> tuple[int, ...]:
         """The random numbers that matter to a negative queue id: the answered queue, or any."""
@@ -98,6 +99,15 @@ class Send:
             found.append(self._end(move, move.local) if move.local[answer] else move)
         return found
 
+    def sure(self, shared: State, local: Local) -> Move | None:
+        return self.machine.sure(shared, local, self.draws, self._right)
+
+    def future(self, local: Local) -> tuple[int, int]:
+        return self.machine.future(local, self._right)
+
+    def plain(self, local: Local) -> Local:
+        return self.machine.plain(local, self._right)
+
     def _end(self, move: Move, local: Local) -> Move:
         """The answered request: is it the recorded answer?"""
         word, shared = self.machine.word(local), move.shared
@@ -120,8 +130,21 @@ class Send:
         return f"SUCCESS, queue {self.machine.read(local, 'queue')}, offset {self.machine.read(local, 'offset')}"
 
 
+class _OneStep:
+    """A request that takes effect at one time."""
+
+    def sure(self, shared: State, local: Local) -> Move | None:
+        return None
+
+    def future(self, local: Local) -> tuple[int, int]:
+        return 0, -1
+
+    def plain(self, local: Local) -> Local:
+        return local
+
+
 @dataclass(frozen=True, eq=False)
-class Update:
+class Update(_OneStep):
     """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it."""
 
     machine: Machine
@@ -152,7 +175,7 @@ class Update:
 
 
 @dataclass(frozen=True, eq=False)
-class Bodiless:
+class Bodiless(_OneStep):
     """A message without a body where that is an error before anything else (SEND-03). `code` is the answer's, None if nobody knows it."""
 
     machine: Machine
@@ -165,7 +188,7 @@ class Bodiless:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class Said(_OneStep):
     """What the broker said of a topic: its configuration, None if it had none."""
 
     machine: Machine
@@ -183,7 +206,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class Reached(_OneStep):
     """How far a queue was, as the broker said: no further than its records go. The dispatcher may be behind."""
 
     machine: Machine
@@ -202,9 +225,12 @@ class Reached:
         slot = self.machine.offset_slot(self.topic, self.queue)
         return [Move("max_offset", shared, None, 1 << slot, 0, dead=not 0 <= self.offset <= shared[slot])]
 
+    def future(self, local: Local) -> tuple[int, int]:
+        return (1 << self.machine.offset_slot(self.topic, self.queue) if 0 <= self.queue < self.machine.shape.queues else 0), -1
+
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class Reduced(_OneStep):
     """The creation of a topic that is not in this part takes INHERIT from the template (TCM-13)."""
 
     machine: Machine

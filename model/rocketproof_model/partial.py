@@ -1,0 +1,75 @@
+"""What a term means where only a part of the state is known: its value where the known part decides it, else nothing.
+
+Whatever the unknown slots hold, the interpreter gives the same value or none; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .functions import fold
+from .language.expr import Expr
+from .language.model import Action, Instance, Variable
+
+Partial = Sequence[int | None]
+"""A state of which some slots are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a term can see: the known slots, the action's arguments, the constants, and what some terms are taken to be."""
+
+    state: Partial
+    args: Mapping[str, int]
+    constants: Mapping[str, int]
+    taken: Mapping[Expr, int] = field(default_factory=dict)
+
+
+def view(instance: Instance, action: Action, state: Partial, args: Sequence[int]) -> View:
+    """What an action's terms can see."""
+    return View(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+
+
+def decided(e: Expr, seen: View) -> int | None:
+    """The code of a term, if the known slots decide it."""
+    op, a = e.op, e.args
+    if e in seen.taken:
+        return seen.taken[e]
+    if op == "const":
+        return int(a[0])
+    if op == "par":
+        return seen.args.get(a[0])
+    if op == "given":
+        return seen.constants[a[0]]
+    if op == "ref":
+        slot = place(e, seen)
+        return None if slot is None else seen.state[slot]
+    if op in ("and", "or"):
+        settles = int(op == "or")
+        values = [decided(x, seen) for x in a]
+        return settles if settles in values else None if None in values else 1 - settles
+    if op == "ite":
+        condition = decided(a[0], seen)
+        if condition is not None:
+            return decided(a[1] if condition else a[2], seen)
+        then, otherwise = decided(a[1], seen), decided(a[2], seen)
+        return then if then == otherwise else None
+    known = [x for x in (decided(x, seen) for x in a) if x is not None]
+    return fold(op, known) if len(known) == len(a) else None
+
+
+def place(ref: Expr, seen: View) -> int | None:
+    """The slot that a reference means, if the known slots decide it."""
+    variable: Variable = ref.args[0]
+    at = [x for x in (decided(i, seen) for i in ref.args[1:]) if x is not None]
+    inside = len(at) == len(variable.over) and all(axis.lo <= k <= axis.hi for k, axis in zip(at, variable.over, strict=True))
+    return variable.slot(tuple(at)) if inside else None
+
+
+def possible(action: Action, seen: View) -> bool:
+    """Whether some state with these known slots may allow the action."""
+    return all(decided(guard.condition, seen) != 0 for guard in action.guards if not guard.bound)
+
+
+__all__ = ["Partial", "View", "decided", "place", "possible", "view"]

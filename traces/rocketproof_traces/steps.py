@@ -1,0 +1,98 @@
+"""Requests and their steps: the words in which the search for an order of concurrent steps speaks.
+
+A request is between its invocation and its answer in a state of its own, its *local* state; what all of them see is the *shared* state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from rocketproof_model.interpreter import State
+
+Local = tuple[int, ...]
+GIVEN_UP = "lock_timeout"
+"""The one step of a request that waits for a lock, if it has any."""
+
+
+class Move(NamedTuple):
+    """A step of one request. `reads` and `writes` are sets of shared slots, one bit a slot.
+
+    `local` is None when the request has ended as recorded; `dead` when it has ended in another way.
+    """
+
+    label: str
+    shared: State
+    local: Local | None
+    reads: int
+    writes: int
+    dead: bool = False
+
+
+class Request(Protocol):
+    """A request. Two of equal `kind` have the same moves from equal states, up to how they end."""
+
+    @property
+    def kind(self) -> Hashable: ...
+
+    @property
+    def start(self) -> Local: ...
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        """The next steps. Which there are and what they touch depends on the deciding slots alone."""
+        ...
+
+    def sure(self, shared: State, local: Local) -> Move | None:
+        """A step, not the last, that nobody sees, without which the request cannot end as recorded, whatever others do before it is taken,
+        and that leads to one and the same place whenever it is taken."""
+        ...
+
+    def future(self, local: Local) -> tuple[int, int]:
+        """The slots that it may read and write on its way to the recorded end, whatever others do. More than it does is allowed."""
+        ...
+
+    def plain(self, local: Local) -> Local:
+        """The local state without what it never looks at again."""
+        ...
+
+
+@dataclass(eq=False)
+class Answer:
+    """A place in a history where a request ends; `pending` are the others that are open there, the endless ones among them."""
+
+    request: int
+    seq: int
+    pending: tuple[int, ...]
+
+
+class Point(NamedTuple):
+    """A state of the search: what is shared, and the local states of open requests that have moved; None: it is over."""
+
+    shared: State
+    moved: tuple[tuple[int, Local | None], ...] = ()
+
+
+class Step(NamedTuple):
+    """A step of an explanation: which request did what."""
+
+    request: int
+    label: str
+
+
+@dataclass
+class Searched:
+    """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
+
+    `limit` says that it was stopped. `steps` is one order that explains the first `end` answers.
+    """
+
+    end: int
+    complete: bool
+    limit: bool
+    expanded: int
+    stuck: list[Point]
+    steps: list[Step]
+
+
+__all__ = ["GIVEN_UP", "Answer", "Local", "Move", "Point", "Request", "Searched", "Step"]

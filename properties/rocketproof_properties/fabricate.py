@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rocketproof_impl.java import string_hash
 from rocketproof_impl.message import HALF_TOPIC, properties_text
 from rocketproof_impl.store.record import BLANK_MAGIC, BLANK_SIZE, FIXED_SIZE, MESSAGE_MAGIC
+from rocketproof_model.compiled import compiled
 from rocketproof_profiles import SCHEDULE
 from rocketproof_traces.stored.crc import crc32
 from rocketproof_traces.stored.memory import MARGIN, put, put_byte, word
@@ -162,7 +163,7 @@ def _copy(source, start, base, at, length):
         put(base, at + each, word(source, start + each))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write(
     base, at, room, origin, forms, text, pool, choice, body_start, body_size, queue, first, records, clock, rate, next_index, half, entries
 ):

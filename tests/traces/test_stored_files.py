@@ -269,3 +269,13 @@ def test_magic_numbers_and_data_are_found_across_blocks(tmp_path: Path, monkeypa
             assert place.next_plausible(0, source.length) == gap
             assert place.data_in_rest(gap + len(wanted)) == (gap + len(wanted) + 300,) * 2
             assert place.data_in_rest(gap + len(wanted) + 301) is None
+
+
+def test_kernels_are_kept_on_disk_under_the_hash_of_all_files_they_may_be_made_of() -> None:
+    from numba import config
+
+    from rocketproof_model.explicit.native import cache_directory
+    from rocketproof_traces.stored.kernel import walk
+
+    assert Path(walk.stats.cache_path).is_relative_to(cache_directory())
+    assert not str(config.CACHE_DIR).startswith(str(cache_directory())), "kernels of others are theirs"

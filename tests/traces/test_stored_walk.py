@@ -181,6 +181,15 @@ def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> N
         assert set(column(messages, "topic")) != {-1}
 
 
+def test_a_record_that_names_one_property_with_many_topics_adds_the_last_one(tmp_path: Path) -> None:
+    text = b"\2".join(b"REAL_TOPIC\1t%d" % number for number in range(1500))
+    names = Names()
+    file = file_of(write_log(tmp_path, 0, record(random.Random(2), 0, topic=b"T", text=text)), 0)
+    (row,) = rows_of(Walk(Range(file, 0, file.length, exact=True), names))
+    assert (row["realTopic"], row["items"]) == (b"t1499", 1500)
+    assert names.texts() == ["T", "t1499"]
+
+
 def test_the_documentation_names_every_column_and_reason() -> None:
     text = (Path(__file__).parents[2] / "traces" / "docs" / "stored.md").read_text(encoding="utf-8")
     assert [name for name in (*COLUMNS, *PROPERTIES) if f"`{name}`" not in text] == []

@@ -9,24 +9,19 @@ again (Streett). Each such round takes a strongly fair label away, so there are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from ..compiled import compiled
 
 UNFAIR, WEAK, STRONG = 0, 1, 2
 Bools = NDArray[np.bool_]
 Nodes = NDArray[np.int32]
 Long = NDArray[np.int64]
 Levels = NDArray[np.int8]
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def _compiled(function: _F) -> _F:
-    return cast(_F, numba.njit(cache=True)(function))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +196,7 @@ def _cycle(graph: Edges, fair: Levels, found: Nodes, home: int) -> list[int]:
             walk.append(edge)
 
 
-@_compiled
+@compiled
 def _waiting(offsets: Long, targets: Nodes, pending: Bools, goal: Bools, initial: int) -> tuple[Nodes, Nodes, Long]:
     n = goal.size
     parent = np.full(2 * n, -3, np.int64)
@@ -243,7 +238,7 @@ def _waiting(offsets: Long, targets: Nodes, pending: Bools, goal: Bools, initial
     return order, depth[order + n], parent
 
 
-@_compiled
+@compiled
 def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
     n = alive.size
     total = 0
@@ -308,7 +303,7 @@ def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
     return order, starts[: parts + 1].copy()
 
 
-@_compiled
+@compiled
 def _judge(
     offsets: Long, targets: Nodes, labels: Nodes, fair: Levels, order: Nodes, starts: Long, found: Nodes, keep: Bools, number: int
 ) -> int:
@@ -357,7 +352,7 @@ def _judge(
     return number
 
 
-@_compiled
+@compiled
 def _nearest(
     offsets: Long, targets: Nodes, labels: Nodes, found: Nodes, start: int, goal: int, weak: Bools, strong: Bools,
     search: int, seen: Nodes, parent: Long, queue: Nodes,

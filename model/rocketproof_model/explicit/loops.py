@@ -14,8 +14,7 @@ all models, which come in as addresses of kernel functions.
 # ruff: noqa: SIM110 (Numba compiles loops, no generators)
 from __future__ import annotations
 
-from numba import njit
-
+from ..compiled import compiled
 from .atomics import address, call_masks, call_succ, fetch_add, get, load, mix, prefetch, put, store, swap
 
 BUSY = -1
@@ -31,7 +30,7 @@ FRESH, TRANSITIONS, DEADLOCKS, FAULTS = range(4)
 DONE, FULL_QUEUE, FULL_TABLE, STOPPED = range(4)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def hashed(states, at, width):
     """The hash of the state at this place, the same in every process."""
     h = mix(get(states, at))
@@ -40,7 +39,7 @@ def hashed(states, at, width):
     return h
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def less(states, at, best, to, width):
     """Whether the state comes before the best so far (-1 is none)."""
     if get(best, to) == -1:
@@ -51,13 +50,13 @@ def less(states, at, best, to, width):
     return False
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def keep(states, at, best, to, width):
     for k in range(width):
         put(best, to + k, get(states, at + k))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _insert(table, slot_mask, slot, states, at, width, alone):
     """Enter a state into the table; whether it is new. The table must have room."""
     key = get(states, at)
@@ -101,7 +100,7 @@ def _insert(table, slot_mask, slot, states, at, width, alone):
         slot = (slot + 1) & slot_mask
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def enter(table, slot_mask, states, total, width):
     """Enter rows that are known to be different, leaving out empty ones; nobody else may use the table."""
     table_at, states_at = address(table), address(states)
@@ -111,7 +110,7 @@ def enter(table, slot_mask, states, total, width):
             _insert(table_at, slot_mask, hashed(states_at, at, width) & slot_mask, states_at, at, width, True)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def note(masks, many, open_, hits, states, at, best, width):
     """Count the formulas that hold, and keep the smallest state for those that are still open."""
     for w in range(many):
@@ -126,7 +125,7 @@ def note(masks, many, open_, hits, states, at, best, width):
             k += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def keep_fault(states, at, best, width):
     """Keep the smallest state that has one; 1, the number of faults."""
     if less(states, at, best, 0, width):
@@ -134,7 +133,7 @@ def keep_fault(states, at, best, width):
     return 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def expand(
     calls, width, consts, most, block, frontier, total, shared, alone, table, slot_mask, limit,
     out, tags, hashes, pair, fresh, room, own, counts, cover,
@@ -216,13 +215,13 @@ def expand(
     return status
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def ask(function, state, consts, masks, after):
     """Call `check`, `ends` or `steps` once."""
     return call_masks(function, address(state), address(consts), address(masks), address(after))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def ask_all(check, consts, states, total, width, masks, open_, hits, best, fault):
     """Call `check` for all states and note its answers; the number of faults."""
     states_at, consts_at, masks_at, many = address(states), address(consts), address(masks), len(masks)
@@ -236,13 +235,13 @@ def ask_all(check, consts, states, total, width, masks, open_, hits, best, fault
     return faults
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def successors(succ, state, consts, out, tags, counts, cover):
     """Call `succ` once."""
     return call_succ(succ, address(state), address(consts), address(out), address(tags), address(counts), address(cover))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def same(one, at, other, to, width):
     """Whether two places hold the same state."""
     for k in range(width):
@@ -251,7 +250,7 @@ def same(one, at, other, to, width):
     return True
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def predecessors(succ, width, consts, states, first, last, wanted, best, out, tags, counts, cover):
     """For each wanted state keep in `best` the smallest of states[first:last] that has it as a successor."""
     states_at, consts_at, out_at, tags_at = address(states), address(consts), address(out), address(tags)
@@ -269,7 +268,7 @@ def predecessors(succ, width, consts, states, first, last, wanted, best, out, ta
                         keep(states_at, i * width, best_at, w * width, width)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def number(states, total, width, slots, slot_mask):
     """Fill a table of row numbers + 1 for looking up states."""
     states_at = address(states)
@@ -280,7 +279,7 @@ def number(states, total, width, slots, slot_mask):
         slots[slot] = i + 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def edges(succ, width, consts, states, first, last, slots, slot_mask, out, tags, counts, cover, at, source, target, instance):
     """Write the edges of states[first:last] from place `at` on, in order; the place after them."""
     states_at, consts_at, out_at, tags_at = address(states), address(consts), address(out), address(tags)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from .atomics import address, get, put
 from .loops import hashed, keep, same
 
@@ -70,14 +70,14 @@ def tail(lengths: Sequence[int]) -> int:
     return many
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _hashes(rows, total, width, into):
     rows_at = address(rows)
     for i in range(total):
         into[i] = hashed(rows_at, i * width, width)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _distinct(rows, hashes, total, width):
     """Move the first of equal rows to the front; how many there are."""
     rows_at, kept = address(rows), 0
@@ -92,7 +92,7 @@ def _distinct(rows, hashes, total, width):
     return kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _beyond(run_at, total, width, low, wanted):
     """The first place from `low` on with no lesser hash than wanted: steps that double, then halves."""
     if low >= total or hashed(run_at, low * width, width) >= wanted:
@@ -111,12 +111,12 @@ def _beyond(run_at, total, width, low, wanted):
     return high
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _first(run, total, width, wanted):
     return _beyond(address(run), total, width, 0, wanted)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _unseen(rows, total, run, length, width):
     """Move the rows that the run lacks to the front; how many there are."""
     rows_at, run_at, at, kept = address(rows), address(run), 0, 0
@@ -132,7 +132,7 @@ def _unseen(rows, total, run, length, width):
     return kept
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _merged(one, one_total, other, other_total, into, width):
     one_at, other_at, into_at = address(one), address(other), address(into)
     i, j = 0, 0

@@ -8,8 +8,8 @@ All arrays are int64 unless said otherwise; `start`, `here` and `out` hold packe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..compiled import compiled
 from .atomics import call_masks, call_succ
 from .chance import GAMMA, MIX_1, MIX_2
 from .kernel import BITS
@@ -17,7 +17,7 @@ from .kernel import BITS
 STEPS, DEADLOCK, UNTIL = 0, 1, 2  # how a run ended
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, counts, taken, cover, here, masks, seen, last, length, ended):
     """Walk one run for each row of `seen`; the row of the first run that met a fault, or -1.
 
@@ -95,7 +95,7 @@ def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, count
     return -1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def ask_all(check, consts, states, masks):
     """Fill the row of `masks` of each packed state; the number of a state where a formula has no value, or -1."""
     for k in range(states.shape[0]):

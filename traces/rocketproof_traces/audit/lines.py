@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rocketproof_model.compiled import compiled
 
 from ..stored.facts import Column
 
@@ -15,7 +16,7 @@ NEVER, CARRIED = -1, -2
 _NONE = np.int64(-(1 << 63))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _follow(topic, queue_id, physical, member, keys, values, count, queue_of, previous, last, begun):  # pragma: no cover (compiled)
     """Number the queue of each row, and find the member before each member; returns how many queues are known now."""
     mask = keys.size - 1
@@ -57,13 +58,13 @@ class Lines:
         self._keys, self._values = np.full(2 * capacity, _NONE), np.full(2 * capacity, -1, np.int64)
         self._last, self._begun = np.full(capacity, NEVER, np.int64), np.zeros(capacity, np.int64)
         self.topic, self.queue_id = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
-        self.members, self.matched = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+        self.records, self.members, self.matched = (np.zeros(capacity, np.int64) for _ in range(3))
         self.first = {name: np.zeros(capacity, np.int64) for name in self.columns}
         self.final = {name: np.zeros(capacity, np.int64) for name in self.columns}
         if not old:
             return
         n = self.count
-        for name in ("_last", "_begun", "topic", "queue_id", "members", "matched"):
+        for name in ("_last", "_begun", "topic", "queue_id", "records", "members", "matched"):
             getattr(self, name)[:n] = old[name][:n]
         for name in self.columns:
             self.first[name][:n] = old["first"][name][:n]
@@ -92,8 +93,8 @@ class Lines:
         new = np.flatnonzero(queue_of >= known)
         self.topic[queue_of[new]], self.queue_id[queue_of[new]] = rows["topic"][new], rows["queueId"][new]
         there = queue_of >= 0
-        for counts, rows_of in ((self.members, member), (self.matched, matched)):
-            counts[: self.count] += np.bincount(queue_of[rows_of & there], minlength=self.count)
+        for counts, rows_of in ((self.records, there), (self.members, member & there), (self.matched, matched & there)):
+            counts[: self.count] += np.bincount(queue_of[rows_of], minlength=self.count)
         starts = np.flatnonzero(member & there & (previous == NEVER))
         follows = np.flatnonzero(previous != NEVER)
         carried = previous[follows] == CARRIED

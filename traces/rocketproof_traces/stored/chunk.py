@@ -12,8 +12,9 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rocketproof_model.compiled import compiled
 
 from .facts import BIT, Column, Kind, column
 from .layout import BORN_HOST_AT, BORN_IPV6, IPV6_MORE, STORE_HOST_AT, STORE_IPV6
@@ -111,7 +112,7 @@ def _signed(word: int) -> int:
     return (word & 0xFFFFFFFF) - ((word & 0x80000000) << 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather(base, starts, ends, into):
     """Copy the bytes of spans one behind the other."""
     done = 0

@@ -1,11 +1,12 @@
 """CRC-32 inside of kernels: by carry-less multiplication where the processor has it, by sixteen tables elsewhere.
 
-Carry-less: bytes are read as polynomials of 128 bits. A block is folded onto one that is D bits further on by multiplying its
-halves with x^(D+32) and x^(D-32) modulo the polynomial, four blocks side by side; what is left over is reduced to 32 bits after
-Barrett. The first length % 16 bytes come as a block with zeros before them, which a CRC does not see. Its start value is added to
-the first four bytes.
+Carry-less: blocks of 16 bytes are read as polynomials of 128 bits, as many at once as the processor multiplies. A block is folded onto
+one that is D bits further on by multiplying its halves with x^(D+32) and x^(D-32) modulo the polynomial, in four lanes side by side. The
+last blocks are not folded one onto the next, as each would wait for the one before it: each is multiplied for its own distance from
+the end, to 96 bits, and the sum of all is reduced to 32 bits after Barrett. Before the first bytes stand zeros, which a CRC does not see,
+so that a length is always one of whole vectors; the CRC's start value is added to the first four bytes.
 
-The functions read up to 16 bytes before and behind the bytes, without looking at what is there.
+The functions read up to 32 bytes before and behind the bytes, without looking at what is there.
 """
 
 # Numba's intrinsics have no types that a checker knows.
@@ -14,13 +15,16 @@ The functions read up to 16 bytes before and behind the bytes, without looking a
 from __future__ import annotations
 
 import platform
+from functools import reduce
 from typing import Final
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import config, njit
+from numba import config
 from numba.core import cgutils, types
+
+from rocketproof_model.compiled import compiled
 
 from .memory import MARGIN, byte, intrinsic, place, word
 
@@ -29,15 +33,18 @@ _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _V2 = ir.VectorType(_I64, 2)
 _V16 = ir.VectorType(_I8, 16)
 _BLOCK, _LANES = 16, 4
+_NEAR: Final = 16  # so many blocks at most are multiplied for their own distance from the end
 
 
-def has_carryless() -> bool:
-    """Whether this processor multiplies without carry, and Numba compiles for it."""
+def blocks_at_once() -> int:
+    """How many blocks this processor multiplies without carry at once, and Numba compiles for it: 0, 1 or 2."""
     chosen = getattr(config, "CPU_NAME", None) or getattr(config, "CPU_FEATURES", None)
     if chosen or platform.machine().lower() not in ("x86_64", "amd64"):
-        return False
-    features = llvm.get_host_cpu_features()
-    return bool(features.get("pclmul") and features.get("sse4.1"))
+        return 0
+    has = llvm.get_host_cpu_features()
+    if not (has.get("pclmul") and has.get("sse4.1")):
+        return 0
+    return 2 if has.get("vpclmulqdq") and has.get("avx2") else 1
 
 
 def _reflected(value: int, bits: int) -> int:
@@ -64,107 +71,132 @@ def _quotient() -> int:
     return _reflected(quotient, 33)
 
 
-_FOLD_FAR = (_power(_LANES * 128 + 32), _power(_LANES * 128 - 32))
-_FOLD_NEXT = (_power(128 + 32), _power(128 - 32))
-_FOLD_64 = _power(64)
+def _fold(distance: int) -> tuple[int, int]:
+    """What the halves of a block are multiplied with to fold it onto one that is so many blocks further on."""
+    return _power(128 * distance + 32), _power(128 * distance - 32)
+
+
+# What the halves of a block are multiplied with that has so many blocks behind it, for a sum of 96 bits.
+_LAST = [(_power(128 * behind + 96), _power(128 * behind + 32)) for behind in range(_NEAR)]
+_TO_64 = _power(64)
 _BARRETT = (_reflected(_POLYNOMIAL, 33), _quotient())
 
 
 class _Emitter:
-    """The LLVM of one carry-less CRC."""
+    """The LLVM of a carry-less CRC with so many blocks in a vector."""
 
-    def __init__(self, builder) -> None:
+    def __init__(self, builder, blocks: int) -> None:
         self.builder = builder
-        kind = ir.FunctionType(_V2, [_V2, _V2, _I8])
-        self.multiply = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.pclmulqdq")
+        self.blocks = blocks
+        self.vector = ir.VectorType(_I64, 2 * blocks)
+        self.functions = {
+            width: cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind, kind, _I8]), f"llvm.x86.pclmulqdq{name}")
+            for width, kind, name in ((1, _V2, ""), (blocks, self.vector, "" if blocks == 1 else ".256"))
+        }
 
-    def pair(self, low: int, high: int):
-        return ir.Constant(_V2, [low, high])
+    def constants(self, pair: tuple[int, int]):
+        """A vector with the two numbers in each of its blocks."""
+        return ir.Constant(self.vector, [*pair] * self.blocks)
 
-    def times(self, x, y, which: int):
-        """The product of a half of x (bit 0 of `which`) and a half of y (bit 4)."""
-        return self.builder.call(self.multiply, [x, y, _I8(which)])
-
-    def fold(self, x, constants, onto):
-        both = self.builder.xor(self.times(x, constants, 0x00), self.times(x, constants, 0x11))
-        return self.builder.xor(both, onto)
-
-    def block(self, base, at):
-        return self.builder.load(place(self.builder, (base, at), _V2), align=1)
+    def table(self, name: str, values: bytes):
+        """A pointer to constant bytes."""
+        kind = ir.ArrayType(_I8, len(values))
+        data = cgutils.global_constant(self.builder.module, f"crc{self.blocks}.{name}", ir.Constant(kind, bytearray(values)))
+        return self.builder.bitcast(data, _I8.as_pointer())
 
     def from_table(self, pointer, at):
-        return self.builder.load(self.builder.bitcast(self.builder.gep(pointer, [at]), _V2.as_pointer()), align=1)
+        """The vector that begins so many bytes behind a table's begin."""
+        return self.builder.load(self.builder.bitcast(self.builder.gep(pointer, [at]), self.vector.as_pointer()), align=1)
 
-    def shifted(self, x, count: int):
-        """x without its lowest bytes."""
-        octets = self.builder.bitcast(x, _V16)
-        order = ir.Constant(ir.VectorType(_I32, 16), [n + count if n + count < 16 else 16 for n in range(16)])
-        return self.builder.bitcast(self.builder.shuffle_vector(octets, ir.Constant(_V16, [0] * 16), order), _V2)
+    def load(self, base, at):
+        return self.builder.load(place(self.builder, (base, at), self.vector), align=1)
 
-    def reduced(self, x):
-        """The CRC register of 32 bits that a last block stands for."""
+    def times(self, x, y, which: int, blocks: int):
+        """The products of the halves of blocks: of the lower one of x (bit 0 of `which` for the other one) and of y (bit 4)."""
+        return self.builder.call(self.functions[blocks], [x, y, _I8(which)])
+
+    def fold(self, x, constants, onto):
+        """Multiply the halves of each block with theirs of the constants, and add all to `onto`."""
+        low, high = (self.times(x, constants, which, self.blocks) for which in (0x00, 0x11))
+        return self.builder.xor(onto, self.builder.xor(low, high))
+
+    def reduced(self, total):
+        """The CRC register of 32 bits that a sum of 96 bits in each block stands for."""
         builder = self.builder
-        word_mask = self.pair(0xFFFFFFFF, 0)
-        x = builder.xor(self.times(x, self.pair(_FOLD_NEXT[1], 0), 0x00), self.shifted(x, 8))
-        x = builder.xor(self.times(builder.and_(x, word_mask), self.pair(_FOLD_64, 0), 0x00), self.shifted(x, 4))
-        part = self.times(builder.and_(x, word_mask), self.pair(_BARRETT[1], 0), 0x00)
-        part = self.times(builder.and_(part, word_mask), self.pair(_BARRETT[0], 0), 0x00)
-        low = builder.extract_element(builder.xor(x, part), _I32(0))
-        return builder.lshr(low, _I64(32))
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        orders = [ir.Constant(ir.VectorType(_I32, 2), [2 * n, 2 * n + 1]) for n in range(self.blocks)]
+        x = reduce(builder.xor, (builder.shuffle_vector(total, undefined, order) for order in orders))
+        word_mask = ir.Constant(_V2, [0xFFFFFFFF, 0])
+        shifted = ir.Constant(ir.VectorType(_I32, 16), [*range(4, 16), 16, 16, 16, 16])
+        rest = builder.bitcast(builder.shuffle_vector(builder.bitcast(x, _V16), ir.Constant(_V16, [0] * 16), shifted), _V2)
+        x = builder.xor(self.times(builder.and_(x, word_mask), ir.Constant(_V2, [_TO_64, 0]), 0x00, 1), rest)
+        part = x
+        for constant in reversed(_BARRETT):
+            part = self.times(builder.and_(part, word_mask), ir.Constant(_V2, [constant, 0]), 0x00, 1)
+        return builder.lshr(builder.extract_element(builder.xor(x, part), _I32(0)), _I64(32))
 
 
-def _constant_bytes(builder, name: str, values: list[int]):
-    kind = ir.ArrayType(_I8, len(values))
-    data = cgutils.global_constant(builder.module, name, ir.Constant(kind, bytearray(values)))
-    return builder.bitcast(data, _I8.as_pointer())
+def _carryless(blocks: int):
+    """A function for the CRC-32 of at least 4 bytes, with so many blocks in a vector."""
+    size = _BLOCK * blocks
 
+    @intrinsic
+    def function(typing, base, start, length):
+        def emit(context, builder, signature, args):
+            base, start, length = args
+            emitter = _Emitter(builder, blocks)
+            keep = emitter.table("keep", bytes(size) + b"\xff" * size)
+            begin = emitter.table("begin", bytes(size) + b"\xff" * 4 + bytes(2 * size))
+            constants = emitter.table("last", b"".join(each.to_bytes(8, "little") for pair in reversed(_LAST) for each in pair))
+            zero, one, step = _I64(0), _I64(1), _I64(size)
+            end = builder.add(start, length)
+            odd = builder.add(builder.and_(builder.sub(length, one), _I64(size - 1)), one)  # bytes of the first vector, 1 to `size`
+            at = cgutils.alloca_once_value(builder, builder.add(start, odd))
+            total = cgutils.alloca_once_value(builder, emitter.constants((0, 0)))
 
-@intrinsic
-def _carryless(typing, base, start, length):
-    """CRC-32 of at least 16 bytes."""
+            def left():
+                """How many vectors are not read yet."""
+                return builder.sdiv(builder.sub(end, builder.load(at)), step)
 
-    def emit(context, builder, signature, args):
-        base, start, length = args
-        emitter = _Emitter(builder)
-        keep = _constant_bytes(builder, "crc.keep", [0] * 16 + [255] * 16)
-        begin = _constant_bytes(builder, "crc.begin", [0] * 16 + [255] * 4 + [0] * 28)
-        odd = builder.and_(length, _I64(_BLOCK - 1))
-        first = builder.add(start, odd)
-        end = builder.add(start, length)
-        head = emitter.block(base, builder.sub(first, _I64(_BLOCK)))
-        # Table entry odd - 16 + 16 masks the bytes before the start; the start value may reach into the second block.
-        head = builder.xor(builder.and_(head, emitter.from_table(keep, odd)), emitter.from_table(begin, odd))
-        near, far = emitter.pair(*_FOLD_NEXT), emitter.pair(*_FOLD_FAR)
-        second = builder.xor(emitter.block(base, first), emitter.from_table(begin, builder.add(odd, _I64(_BLOCK))))
-        value = cgutils.alloca_once(builder, _V2)
-        at = cgutils.alloca_once(builder, _I64)
-        builder.store(emitter.fold(head, near, second), value)
-        builder.store(builder.add(first, _I64(_BLOCK)), at)
-        wide = _I64(_BLOCK * _LANES)
-        with builder.if_then(builder.icmp_signed(">=", builder.sub(end, builder.load(at)), wide)):
-            here = builder.load(at)
-            lanes = [cgutils.alloca_once(builder, _V2) for _ in range(_LANES)]
-            for number, lane in enumerate(lanes):
-                found = emitter.block(base, builder.add(here, _I64(_BLOCK * number)))
-                builder.store(emitter.fold(builder.load(value), near, found) if number == 0 else found, lane)
-            builder.store(builder.add(here, wide), at)
-            with cgutils.loop_nest(builder, (builder.sdiv(builder.sub(end, builder.load(at)), wide),), _I64):
+            def following():
                 here = builder.load(at)
-                for number, lane in enumerate(lanes):
-                    found = emitter.block(base, builder.add(here, _I64(_BLOCK * number)))
-                    builder.store(emitter.fold(builder.load(lane), far, found), lane)
-                builder.store(builder.add(here, wide), at)
-            total = builder.load(lanes[0])
-            for lane in lanes[1:]:
-                total = emitter.fold(total, near, builder.load(lane))
-            builder.store(total, value)
-        with cgutils.loop_nest(builder, (builder.sdiv(builder.sub(end, builder.load(at)), _I64(_BLOCK)),), _I64):
-            here = builder.load(at)
-            builder.store(emitter.fold(builder.load(value), near, emitter.block(base, here)), value)
-            builder.store(builder.add(here, _I64(_BLOCK)), at)
-        return builder.xor(emitter.reduced(builder.load(value)), _I64(0xFFFFFFFF))
+                builder.store(builder.add(here, step), at)
+                return emitter.load(base, here)
 
-    return types.int64(types.int64, types.int64, types.int64), emit
+            def add(x, behind):
+                """Add a vector that has so many vectors behind it to the total."""
+                entry = builder.sub(_I64((_NEAR - blocks) * _BLOCK), builder.mul(behind, step))
+                builder.store(emitter.fold(x, emitter.from_table(constants, entry), builder.load(total)), total)
+
+            first = builder.and_(emitter.load(base, builder.sub(builder.load(at), step)), emitter.from_table(keep, odd))
+            first = builder.xor(first, emitter.from_table(begin, odd))
+            with builder.if_else(builder.icmp_signed("==", left(), zero)) as (is_all, is_not_all):
+                with is_all:
+                    add(first, zero)
+                with is_not_all:
+                    # The start value may reach into the second vector.
+                    second = builder.xor(following(), emitter.from_table(begin, builder.add(odd, step)))
+                    with builder.if_else(builder.icmp_signed("<", left(), _I64(_NEAR // blocks - 1))) as (near, far):
+                        with near:
+                            add(first, builder.add(left(), one))
+                            add(second, left())
+                        with far:
+                            next_, over = emitter.constants(_fold(blocks)), emitter.constants(_fold(_LANES * blocks))
+                            values = [emitter.fold(first, next_, second), *(following() for _ in range(_LANES - 1))]
+                            lanes = [cgutils.alloca_once_value(builder, value) for value in values]
+                            with cgutils.for_range(builder, builder.sdiv(left(), _I64(_LANES))):
+                                for lane in lanes:
+                                    builder.store(emitter.fold(builder.load(lane), over, following()), lane)
+                            for number, lane in enumerate(lanes):
+                                add(builder.load(lane), builder.add(left(), _I64(_LANES - 1 - number)))
+            with cgutils.for_range(builder, left()):
+                x = following()
+                add(x, left())
+            return builder.xor(emitter.reduced(builder.load(total)), _I64(0xFFFFFFFF))
+
+        return types.int64(types.int64, types.int64, types.int64), emit
+
+    return function
 
 
 def _tables():
@@ -183,7 +215,7 @@ def _tables():
 _TABLES = _tables()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def crc32_by_tables(base, start, length):
     """CRC-32 of the bytes at an address and an offset, on any processor."""
     value = np.int64(0xFFFFFFFF)
@@ -200,12 +232,22 @@ def crc32_by_tables(base, start, length):
     return value ^ 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
-def _crc32_carryless(base, start, length):
-    return _carryless(base, start, length) if length >= 16 else crc32_by_tables(base, start, length)
+_by_one, _by_two = _carryless(1), _carryless(2)
 
 
-crc32 = _crc32_carryless if has_carryless() else crc32_by_tables
+@compiled
+def crc32_by_blocks(base, start, length):
+    """The same by carry-less multiplication."""
+    return _by_one(base, start, length) if length >= 4 else crc32_by_tables(base, start, length)
+
+
+@compiled
+def crc32_by_pairs(base, start, length):
+    """The same with two blocks at once."""
+    return _by_two(base, start, length) if length >= 4 else crc32_by_tables(base, start, length)
+
+
+crc32 = (crc32_by_tables, crc32_by_blocks, crc32_by_pairs)[blocks_at_once()]
 """CRC-32 of `length` bytes at an address and an offset, as zlib has it: 0 to 2^32 - 1."""
 
 

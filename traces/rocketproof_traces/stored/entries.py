@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from numba import njit
 
+from rocketproof_model.compiled import compiled
+
 from .facts import LIMIT
 from .layout import ENTRY_SIZE, FILLER_SIZE
 from .memory import big32, big64
@@ -20,7 +22,7 @@ def _start(key, mask):
     return ((key * _FACTOR) >> 40) & mask
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_key(key, slot, keys, slots):
     """Note the slot of a key; there is room."""
     mask = keys.size - 1
@@ -31,7 +33,7 @@ def place_key(key, slot, keys, slots):
     slots[at] = slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_entries(topic, queue_id, queue_offset, row, keys, slots, lines, out):
     """Fill in the lines of `out` (found, physical offset, size, tags code) from `row` on.
 

@@ -14,6 +14,8 @@ from typing import Final
 
 from numba import njit
 
+from rocketproof_model.compiled import compiled
+
 from .crc import crc32
 from .facts import LIMIT, Kind
 from .layout import (
@@ -108,15 +110,6 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
     put(out, _TOPIC, number_in(base, topic_at, topic_length, table) if 0 <= topic_length <= LONGEST else -1)
     put(out, _TOPIC_LENGTH, topic_length)
     put(out, _PROPERTIES_LENGTH, properties_length)
-    put(out, _PRESENT, 0)
-    put(out, _ODD, 0)
-    put(out, _ITEMS, 0)
-    put(out, _IGNORED, 0)
-    put(out, _TAGS_HASH, 0)
-    put(out, _TAGS_AT, 0)
-    put(out, _TAGS_LENGTH, 0)
-    put(out, _KEYS_AT, 0)
-    put(out, _KEYS_LENGTH, 0)
     put(out, _DELAY, 0)
     put(out, _REAL_TOPIC, -1)
     put(out, _REAL_QUEUE, -1)
@@ -128,9 +121,19 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
     put(out, _INNER, 1)
     if flags & PROPERTIES and properties_length > 0:
         read_properties(base, at, parts, flags, out, table, topic_at + topic_length + 2, properties_length)
+    else:
+        put(out, _PRESENT, 0)
+        put(out, _ODD, 0)
+        put(out, _ITEMS, 0)
+        put(out, _IGNORED, 0)
+        put(out, _TAGS_HASH, 0)
+        put(out, _TAGS_AT, 0)
+        put(out, _TAGS_LENGTH, 0)
+        put(out, _KEYS_AT, 0)
+        put(out, _KEYS_LENGTH, 0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def blank_row(out, kind, reason, position, size):
     """Write the row of a blank or of a corrupt stretch."""
     for column in range(COLUMN_COUNT):
@@ -141,7 +144,7 @@ def blank_row(out, kind, reason, position, size):
     put(out, _SIZE, size)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given):
     """Walk from `at` on, and write rows from `row` on; the next row, the next place, and why it stopped there.
 
@@ -202,7 +205,7 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
             return row, at, FULL
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_magic(base, at, end):
     """The first place in [at, end) with one of the three magic numbers, all of it before `end`; `end` for none."""
     while at + 4 <= end:
@@ -219,7 +222,16 @@ def find_magic(base, at, end):
     return end
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def find_reaching(base, at, end):
+    """The first place in [at, end) with a magic number behind a size that leads beyond `end`; `end` for none."""
+    here = find_magic(base, at, end)
+    while here < end and here - 4 + big32(base, here - 4) <= end:
+        here = find_magic(base, here + 1, end)
+    return here
+
+
+@compiled
 def find_data(base, at, end):
     """The first place in [at, end) that is not zero, and the last one; `end` and `at` - 1 for none."""
     first = at

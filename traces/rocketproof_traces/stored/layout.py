@@ -29,7 +29,7 @@ TOPIC_LIMIT, TOPIC_LIMIT_V2, PROPERTIES_LIMIT = 127, 32767, 32767
 
 # Properties as text: name, byte 1, value, byte 2 (SEND-26).
 NAME_END, PROPERTY_END = 1, 2
-RECORD_CRC_SIZE: Final = 21  # "__CRC32#", byte 1, ten digits, byte 2: the last bytes of a record, where the broker adds them
+RECORD_CRC_SIZE: Final = 20  # "__CRC32#", byte 1, ten digits, byte 2: the last bytes of a record, where the broker adds them
 
 # A consume queue: physical offset 8, size 4, tags code 8. What stands before a queue's first entry has FILLER_SIZE as its size.
 ENTRY_SIZE: Final = 20

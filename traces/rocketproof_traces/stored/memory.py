@@ -2,8 +2,6 @@
 
 Memory is named by an address and an offset in bytes, neither of which is checked: the caller keeps reads inside of a buffer that
 has MARGIN spare bytes at both ends.
-
-Numba's cache watches the file of the compiled function only: after a change here, touch the files that import this one.
 """
 
 # Numba's intrinsics have no types that a checker knows.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from numba import njit
 
+from rocketproof_model.compiled import compiled
+
 from .memory import byte, put, put_byte, word
 from .names import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED
 from .texts import head
@@ -69,6 +71,6 @@ def number_in(base, at, length, table):
     return number
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_of(base, at, length, table):
     return number_in(base, at, length, table)

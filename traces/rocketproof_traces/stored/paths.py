@@ -8,13 +8,22 @@ pyarrow's file systems.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
+from urllib.parse import quote
 
 from .errors import StoredError
 
 Buffer = memoryview
+
+_REMEDIES = {
+    "hdfs": "check the address; Hadoop's libhdfs and Java are found by HADOOP_HOME, JAVA_HOME and CLASSPATH",
+    "s3": "check the bucket, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
+}
+"""How to mend what cannot be read, by the scheme of its URL."""
 
 
 class Source(Protocol):
@@ -107,7 +116,7 @@ class RemoteFile(_Reading):
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            system, inner = _system(path)
+            system, inner = file_system(path)
             self._file: Any = system.open_input_file(inner)
             self.length = int(self._file.size())
         except (OSError, ValueError) as error:
@@ -148,44 +157,62 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
+def absolute(path: str) -> str:
+    """The path as processes know it that are in other folders."""
+    return path if is_remote(path) else os.path.abspath(path)
+
+
 def join(folder: str, *names: str) -> str:
-    return "/".join([folder.rstrip("/") or folder, *names])
+    """Names in a folder. A URL stays one: names such as `%DLQ%group` are quoted, and come before a `?`."""
+    if not is_remote(folder):
+        return "/".join([folder.rstrip("/") or folder, *names])
+    url, mark, options = folder.partition("?")
+    return "/".join([url.rstrip("/"), *map(quote, names)]) + mark + options
 
 
 def names_of(folder: str) -> list[str]:
     """The names in a folder in order; none if there is no such folder. Raises StoredError."""
-    try:
+    with readable(folder):
         if not is_remote(folder):
             return sorted(os.listdir(folder)) if Path(folder).is_dir() else []
         from pyarrow import fs
 
-        system, inner = _system(folder)
+        system, inner = file_system(folder)
         chosen = fs.FileSelector(inner, allow_not_found=True)
         return sorted(str(found.base_name) for found in system.get_file_info(chosen))
-    except (OSError, ValueError) as error:
-        raise _unreadable(folder, error) from None
 
 
 def exists(path: str) -> bool:
     """Whether there is a file or folder. Raises StoredError."""
     if not is_remote(path):
         return Path(path).exists()
-    try:
+    with readable(path):
         from pyarrow import fs
 
-        system, inner = _system(path)
+        system, inner = file_system(path)
         return bool(system.get_file_info(inner).type != fs.FileType.NotFound)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
 
 
-def _system(path: str) -> tuple[Any, str]:
+def file_system(url: str) -> tuple[Any, str]:
+    """pyarrow's file system of a URL, and the path in it. Raises StoredError."""
     from pyarrow import fs
 
-    system, inner = fs.FileSystem.from_uri(path)
+    with readable(url):
+        system, inner = fs.FileSystem.from_uri(url)
     return system, str(inner)
+
+
+@contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Errors of reading inside are StoredErrors about the path."""
+    try:
+        yield
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _unreadable(path: str, error: Exception) -> StoredError:
     reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return StoredError(path, f"cannot be read ({reason})", "give a path that this process may read")
+    return StoredError(
+        path, f"cannot be read ({reason})", _REMEDIES.get(path.partition("://")[0], "give a path that this process may read")
+    )

@@ -35,6 +35,9 @@ _PAIR, _INT, _SHORT, _LONG = Struct(">iI"), Struct(">i"), Struct(">h"), Struct("
 _BLOCK = 1 << 20
 _LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
+LARGEST = (16 << 20) + (64 << 10)
+"""Bytes of the largest record: a message comes in one frame, and RocketMQ's frames have up to 16 MiB unless it is told otherwise."""
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -137,6 +140,21 @@ class Place:
             if self.is_plausible(found - 4):
                 return found - 4
         return None
+
+    def is_covered(self, at: int) -> bool:
+        """Whether a record or a blank that agrees, and begins up to LARGEST bytes before a place, reaches beyond it."""
+        from .kernel import find_reaching
+
+        first = max(0, at - LARGEST)
+        count = at - first
+        room = np.zeros(count + 2 * MARGIN, np.uint8)
+        self.source.read_into(first, room[MARGIN : MARGIN + count].data)
+        here = 3
+        while (here := find_reaching(room.ctypes.data + MARGIN, here + 1, count)) < count:
+            end = self._agreeing(first + here - 4)
+            if end is not None and end > at:
+                return True
+        return False
 
     def _magic_numbers(self, at: int, end: int) -> Iterator[int]:
         """Places of magic numbers that begin in [at, end)."""

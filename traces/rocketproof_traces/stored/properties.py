@@ -67,14 +67,10 @@ def _known(base, at, length):
 
 
 @njit(nogil=True)
-def _property(base, record, size, flags, out, table, bit, at, length):
+def _property(base, record, size, flags, out, bit, at, length):
     """Write down what the value of a known property says; whether it is odd."""
     if bit in (_B_WAIT, _B_TRAN_MSG):
         return not is_true(base, at, length)
-    if bit in (_B_REAL_TOPIC, _B_RETRY_TOPIC):
-        number = number_of(base, at, length, table) if length <= LONGEST else -1
-        put(out, _REAL_TOPIC if bit == _B_REAL_TOPIC else _RETRY_TOPIC, number)
-        return number < 0
     if bit == _B_CRC:
         fine, value = backward(base, at, length)
         put(out, _RECORD_CRC, value if fine else -1)
@@ -95,11 +91,21 @@ def _property(base, record, size, flags, out, table, bit, at, length):
     return not fine
 
 
+@njit(nogil=True)
+def _topic(base, out, column, table, at, length):
+    """Write down the number of a topic; whether it has one."""
+    if length > LONGEST:
+        return False
+    put(out, column, number_of(base, at, length, table))
+    return True
+
+
 @njit(nogil=True, inline="always")
 def read_properties(base, record, size, flags, out, table, begin, length):
     """Read the properties' text as a broker does: the last of equal names wins (SEND-26)."""
     present, odd, items, ignored = 0, 0, 0, 0
     tags_at, tags_length, keys_at, keys_length = record, 0, record, 0
+    real_at, real_length, retry_at, retry_length = record, 0, record, 0
     end = begin + length
     block, before = begin, -1  # `before`: where the name ends of an item that began in an earlier block
     while True:
@@ -120,9 +126,13 @@ def read_properties(base, record, size, flags, out, table, begin, length):
                 at, count = name_end + 1, here - name_end - 1
                 tags_at, tags_length = (at, count) if bit == _B_TAGS else (tags_at, tags_length)
                 keys_at, keys_length = (at, count) if bit == _B_KEYS else (keys_at, keys_length)
-                if bit & _TELLING:
+                if bit == _B_REAL_TOPIC:
+                    real_at, real_length = at, count
+                elif bit == _B_RETRY_TOPIC:
+                    retry_at, retry_length = at, count
+                elif bit & _TELLING:
                     odd &= ~bit
-                    if _property(base, record, size, flags, out, table, bit, at, count):
+                    if _property(base, record, size, flags, out, bit, at, count):
                         odd |= bit
             elif begin < end:
                 ignored += 1
@@ -134,6 +144,11 @@ def read_properties(base, record, size, flags, out, table, begin, length):
         if before < 0 and names:
             before = block + lowest(names)
         block += 64
+    # Only now, as there is room for one name of each.
+    if real_length and not _topic(base, out, _REAL_TOPIC, table, real_at, real_length):
+        odd |= _B_REAL_TOPIC
+    if retry_length and not _topic(base, out, _RETRY_TOPIC, table, retry_at, retry_length):
+        odd |= _B_RETRY_TOPIC
     fine, value = java_hash(base, tags_at, tags_length)
     put(out, _TAGS_HASH, value)
     put(out, _TAGS_AT, tags_at - record)

@@ -69,7 +69,9 @@ def log_files(folders: Sequence[str]) -> tuple[LogFile, ...]:
                 raise StoredError(join(inner, name), f"is there a second time as {found[int(name)]}", "give folders of one store")
             found[int(name)] = join(inner, name)
     if not found:
-        raise StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
+        other = [join(folder, name) for folder in folders for name in names_of(folder) if name.startswith("dledger-")]
+        problem = f"has no commit log but DLedger's in {other[0]}, whose records are not read" if other else "has no commit log"
+        raise StoredError(", ".join(folders), problem, "give a store's folder, or one with files of 20 digits")
     files = []
     data = [_begin(found[base]) for base in sorted(found)]
     for number, base in enumerate(sorted(found)):

@@ -19,6 +19,7 @@ RECORD: Row = {
     "ignoredItems": 0, "tagsHash": 100, "delayLevel": 0, "realQueueId": -1, "innerNumber": 1, "recordCRC": -1, "computedRecordCRC": -1,
     "topicClass": "ordinary", "realClass": "none", "retryClass": "none", "levelDelay": 0, "retryMaxTimes": 16,
     "entryKnown": True, "entryThere": True, "entryOffset": 5000, "entrySize": 150, "entryTags": 100,
+    "originKnown": False, "originSame": False, "originTimes": 0,
 }  # fmt: skip
 DELAYED = {
     "topicClass": "schedule", "delayLevel": 3, "queueId": 2, "realClass": "ordinary", "realQueueId": 0, "levelDelay": 10_000,
@@ -122,8 +123,8 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"topicClass": "schedule", "delayLevel": -1}, {"INV-46.stored"}),
         ({**DELAYED, "queueId": 3}, {"INV-45.queue"}),
         ({**DELAYED, "delayLevel": 18, "queueId": 17}, set()),
-        ({**DELAYED, "delayLevel": 19, "queueId": 17}, set()),
-        ({**DELAYED, "delayLevel": 19, "queueId": 18}, {"INV-45.queue"}),
+        ({**DELAYED, "delayLevel": 19, "queueId": 17}, {"INV-45.queue"}),
+        ({**DELAYED, "delayLevel": 19, "queueId": 18}, set()),
         ({**DELAYED, "delayLevel": 1, "queueId": 0}, set()),
         ({**DELAYED, "realClass": "none"}, {"INV-45.topic"}),
         ({**DELAYED, "realQueueId": -1}, {"INV-45.topic"}),
@@ -139,6 +140,9 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"topicClass": "dead", "reconsumeTimes": 15}, {"INV-47.stored"}),
         *[({**SENT_BACK, "retryClass": name}, {"INV-49.stored"}) for name in ("retry", "dead", "schedule", "half")],
         ({"retryClass": "ordinary"}, {"INV-50.stored"}),
+        ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 3}, set()),
+        ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 2}, {"INV-48.chain"}),
+        ({**SENT_BACK, "originKnown": True, "originSame": False, "reconsumeTimes": 1}, {"INV-49.chain"}),
         ({"properties": BIT["WAIT"]}, {"INV-57.stored"}),
         ({"properties": BIT["WAIT"], "topicClass": "own"}, {"INV-57.stored"}),
         ({"properties": BIT["WAIT"], "topicClass": "template"}, {"INV-57.stored"}),
@@ -301,7 +305,6 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"stores_wait": True}, "record", {"properties": BIT["WAIT"]}, set()),
     ({"half_messages": False}, "record", PREPARED, set()),
     ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
-    ({"max_delay_level": 2}, "record", DELAYED, {"INV-45.queue"}),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
 ]  # fmt: skip

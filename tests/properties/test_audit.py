@@ -95,3 +95,17 @@ def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp
     store.put(record, 28, ">q", 42)
     store.put(record, 72, ">i", -1)
     assert audited(store.root, Plan(stored_rules, only=("APP-08.reconsumeTimes",))).counts == {"APP-08.reconsumeTimes": 1}
+
+
+@pytest.mark.parametrize(
+    ("rule", "relation"),
+    [
+        ("INV-30.stored", "below"),
+        ("INV-40.limit", "at most"),
+        ("INV-47.stored", "at least"),
+        ("INV-06.stored", "above"),
+        ("INV-34.stored", ""),
+    ],
+)
+def test_how_what_is_found_has_to_stand_to_what_is_expected(rule: str, relation: str) -> None:
+    assert {each.id: each.relation for each in stored_rules()}[rule] == relation

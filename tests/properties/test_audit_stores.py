@@ -35,6 +35,7 @@ def counts(root: Path, profile: str) -> dict[str, int]:
     plan = command.plan_of(profile, (), 100)
     audited = command.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert audited.problems == []
+    assert all(sum(totals.topics.values()) == totals.records for totals in audited.outcome.totals)
     return {rule.id: audited.count(rule.id) for rule in audited.rules if audited.count(rule.id)}
 
 

@@ -186,7 +186,7 @@ class Reader:
             text = self.data[topic_end + 2 : topic_end + 2 + lengths["properties"]]
             row |= {"computedCRC": zlib.crc32(body) & 0x7FFFFFFF, "topic": topic if len(topic) <= 255 else None, "topicLength": len(topic)}
             row |= {"propertiesLength": len(text), "text": text}
-        return row | self.properties(row["text"], self.data[at : at + max(0, lengths["parts"] - 21)])
+        return row | self.properties(row["text"], self.data[at : at + max(0, lengths["parts"] - 20)])
 
     def properties(self, text: bytes, checked: bytes) -> Row:
         row: Row = {

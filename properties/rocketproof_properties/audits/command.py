@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rocketproof_traces.audit.findings import Finding, table
@@ -14,10 +15,10 @@ from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.audit.run import Kept, Outcome, Report, audit
 from rocketproof_traces.pools import Spread
+from rocketproof_traces.stored.paths import absolute
 
 from ..catalogue.stored import settings, stored_rules
 from ..choices import InputError
-from ..cli.common import DIFFERS, OK, STOPPED, USAGE
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
@@ -49,10 +50,8 @@ class Audited:
     def exit_code(self) -> int:
         """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped."""
         if self.outcome.stopped:
-            return STOPPED
-        if self.problems:
-            return USAGE
-        return DIFFERS if self.broken("error", "warning") else OK
+            return 3
+        return 2 if self.problems else 1 if self.broken("error", "warning") else 0
 
     def data(self) -> dict[str, Any]:
         """The summary: exact counts of each rule and store, records of each topic."""
@@ -68,15 +67,16 @@ class Audited:
                 {
                     "store": totals.store, "files": totals.files, "bytes": totals.bytes, "records": totals.records,
                     "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),
-                    "problems": totals.problems,
+                    "problems": totals.problems, "unread": totals.unread,
                 }
                 for totals in self.outcome.totals
             ],
         }  # fmt: skip
 
 
-def plan_of(profile: str, asked: tuple[str, ...], limit: int) -> Plan:
-    """The plan of these properties, of all where none is asked for. Raises InputError for an unknown one."""
+def plan_of(profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({})) -> Plan:
+    """The plan of these properties, of all where none is asked for, for a broker of that profile and of the settings that are given.
+    Raises InputError for an unknown property."""
     ids = [rule.id for rule in stored_rules()]
     only: list[str] = []
     for name in asked:
@@ -84,12 +84,12 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int) -> Plan:
         if not found:
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
         only += [id_ for id_ in found if id_ not in only]
-    return Plan(stored_rules, tuple(sorted(settings(profile).items())), tuple(only), limit)
+    return Plan(stored_rules, tuple(sorted((settings(profile) | dict(given)).items())), tuple(only), limit)
 
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
-    folders = tuple(dict.fromkeys(store.rstrip("/") or store for store in stores))
+    folders = tuple(dict.fromkeys(absolute(store.rstrip("/") or store) for store in stores))
     for folder in folders:
         if "://" not in folder and not Path(folder).is_dir():
             raise InputError(f"{folder}: is no folder; give a store's folder, the one that has commitlog in it")

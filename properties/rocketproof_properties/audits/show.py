@@ -29,6 +29,9 @@ def render(audited: Audited, console: Console | None = None) -> None:
         _rule(audited, rule, [each for each in found if each.property == rule.id], say)
     for problem in audited.problems:
         say(f"! not audited: {problem}", "bold red")
+    for totals in audited.outcome.totals:
+        for left_out in totals.unread:
+            say(f"- left out of {totals.store}: {left_out}")
     _topics(audited, found, say)
     say("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
 
@@ -39,7 +42,8 @@ def _rule(audited: Audited, rule: Rule, found: list[Finding], say: Say) -> None:
     say(f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {times}: {rule.claim.sentence}", _STYLE[rule.severity])
     if found:
         first = found[0]
-        say(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}")
+        expected = f"{rule.relation} {first.expected}".lstrip()
+        say(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {expected}, found {first.found}")
     if len(found) < count:
         say(f"    {len(found):,} of them are kept as findings")
 
@@ -64,7 +68,7 @@ def _topics(audited: Audited, found: list[Finding], say: Say) -> None:
             told = f"  {findings:,} finding{'s' * (findings != 1)}" if findings else ""
             say(f"    {name.ljust(width)}  {count:>12,} records{told}")
         if len(most) > TOPICS:
-            say(f"    and {len(most) - TOPICS:,} more (summary.json has all)")
+            say(f"    and {len(most) - TOPICS:,} more (summary.json of --out has all)")
 
 
 def closing(audited: Audited) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from rocketproof_model import after, implies, ite, maximum, minimum, without_bits
+from rocketproof_model import after, implies, ite, maximum, without_bits
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, has, is_, transaction, vocabulary
@@ -41,8 +41,8 @@ def layout() -> list[Rule]:
         ),
         rule(
             "INV-40.limit",
-            "a record, or its body, is not larger than the broker's maxMessageSize",
-            "record", "error",
+            "a record, or its body, is not larger than the broker's maxMessageSize, or RocketMQ's default where that is not given",
+            "record", "note",
             limited <= given["max_message_size"], given["max_message_size"], limited,
         ),
         rule(
@@ -189,7 +189,6 @@ def delays() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
-    queue = minimum(r.delayLevel, given["max_delay_level"]) - 1
     plain = is_(r.topicClass, "ordinary", "own", "template") & (r.realClass == "none") & (r.retryClass == "none")
     silent = given["stores_parsed"] & ~given["stores_wait"]
     return [
@@ -203,7 +202,7 @@ def delays() -> list[Rule]:
             "INV-45.queue",
             "a delayed message is in the queue of its level",
             "record", "error",
-            implies(delayed, r.queueId == queue), queue, r.queueId,
+            implies(delayed, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
         ),
         rule(
             "INV-45.topic",
@@ -229,6 +228,18 @@ def delays() -> list[Rule]:
             "a dead letter has been consumed again as often as its group allows",
             "record", "note",
             implies(r.topicClass == "dead", r.reconsumeTimes >= r.retryMaxTimes), r.retryMaxTimes, r.reconsumeTimes,
+        ),
+        rule(
+            "INV-48.chain",
+            "a message that was sent back has been consumed again more often than the first record of its chain",
+            "record", "warning",
+            implies(r.originKnown, r.reconsumeTimes > r.originTimes), r.originTimes + 1, r.reconsumeTimes,
+        ),
+        rule(
+            "INV-49.chain",
+            "a message that was sent back tells the topic of the first record of its chain",
+            "record", "warning",
+            implies(r.originKnown, r.originSame), True, r.originSame,
         ),
         rule(
             "INV-49.stored",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from cyclopts import Parameter
+
 from ..choices import InputError
 from .common import Many, positive
 
@@ -14,6 +16,8 @@ def audit(
     out: Path | None = None,
     json: Path | None = None,
     profile: str = "P494",
+    broker_conf: Path | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set"), Many] = (),
     property: Annotated[tuple[str, ...], Many] = (),
     engine: Literal["spark", "local"] = "spark",
     master: str | None = None,
@@ -33,6 +37,11 @@ def audit(
         Write the findings to this file.
     profile
         The profile of the broker that wrote the stores, such as P494.
+    broker_conf
+        The configuration file of the broker that wrote the stores. Of its settings, messageDelayLevel and maxMessageSize are asked for;
+        unless they are given, delays are what the store shows and sizes RocketMQ's default.
+    settings
+        One of these settings, such as --set "messageDelayLevel=1s 5s"; it comes before the file's.
     property
         A property such as INV-37, or a rule such as INV-37.stored, to look at; give it again for more. All unless given.
     engine
@@ -53,12 +62,12 @@ def audit(
     from rocketproof_profiles import PROFILES
 
     from .. import engines, output, store
-    from ..audits import command, show
+    from ..audits import brokerconf, command, show
     from ..choices import known
 
     engines.check_engine(engine, master, remote)
     profile = known("profile", profile, PROFILES)
-    plan = command.plan_of(profile, property, limit)
+    plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
     if json is not None:
         store.check_writable(json)
     spread = engines.spreading(engine, cores, master, remote, short=True)

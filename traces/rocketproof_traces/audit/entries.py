@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from ..stored.layout import (
-    BODY_AT,
-    BODY_LENGTH_AT,
-    BORN_IPV6,
-    ENTRY_SIZE,
-    IPV6_MORE,
-    MAGIC_AT,
-    MESSAGE_MAGIC,
-    MESSAGE_MAGIC_V2,
-    QUEUE_ID_AT,
-    QUEUE_OFFSET_AT,
-    SIZE_AT,
-    STORE_IPV6,
-    SYS_FLAG_AT,
-)
-from ..stored.paths import open_source, read
+from ..stored.layout import ENTRY_SIZE, LMQ_PREFIX
 from ..stored.segments import LogFile
+from .records import Found, Records
 
 if TYPE_CHECKING:
-    from ..stored.paths import LocalFile, RemoteFile
     from ..stored.queues import Queue
 
 ROWS = 8192
-_HEAD = 256  # bytes that hold the fixed places of most records, and a topic behind a short body
-_INT, _UNSIGNED, _LONG, _ENTRY = Struct(">i"), Struct(">I"), Struct(">q"), Struct(">qiq")
+_ENTRY = Struct(">qiq")
 _NONE = {"recordThere": 0, "recordOffset": -1, "recordSize": 0, "sameTopic": 0, "recordQueueId": -1, "recordQueueOffset": -1, "sysFlag": 0}
 
 
 def facts(queue: Queue, first: int, files: Sequence[LogFile]) -> Iterator[tuple[dict[str, list[int]], list[tuple[str, int, str]]]]:
     """Columns of the vocabulary `entry` for the entries from number `first` on, some thousand at a time, and of each the file, the place in
     it, and its bytes. Raises StoredError."""
-    with Log(files) as log:
+    with Records(files) as log:
         for start in range(first, queue.max, ROWS):
             found = queue.entries(start, min(ROWS, queue.max - start))
             rows: dict[str, list[int]] = {}
@@ -46,14 +29,8 @@ def facts(queue: Queue, first: int, files: Sequence[LogFile]) -> Iterator[tuple[
             for n, (offset, size, tags) in enumerate(
                 zip(found.physicalOffset.tolist(), found.size.tolist(), found.tagsCode.tolist(), strict=True)
             ):
-                row = {
-                    "index": start + n,
-                    "entryOffset": offset,
-                    "entrySize": size,
-                    "queueId": queue.queue_id,
-                    **log.record(offset, queue.topic),
-                }
-                for name, value in row.items():
+                row = {"index": start + n, "entryOffset": offset, "entrySize": size, "queueId": queue.queue_id}
+                for name, value in (row | _said(log.at(offset), offset, queue.topic)).items():
                     rows.setdefault(name, []).append(value)
                 path, at = _place(queue, start + n)
                 places.append((path, at, _ENTRY.pack(offset, size, tags).hex()))
@@ -67,52 +44,25 @@ def _place(queue: Queue, index: int) -> tuple[str, int]:
     return file.path, index * ENTRY_SIZE - file.base
 
 
-class Log:
-    """The records of a log by where they lie."""
+def _said(record: Found | None, offset: int, topic: str) -> dict[str, int]:
+    """What the record at a physical offset says of its place in the queues of a topic."""
+    if record is None:
+        return _NONE
+    name = topic.encode("utf-8", "surrogateescape")
+    light = _light_queues(record) if topic.startswith(LMQ_PREFIX) else {}
+    return {
+        "recordThere": 1,
+        "recordOffset": offset,
+        "recordSize": record.size,
+        "sameTopic": int(record.topic == name or name in light),
+        "recordQueueId": 0 if name in light else record.queue_id,
+        "recordQueueOffset": light.get(name, record.queue_offset),
+        "sysFlag": record.sys_flag,
+    }
 
-    def __init__(self, files: Sequence[LogFile]) -> None:
-        self._files = sorted(files, key=lambda file: file.base)
-        self._bases = [file.base for file in self._files]
-        self._open: dict[str, LocalFile | RemoteFile] = {}
 
-    def __enter__(self) -> Log:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for source in self._open.values():
-            source.close()
-
-    def record(self, offset: int, topic: str) -> dict[str, int]:
-        """What the record at a physical offset says; `topic` is what it is compared with."""
-        at = bisect.bisect_right(self._bases, offset) - 1
-        if at < 0 or offset + BODY_AT > self._files[at].base + self._files[at].length:
-            return _NONE
-        file = self._files[at]
-        source = self._open.get(file.path)
-        if source is None:
-            source = self._open[file.path] = open_source(file.path)
-        place = offset - file.base
-        head = read(source, place, min(_HEAD, file.length - place))
-        (magic,) = _UNSIGNED.unpack_from(head, MAGIC_AT)
-        if magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
-            return _NONE
-        (flags,) = _INT.unpack_from(head, SYS_FLAG_AT)
-        more = IPV6_MORE * (bool(flags & BORN_IPV6) + bool(flags & STORE_IPV6))
-        (body,) = _INT.unpack_from(head, BODY_LENGTH_AT + more)
-        wide = 2 if magic == MESSAGE_MAGIC_V2 else 1
-        name = topic.encode()
-        begin = BODY_AT + more + max(0, body)
-        expected = len(name).to_bytes(wide, "big") + name
-        if place + begin + len(expected) > file.length:
-            said = b""
-        else:
-            said = head[begin : begin + len(expected)] if begin + len(expected) <= len(head) else read(source, place + begin, len(expected))
-        return {
-            "recordThere": 1,
-            "recordOffset": offset,
-            "recordSize": _INT.unpack_from(head, SIZE_AT)[0],
-            "sameTopic": int(said == expected),
-            "recordQueueId": _INT.unpack_from(head, QUEUE_ID_AT)[0],
-            "recordQueueOffset": _LONG.unpack_from(head, QUEUE_OFFSET_AT)[0],
-            "sysFlag": flags,
-        }
+def _light_queues(record: Found) -> dict[bytes, int]:
+    """The light queues in which a record is too, and its queue offset in each."""
+    names = record.properties.get(b"INNER_MULTI_DISPATCH", b"").split(b",")
+    offsets = record.properties.get(b"INNER_MULTI_QUEUE_OFFSET", b"").split(b",")
+    return {name: int(offset) for name, offset in zip(names, offsets, strict=False) if offset.isdigit()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import TraceError
 from ..stored.paths import open_source, read
-from ..stored.segments import LogFile
+from ..stored.queues import Queue
+from ..stored.segments import LogFile, log_files
+from . import unread
 from .entries import facts
 from .findings import Finding
 from .programs import Plan, programs
@@ -28,7 +31,7 @@ Numbers = dict[str, list[Any]]
 @dataclass
 class Totals:
     """The audit of a store: `counts` are exact, `findings` are at most the plan's limit of each rule and part of the work. `topics`:
-    records by topic. `problems`: what could not be read, a line each."""
+    records by topic. `problems`: what could not be read, `unread`: what is never read, a line each."""
 
     store: str
     files: int = 0
@@ -38,6 +41,7 @@ class Totals:
     findings: list[Finding] = field(default_factory=list)
     topics: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Merger:
         if self.whole:
             self._queues()
         self._topics()
+        self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
         self.totals.problems += self.store.problems
         self.totals.findings.sort()
         return self.totals
@@ -125,6 +130,7 @@ class Merger:
                 if key not in self.lines:
                     self.lines[key] = _Line(queues["begun"][n], segment.task.file.path)
                 line = self.lines[key]
+                self.totals.topics[key[0]] = self.totals.topics.get(key[0], 0) + queues["records"][n]
                 if not queues["members"][n]:
                     continue
                 first = {name: values[n] for name, values in queues["first"].items()}
@@ -137,7 +143,6 @@ class Merger:
                 line.final = {name: values[n] for name, values in queues["final"].items()}
                 line.members += queues["members"][n]
                 line.matched += queues["matched"][n]
-                self.totals.topics[key[0]] = self.totals.topics.get(key[0], 0) + queues["members"][n]
         self._decide("line", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
 
     def _log_borders(self) -> None:
@@ -241,17 +246,20 @@ class Merger:
             }  # fmt: skip
 
         self._decide("queue", rows, None, place)
+        end = max((_end_of([part], part.blanks) for part in self.parts), default=0)
         for key, queue in sorted(known.items()):
-            first = begins[key]
-            if queue.max - first != (self.lines[key].matched if key in self.lines else 0):
-                try:
-                    self._entries(queue, first)
-                except TraceError as error:
-                    self.totals.problems.append(str(error))
+            first, past = begins[key], queue.between(start, end)[1]
+            claimed = past - first == (self.lines[key].matched if key in self.lines else 0)
+            try:
+                self._entries(queue, past if claimed else first)
+            except TraceError as error:
+                self.totals.problems.append(str(error))
 
-    def _entries(self, queue: Any, first: int) -> None:
-        """The entries of a queue that no record claims."""
-        for rows, places in facts(queue, first, self.files):
+    def _entries(self, queue: Queue, first: int) -> None:
+        """The entries of a queue from a number on, which no record claims."""
+        if first >= queue.max:
+            return
+        for rows, places in facts(queue, first, self._log_now):
 
             def place(row: int, places: Sequence[tuple[str, int, str]] = places, rows: Numbers = rows) -> dict[str, Any]:
                 path, at, hexed = places[row]
@@ -266,6 +274,11 @@ class Merger:
 
             self._decide("entry", rows, None, place)
 
+    @cached_property
+    def _log_now(self) -> tuple[LogFile, ...]:
+        """The log's files after the queues were read: a broker that runs has gone on writing since the walk."""
+        return log_files([self.store.folder])
+
     # The topic table
 
     def _topics(self) -> None:
@@ -279,7 +292,8 @@ class Merger:
             "created": [created],
             "records": [self.totals.records],
         }
-        self._decide("table", whole, None, lambda _: {"file": path, "offset": 0})
+        if not self.store.has_rocks_table:
+            self._decide("table", whole, None, lambda _: {"file": path, "offset": 0})
         if table is None:
             return
         names = sorted(table.topics)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rocketproof_model import Expr, ite
+from rocketproof_model.language.expr import show, walk
 from rocketproof_model.language.model import Instance, Property
 
 from .vocabulary import SETTINGS, Vocabulary, vocabulary
@@ -28,6 +29,8 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "damage": ("damage", False),
 }
 
+_RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with what is found on the left, on the right
+
 
 @dataclass(frozen=True, eq=False)
 class Rule:
@@ -48,6 +51,15 @@ class Rule:
     @property
     def vocabulary(self) -> Vocabulary:
         return vocabulary()[KINDS[self.over][0]]
+
+    @property
+    def relation(self) -> str:
+        """How what is found has to stand to what is expected, where the rule compares the two: "below", "at least"; else ""."""
+        sides = show(self.found), show(self.expected)
+        for term in walk(self.claim.formula):
+            if term.op in _RELATIONS and (shown := tuple(map(show, term.args))) in (sides, sides[::-1]):
+                return _RELATIONS[term.op][shown != sides]
+        return ""
 
 
 def instance(kind: str, settings: Mapping[str, Any]) -> Instance:

@@ -16,22 +16,26 @@ from numpy.typing import NDArray
 from ..errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
-from ..stored.facts import COLUMNS, Column, Kind, column
+from ..stored.facts import BIT, COLUMNS, Column, Kind, column
 from ..stored.layout import SYSTEM_TOPICS
 from ..stored.names import Names
-from ..stored.paths import open_source
+from ..stored.paths import is_remote, open_source
 from ..stored.queues import Lookup
 from ..stored.segments import LogFile, Range, Walked
 from ..stored.walk import Walk
 from .findings import Finding
 from .lines import Lines
+from .origins import Origins
 from .programs import Breach, Plan, Programs, programs
 from .store import Store, opened
-from .vocabulary import FACTS, Class
+from .vocabulary import FACTS, I64, Class
 
 ROWS = 8192  # of a chunk: its columns stay in the processor's caches
 NOT_READ = "not read yet"
+LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
 SHOWN = 64  # bytes of a record that a finding shows
+CHAINED = BIT["RETRY_TOPIC"] | BIT["ORIGIN_MESSAGE_ID"]
+SENT_BACK = np.isin(np.arange(len(Class.names)), [Class.encode("retry"), Class.encode("dead")])
 PLACE = ("physicalOffset", "queueId", "queueOffset", "size")
 
 
@@ -117,8 +121,8 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
     made = programs(plan)
     store = opened(task.store, task.moment)
     names = Names(SYSTEM_TOPICS)
-    auditor = _Auditor(plan, made, store, task, names)
-    with open_source(task.file.path) as source:
+    with open_source(task.file.path) as source, Origins(store.log) as origins:
+        auditor = _Auditor(plan, made, store, task, names, origins)
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
@@ -136,6 +140,7 @@ class _Auditor:
     store: Store
     task: Task
     names: Names
+    origins: Origins
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Finding] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
@@ -145,12 +150,13 @@ class _Auditor:
 
     def __post_init__(self) -> None:
         self.lookup = Lookup(self.store.queues, self.names)
-        self.has_queues = bool(self.store.queues.all())
+        self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
         self.lines = Lines(tuple(dict.fromkeys((*PLACE, *self.made["line"].reads))))
         self.edge_columns = tuple(dict.fromkeys((*PLACE, "topic", *self.made["log"].reads)))
         self.texts: list[str] = []
         self.classes = np.zeros(0, np.int64)
         self.limits = np.zeros(0, np.int64)
+        self.known = np.zeros(0, np.int64)
 
     def take(self, chunk: Chunk) -> None:
         """One chunk of the walk."""
@@ -201,17 +207,30 @@ class _Auditor:
             none = [Class.encode("none")]
             self.classes = np.array([*self.classes[:-1].tolist(), *map(self.store.class_of, new), *none], np.int64)
             self.limits = np.array([*self.limits[:-1].tolist(), *map(self.store.limit_of, new), 0], np.int64)
+            self.known = np.array([*self.known[:-1].tolist(), *map(self.store.has_queues_of, (*new, ""))], np.int64)
             self.texts = texts
         # A topic that is not there has the number -1, and its class is the last one.
         for name, topic in (("topicClass", "topic"), ("realClass", "realTopic"), ("retryClass", "retryTopic")):
             rows[name] = self.classes[rows[topic]]
         rows["retryMaxTimes"] = self.limits[rows["topic"]]
-        waits = self.store.waits
-        rows["levelDelay"] = waits[np.clip(rows["delayLevel"], 0, len(waits) - 1)]
+        rows["levelDelay"] = self.waits[np.clip(rows["delayLevel"], 0, len(self.waits) - 1)]
         entries = self.lookup.find(rows["topic"], rows["queueId"], rows["queueOffset"])
-        rows["entryKnown"] = np.full(len(rows["topic"]), self.has_queues, np.int64)
+        rows["entryKnown"] = self.known[rows["topic"]] & (rows["physicalOffset"] <= self.store.dispatched)
         rows["entryThere"] = (entries.found == 1).astype(np.int64)
-        rows["entryOffset"], rows["entrySize"], rows["entryTags"] = entries.physicalOffset, entries.size, entries.tagsCode
+        rows["entryOffset"], rows["entrySize"] = entries.physicalOffset, entries.size
+        # An address in the queue's extension is beyond what a rule may compute with.
+        rows["entryTags"] = np.clip(entries.tagsCode, I64.lo, I64.hi)
+        self._look_back(rows)
+
+    def _look_back(self, rows: dict[str, Column]) -> None:
+        """Add what the first records of chains say; in a store elsewhere each of them would be a request."""
+        known, same, times = np.zeros((3, len(rows["topic"])), np.int64)
+        asked = SENT_BACK[rows["topicClass"]] & (rows["properties"] & CHAINED == CHAINED)
+        for row in [] if is_remote(self.store.folder) else np.flatnonzero(asked):
+            origin = self.origins.of(int(rows["physicalOffset"][row]))
+            if origin is not None:
+                known[row], same[row], times[row] = 1, origin.same, origin.times
+        rows["originKnown"], rows["originSame"], rows["originTimes"] = known, same, times
 
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
         limits = {rule.id: self.plan.limit - self.counts.get(rule.id, 0) for rule in self.made[over].rules}
@@ -247,6 +266,7 @@ class _Auditor:
             "topic": [texts[k] for k in lines.topic[:n]],
             "queueId": lines.queue_id[:n].tolist(),
             "begun": lines.begun.tolist(),
+            "records": lines.records[:n].tolist(),
             "members": lines.members[:n].tolist(),
             "matched": lines.matched[:n].tolist(),
             "first": {name: values[:n].tolist() for name, values in lines.first.items()},

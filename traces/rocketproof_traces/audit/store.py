@@ -7,14 +7,14 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..stored.config import Topics, read_json, read_topics
+from ..stored.config import Topics, has_abort, read_json, read_topics
 from ..stored.errors import StoredError
 from ..stored.layout import DLQ_PREFIX, RETRY_PREFIX
 from ..stored.paths import exists, join
 from ..stored.queues import Queues
+from ..stored.segments import LogFile, log_files
+from . import unread
+from .delays import DELAYS, shown
 from .vocabulary import Class
 
 TEMPLATE = "TBW102"
@@ -23,13 +23,11 @@ REPLY, MEMBERS = "_REPLY_TOPIC", "rmq_sys_SYNC_BROKER_MEMBER_"
 _FIXED = {TEMPLATE: "template", SCHEDULE: "schedule", HALF: "half", OPERATIONS: "operations"}
 _SYSTEM = frozenset({"SELF_TEST_TOPIC", "BenchmarkTest", "OFFSET_MOVED_EVENT", "TRANS_CHECK_MAX_TIME_TOPIC", "rmq_sys_wheel_timer"})
 _SYSTEM_PREFIXES = ("RMQ_SYS_", "rmq_sys_")
-_LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
+_LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: a group's retry topic of one topic
 RETRY_MAX_TIMES = 16
 INHERIT = 1
 CLUSTER_QUEUES = 16
-SECOND = 1000
-DELAYS = tuple(SECOND * s for s in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200))
-"""What the broker waits on the delay levels 1 to 18, in milliseconds (REC-05)."""
+NEVER_BEHIND = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,6 @@ class Store:
     """A store's folder; what was read of it is kept. `problems`: configuration that cannot be read, as one line each."""
 
     folder: str
-    delays: tuple[int, ...] = DELAYS
     problems: list[str] = field(default_factory=list)
 
     @cached_property
@@ -47,7 +44,7 @@ class Store:
     @cached_property
     def topics(self) -> Topics | None:
         """The topic table; None where there is none that can be read."""
-        if not exists(self.topics_path):
+        if self.has_rocks_table or not exists(self.topics_path):
             return None
         try:
             return read_topics(self.topics_path)
@@ -56,8 +53,37 @@ class Store:
             return None
 
     @cached_property
+    def has_rocks_table(self) -> bool:
+        """The topic table is where the audit does not read it."""
+        return unread.rocks_table(self.folder)
+
+    @cached_property
+    def log(self) -> tuple[LogFile, ...]:
+        """The files of the log. Raises StoredError."""
+        return log_files([self.folder])
+
+    @cached_property
     def queues(self) -> Queues:
-        return Queues([self.folder])
+        """Those that the audit reads."""
+        return Queues([] if unread.rocks_queues(self.folder) else [self.folder])
+
+    @cached_property
+    def dispatched(self) -> int:
+        """The greatest physical offset that an entry points at, where the broker runs or was killed: it fills the queues in the order of
+        the log, and what lies behind is not in them yet. NEVER_BEHIND where it has stopped in order."""
+        if not has_abort(self.folder):
+            return NEVER_BEHIND
+        last = (queue.entries(queue.max - 1, 1).physicalOffset for queue in self.queues.all() if queue.max > queue.min)
+        return max((int(found[0]) for found in last if len(found)), default=-1)
+
+    @cached_property
+    def batch_topics(self) -> frozenset[str]:
+        """The topics whose queues are others, which the audit does not read."""
+        return unread.batch_topics(self.folder, self.topics.topics if self.topics else {})
+
+    def has_queues_of(self, topic: str) -> bool:
+        """The entries of a topic are in queues that the audit reads, if there are any."""
+        return bool(self.queues.all()) and topic not in self.batch_topics
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
@@ -74,23 +100,23 @@ class Store:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The names of cluster and broker, which are topics too (TCM-03). The cluster's has a reply topic beside it, in older releases it
-        is the only topic of 16 queues whose permission may be inherited; the broker's has a topic of members beside it in newer ones,
-        else it is the only such topic of one queue."""
+        """The names of cluster and broker, which are topics too (TCM-03). Their permission may be inherited. The cluster's has 16 queues
+        and a reply topic beside it, in older releases it is the only such one; the broker's has a topic of members beside it in newer
+        ones, else it is the only such topic of one queue."""
         if self.topics is None:
             return frozenset()
         names = self.topics.topics
-        clusters = {name.removesuffix(REPLY) for name in names if name.endswith(REPLY)} & set(names)
+        wide = self._inherited(CLUSTER_QUEUES)
+        clusters = {name for name in wide if name + REPLY in names} or _only(wide)
         members = {name for name in names if name.startswith(MEMBERS)}
         brokers = {name.removeprefix(MEMBERS) for name in members} & set(names)
-        return frozenset(members | (clusters or self._only(CLUSTER_QUEUES)) | (brokers or self._only(1, clusters)))
+        return frozenset(members | clusters | (brokers or _only(self._inherited(1) - clusters)))
 
-    def _only(self, queues: int, without: Set[str] = frozenset()) -> Set[str]:
-        """The topic of so many queues whose permission may be inherited, if there is exactly one."""
+    def _inherited(self, queues: int) -> Set[str]:
+        """The topics of so many queues whose permission may be inherited."""
         assert self.topics is not None
         rows = self.topics.topics.items()
-        found = {n for n, row in rows if row.read == row.write == queues and row.perm & INHERIT and n not in without and n != TEMPLATE}
-        return found if len(found) == 1 else frozenset()
+        return {name for name, row in rows if row.read == row.write == queues and row.perm & INHERIT and name != TEMPLATE}
 
     def class_of(self, name: str) -> int:
         """The code of what a topic's name says."""
@@ -113,9 +139,16 @@ class Store:
         return self.limits.get(name.removeprefix(DLQ_PREFIX), RETRY_MAX_TIMES)
 
     @cached_property
-    def waits(self) -> NDArray[np.int64]:
-        """By delay level; a level beyond the last one waits like that one."""
-        return np.array((0, *self.delays), np.int64)
+    def delays(self) -> tuple[int, ...]:
+        """What the broker waited on its delay levels, in milliseconds: as the store shows it, else as RocketMQ does by default."""
+        try:
+            levels = [queue for queue in self.queues.all() if queue.topic == SCHEDULE]
+            seen = shown(levels, self.log) if levels else {}
+        except StoredError as error:
+            self.problems.append(str(error))
+            seen = {}
+        usual = dict(enumerate(DELAYS, 1)) | seen
+        return tuple(usual.get(level, 0) for level in range(1, max(usual) + 1))
 
 
 @lru_cache(maxsize=8)
@@ -132,3 +165,8 @@ def legal(name: str) -> bool:
 def is_created(store: Store, name: str, perm: int) -> bool:
     """The topic is one that a request has created: none that a broker makes by itself."""
     return Class.names[store.class_of(name)] in ("ordinary", "retry", "dead") and not perm & INHERIT
+
+
+def _only(names: Set[str]) -> Set[str]:
+    """These if there is exactly one."""
+    return names if len(names) == 1 else frozenset()

@@ -37,10 +37,15 @@ JOINED: Mapping[str, Type] = {
     "entryOffset": I64,
     "entrySize": I32,
     "entryTags": I64,
+    "originKnown": Bool,
+    "originSame": Bool,
+    "originTimes": I32,
 }
 """What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `levelDelay`: what the broker
-waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the group whose dead letters the topic has. `entryKnown`: the store has
-consume queues; `entryThere`: the record's own one has an entry at `queueOffset`, whose fields the other three are."""
+waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the group whose dead letters the topic has. `entryKnown`: the record is to
+have an entry in queues that the audit reads; `entryThere`: the record's own one has an entry at `queueOffset`, whose fields the next three
+are. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it tells that one's topic;
+`originTimes`: that one's reconsumeTimes."""
 
 FACTS: Mapping[str, Type] = {
     "physicalOffset": I64,

@@ -1,0 +1,60 @@
+"""The settings of the broker that wrote a store, as far as rules ask for them: from its configuration file, or given one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rocketproof_traces.audit.segment import LEVELS
+
+from ..choices import InputError, known
+
+_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
+    """What a plan's settings are by a file such as broker.conf, and by texts NAME=VALUE, which come before it. Raises InputError."""
+    found: dict[str, Any] = {}
+    for source, settings in ((str(file), _in_file(file)), ("--set", _one_by_one(given))):
+        for name in settings.keys() & _READ.keys():
+            try:
+                found |= _READ[name](settings[name])
+            except (KeyError, ValueError):
+                raise InputError(f"{source}: {name}={settings[name]} is no value that a broker takes; {_FORMS[name]}") from None
+    return found
+
+
+def _one_by_one(given: Sequence[str]) -> Mapping[str, str]:
+    if not given:
+        return {}
+    from ..brokersettings import split  # it loads the brokers, which an audit does without
+
+    return {known("setting", name, _READ): value for name, value in map(split, given)}
+
+
+def _in_file(file: Path | None) -> Mapping[str, str]:
+    if file is None:
+        return {}
+    from rocketproof_impl.broker.admin import properties_of
+
+    try:
+        return properties_of(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise InputError(f"--broker-conf {file}: cannot be read ({why}); give the file that the broker is started with") from None
+
+
+def _delay_levels(value: str) -> dict[str, Any]:
+    waits = tuple(int(each[:-1]) * _UNITS[each[-1]] for each in value.strip('"').split())
+    if not waits:
+        raise ValueError
+    return {LEVELS: waits, "max_delay_level": len(waits)}
+
+
+def _size(value: str) -> dict[str, Any]:
+    return {"max_message_size": int(value)}
+
+
+_READ: Mapping[str, Callable[[str], dict[str, Any]]] = {"messageDelayLevel": _delay_levels, "maxMessageSize": _size}
+_FORMS = {"messageDelayLevel": 'give numbers with s, m, h or d, such as "1s 5s 1m"', "maxMessageSize": "give bytes"}

@@ -1,0 +1,42 @@
+"""What a broker waits on its delay levels, as its store shows: which setting it had is in no file (REC-05).
+
+An entry of the schedule topic's queues has the time of delivery, its record the time when it was stored. Where most of some entries of a
+level agree on a wait of whole seconds, that is the level's; so a damaged entry is found in a store of any setting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..stored.queues import ENTRY, Queue
+from ..stored.segments import LogFile
+from .records import Records
+
+SECOND = 1000
+DELAYS = tuple(SECOND * s for s in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200))
+"""What a broker waits by default on the levels 1 to 18, in milliseconds."""
+SAMPLES = 15  # entries of each level that are looked at
+
+
+def shown(levels: Sequence[Queue], files: Sequence[LogFile]) -> dict[int, int]:
+    """The wait of each level in milliseconds, where the queues of the schedule topic show one. Raises StoredError."""
+    start = min((file.base for file in files), default=0)
+    waits = {}
+    with Records(files) as log:
+        for queue in levels:
+            first, past = queue.between(start, 1 << 62)
+            step = max(1, (past - first) // SAMPLES)
+            seen = Counter(wait for index in range(first, past, step) if (wait := _wait(queue, index, log)) is not None)
+            for wait, times in seen.most_common(1):
+                if 2 * times > seen.total() and wait > 0 and wait % SECOND == 0:
+                    waits[queue.queue_id + 1] = wait
+    return waits
+
+
+def _wait(queue: Queue, index: int, log: Records) -> int | None:
+    entry = queue.entries(index, 1)
+    if not (entry.found == ENTRY).all():
+        return None
+    record = log.at(int(entry.physicalOffset[0]))
+    return None if record is None else int(entry.tagsCode[0]) - record.store_timestamp

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
@@ -43,8 +44,10 @@ def render(found: Summary, out: str, console: Console | None = None) -> None:
     """Print what was judged: counts, requests out of reach, findings, the verdict."""
     console = console or Console(highlight=False)
     width = min(max(console.width, 80), 160)
+    here = f"{Path.cwd()}/"  # files below it are shown as they were given
 
     def lines(text: str, style: str = "", indent: str = "  ") -> None:
+        text = text.replace(here, "")
         console.print(Text("\n".join(textwrap.wrap(text, width, subsequent_indent=indent)), style), soft_wrap=True)
 
     lines(f"{_counted(found.histories, 'history', 'histories')}, {_counted(found.parts, 'part', 'parts')}")
@@ -60,7 +63,7 @@ def render(found: Summary, out: str, console: Console | None = None) -> None:
     lines(f"findings and verdicts are in {out}")
     words = {
         "ok": ("Ok: the specification explains all histories", "bold green"),
-        "illegal": (f"{len(found.findings)} findings", "bold red"),
+        "illegal": (f"{len(found.findings):,} finding{'s' * (len(found.findings) != 1)}", "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
         "unknown": ("Unknown: a larger --limit or the events that are missing may decide", "bold yellow"),
     }

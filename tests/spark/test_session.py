@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.spark import session as sessions
 from rocketproof_traces.spark.environment import import_places
+from rocketproof_traces.spark.source import PUSHDOWN
 
 
 def test_a_job_runs_in_this_interpreter_and_imports_what_this_process_imports(spark: SparkSession) -> None:
@@ -31,7 +32,11 @@ def test_a_job_runs_in_this_interpreter_and_imports_what_this_process_imports(sp
 
 
 def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
-    assert sessions.session(master="local[7]") is spark
+    """What is changed in it is what the formats need, and said in the documentation."""
+    spark.conf.set(PUSHDOWN, "false")
+    before = dict(spark.conf.getAll)
+    assert sessions.session(master="local[7]", **{"spark.sql.shuffle.partitions": "7"}) is spark
+    assert dict(spark.conf.getAll).items() - before.items() == {(PUSHDOWN, "true")}
     assert spark.sparkContext.master.startswith("local[2")
 
 

@@ -79,31 +79,45 @@ def free_port() -> int:
         return int(asked.getsockname()[1])
 
 
-@pytest.mark.slow
-def test_a_worker_killed_in_the_middle_costs_no_row(tmp_path: Path) -> None:
-    stored = write_store(tmp_path / "store", [Sent(f"topic{n % 5}", n % 4, bytes(n % 200)) for n in range(800)], 1 << 15)
-    marks = tmp_path / "marks"
-    marks.mkdir()
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A master's URL, and one of its two workers."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
     with contextlib.ExitStack() as running:
-        running.enter_context(process(tmp_path / "master.log", *daemon("master.Master", "--port", str(port), "--webui-port", "0")))
-        wait_for(tmp_path / "master.log", "I have been elected leader")
+        running.enter_context(process(folder / "master.log", *daemon("master.Master", "--port", str(port), "--webui-port", "0")))
+        wait_for(folder / "master.log", "I have been elected leader")
         for name in ("one", "two"):
-            command = daemon("worker.Worker", "--webui-port", "0", "-c", "1", "-m", "768m", "-d", str(tmp_path / name), url)
-            worker = running.enter_context(process(tmp_path / f"{name}.log", *command))
-            wait_for(tmp_path / f"{name}.log", "Successfully registered with master")
-        query = running.enter_context(
-            process(tmp_path / "query.log", sys.executable, str(HERE / "cluster_query.py"), url, str(tmp_path / "store"), str(marks))
-        )
-        deadline = time.monotonic() + WAIT
-        while (len(begun(marks)) < 6 or len(set(begun(marks))) < 2) and query.poll() is None:
-            assert time.monotonic() < deadline, (tmp_path / "query.log").read_text()[-2000:]
-            time.sleep(0.05)
-        assert query.poll() is None, (tmp_path / "query.log").read_text()[-2000:]
-        kill(worker)
-        query.wait(WAIT)
+            command = daemon("worker.Worker", "--webui-port", "0", "-c", "1", "-m", "768m", "-d", str(folder / name), url)
+            worker = running.enter_context(process(folder / f"{name}.log", *command))
+            wait_for(folder / f"{name}.log", "Successfully registered with master")
+        yield url, worker
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle_costs_no_row_and_the_other_still_searches(tmp_path: Path) -> None:
+    stored = write_store(tmp_path / "store", [Sent(f"topic{n % 5}", n % 4, bytes(n % 200)) for n in range(800)], 1 << 15)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    with cluster(tmp_path) as (url, worker):
+        script = str(HERE / "cluster_query.py")
+        with process(tmp_path / "query.log", sys.executable, script, url, str(tmp_path / "store"), str(marks)) as query:
+            deadline = time.monotonic() + WAIT
+            while (len(begun(marks)) < 6 or len(set(begun(marks))) < 2) and query.poll() is None:
+                assert time.monotonic() < deadline, (tmp_path / "query.log").read_text()[-2000:]
+                time.sleep(0.05)
+            assert query.poll() is None, (tmp_path / "query.log").read_text()[-2000:]
+            kill(worker)
+            query.wait(WAIT)
         said = (tmp_path / "query.log").read_text()
-    assert query.returncode == 0, said[-3000:]
-    answer = json.loads(said.splitlines()[-1])
-    assert (answer["count"], answer["sum"]) == (len(stored), sum(each.offset for each in stored))
+        assert query.returncode == 0, said[-3000:]
+        answer = json.loads(said.splitlines()[-1])
+        assert (answer["count"], answer["sum"]) == (len(stored), sum(each.offset for each in stored))
+
+        rows = []
+        for engine in (["spark", "--master", url], ["explicit"]):
+            words = ["-m", "rocketproof_properties.cli", "check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json"]
+            with process(tmp_path / "check.log", sys.executable, *words, "--engine", *engine) as check:
+                assert check.wait(WAIT) == 0, (tmp_path / "check.log").read_text()[-3000:]
+            rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])
+        assert rows[0] == rows[1] and rows[0]

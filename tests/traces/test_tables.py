@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from written_store import Sent, Stored, java_hash, write_store, write_topics
+from written_store import BLANK, Sent, Stored, java_hash, record, write_store, write_topics
 
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.tables import commitlog, consumequeue, index, topics
 from rocketproof_traces.tables.clauses import Clause, Clauses, bounds
 from rocketproof_traces.tables.table import PART_SIZE, Table
 
+BODY_AT = 88  # of a record with IPv4 hosts
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
 
@@ -92,6 +94,52 @@ def test_clauses_leave_the_rows_that_pass(clauses: Clauses, passes: Any, store: 
     folder, stored = store
     found = rows(commitlog.TABLE, folder, "physicalOffset, body, tags", clauses, part_size=8192)
     assert [(row["physicalOffset"], row["body"]) for row in found] == [(s.offset, s.body) for s in stored if passes(s)]
+
+
+def test_a_url_leads_to_queues_whose_names_have_percent_signs(tmp_path: Path) -> None:
+    write_store(tmp_path / "the store", [Sent("%DLQ%cg"), Sent("%RETRY%cg")], 1 << 12)
+    table = consumequeue.TABLE
+    parts = table.parts([(tmp_path / "the store").as_uri()], (), PART_SIZE)
+    found = [row for part in parts for batch in table.read(part, ("topic", "error"), ()) for row in batch.to_pylist()]
+    assert sorted({(row["topic"], row["error"]) for row in found}) == [("%DLQ%cg", None), ("%RETRY%cg", None)]
+
+
+def nested(at: int, *, to_the_end: bool) -> bytes:
+    """A body that lies at an offset and holds records that are right in all they say. The last of them ends with the record that
+    the body is of if `to_the_end`: its properties are what follows the body there, up to the end of the topic `T` and the properties."""
+    found = b"x" * 50
+    for number in range(3):
+        found += record(Sent("Fake", body=bytes(number)), number, at + len(found))
+    if not to_the_end:
+        return found + b"x" * 300
+    last = bytearray(record(Sent("Fake"), 3, at + len(found)))
+    outside = len(b"\x01T\0\0")
+    last[-2:], last[:4] = outside.to_bytes(2, "big"), (len(last) + outside).to_bytes(4, "big")
+    return found + bytes(last)
+
+
+@pytest.mark.parametrize("to_the_end", [False, True])
+def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) -> None:
+    """Wherever a part begins, also in the body, and also where the records in it are followed by a real one."""
+    before = [Sent("T", body=bytes(n)) for n in range(4)]
+    at = sum(len(record(sent, 0, 0)) for sent in before) + BODY_AT
+    stored = write_store(tmp_path / "store", [*before, Sent("T", body=nested(at, to_the_end=to_the_end)), *before], 1 << 12)
+    for part_size in (*range(97, 131, 3), 400, 700):
+        found = rows(commitlog.TABLE, tmp_path / "store", "physicalOffset, topic, error", part_size=part_size)
+        assert [(row["physicalOffset"], row["topic"]) for row in found] == [(each.offset, "T") for each in stored], part_size
+
+
+def test_older_records_behind_a_blank_are_no_rows(tmp_path: Path) -> None:
+    """A file that was written again: the filler of its blank still holds what was there."""
+    stored = write_store(tmp_path / "store", [Sent("T", body=bytes(100)) for _ in range(40)], 1 << 12)
+    log = tmp_path / "store" / "commitlog" / f"{0:020d}"
+    data = bytearray(log.read_bytes())
+    here = [each for each in stored if each.offset < 1 << 12]
+    at = here[5].offset
+    data[at : at + 8] = struct.pack(">II", len(data) - at, BLANK)
+    log.write_bytes(data)
+    found = rows(commitlog.TABLE, tmp_path / "store", "physicalOffset", part_size=600)
+    assert [row["physicalOffset"] for row in found] == [each.offset for each in stored if each not in here[5:]]
 
 
 def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> None:

@@ -72,10 +72,12 @@ def judge(
         return _judge_one(Path(first), profile, limit, json)
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
+    from rocketproof_traces.stored.paths import absolute
 
     from .. import verdicts
 
-    order = Order(tuple(histories), profile, out, parquet or f"{out.rstrip('/')}/histories", limit, late)
+    folder, shelf = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
+    order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit, late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     if json is not None:
         store.write_json(json, found.data())

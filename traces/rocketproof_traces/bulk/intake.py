@@ -23,6 +23,7 @@ from rocketproof_model import RocketproofError
 from .. import history
 from ..errors import TraceError
 from ..history import Event, Header
+from ..stored.paths import join, readable
 from . import recorded
 from .shelf import BATCH, SUFFIX, Runs, Shelf, Taken, place
 from .tables import EVENTS, event_row
@@ -39,15 +40,16 @@ def sources(paths: list[str]) -> list[tuple[str, str]]:
     found = []
     for path in paths:
         files, inner = place(path)
-        info = files.get_file_info(inner)
+        with readable(path):
+            info = files.get_file_info(inner)
+            infos = [info] if info.type != fs.FileType.Directory else files.get_file_info(fs.FileSelector(inner, recursive=True))
         if info.type == fs.FileType.NotFound:
             raise TraceError(path, "is not there", "give files or folders of histories")
-        infos = [info] if info.type == fs.FileType.File else files.get_file_info(fs.FileSelector(inner, recursive=True))
-        scheme = f"{path.partition('://')[0]}://" if "://" in path else ""
         for one in infos:
             hidden = any(part.startswith(("_", ".")) for part in one.path[len(inner) :].split("/"))
             if one.type == fs.FileType.File and not hidden and not one.path.endswith(".part"):
-                found.append((scheme + one.path, f"{one.size}-{one.mtime_ns}"))
+                inside = one.path[len(inner) :].strip("/")
+                found.append((join(path, *inside.split("/")) if inside else path, f"{one.size}-{one.mtime_ns}"))
     return sorted(set(found))
 
 

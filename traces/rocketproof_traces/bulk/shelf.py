@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from ..errors import TraceError
+from ..stored.paths import file_system, is_remote
 from .tables import EVENTS
 
 SUFFIX = ".pieces.json"
@@ -56,10 +57,7 @@ class Taken:
 
 def place(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of a path or URL, and the path in it. Raises TraceError for one that cannot be reached."""
-    try:
-        return fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise TraceError(path, f"cannot be reached ({error})", "give a path or a URL that pyarrow reads") from None
+    return file_system(path) if is_remote(path) else (fs.LocalFileSystem(), path)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 from pyarrow import fs
 
 from ..errors import TraceError
+from ..stored.paths import readable
 from .divide import Docket
 from .intake import sources
 from .shelf import SUFFIX, Shelf, Taken, by_history
@@ -36,9 +37,10 @@ def shelved(order: Order) -> Order | None:
     if len(order.sources) != 1:
         return None
     shelf = Shelf(order.sources[0])
-    if shelf.files.get_file_info(shelf.path).type != fs.FileType.Directory:
-        return None
-    names = (info.path for info in shelf.files.get_file_info(fs.FileSelector(shelf.path)))
+    with readable(order.sources[0]):
+        if shelf.files.get_file_info(shelf.path).type != fs.FileType.Directory:
+            return None
+        names = [info.path for info in shelf.files.get_file_info(fs.FileSelector(shelf.path))]
     return replace(order, shelf=order.sources[0]) if any(name.endswith(SUFFIX) for name in names) else None
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # CPU time of a session with a few jobs, and give nothing back.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# A client of Spark Connect would ask a server that is not there again and again for half an hour.
+_ANSWER_SECONDS = 15
+
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 # What a job of this project needs of any session that it makes.
@@ -105,13 +108,28 @@ def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSessio
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.remote(remote) if remote else SparkSession.builder
+    url = remote or os.environ["SPARK_REMOTE"]
+    if not url.startswith("sc://"):
+        raise TraceError(f"--remote {url}", "is no address of a Spark Connect server", "give one such as sc://host:15002")
     try:
-        return builder.config(map={**_ALWAYS, **properties}).getOrCreate()
+        _reach(url)
+        return SparkSession.builder.remote(url).config(map={**_ALWAYS, **properties}).getOrCreate()
     except ImportError as error:
-        raise TraceError("--remote", f"needs Spark Connect ({_first_line(error)})", "`pip install 'pyspark[connect]'`") from None
+        raise TraceError("--remote", f"needs Spark Connect ({_first_line(error)})", "`pip install 'rocketproof[spark]'`") from None
     except (PySparkException, OSError, RuntimeError, ValueError) as error:
-        raise TraceError(f"--remote {remote}", f"gives no session: {_first_line(error)}", "check the URL and the server") from None
+        raise TraceError(f"--remote {url}", f"gives no session: {_first_line(error)}", "check the URL and the server") from None
+
+
+def _reach(url: str) -> None:
+    """Raises OSError where nobody answers at the address of a Spark Connect server, PySparkException for one that is none."""
+    import grpc  # type: ignore[import-untyped]  # it tells no types
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: it says what to install
+
+    with DefaultChannelBuilder(url).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(_ANSWER_SECONDS)
+        except grpc.FutureTimeoutError:
+            raise OSError(f"no answer in {_ANSWER_SECONDS} s") from None
 
 
 def _submitted(properties: Mapping[str, str]) -> SparkSession:

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import TraceError
+from ..stored.paths import absolute
 from ..tables import commitlog, consumequeue, index, topics
 from ..tables.clauses import Clause, Clauses, Operator
 from ..tables.table import PART_SIZE, TIME, Table
@@ -74,7 +75,7 @@ class StoreSource(api.DataSource):
             raise TraceError(
                 self.name(), "is not told what to read", "give the folder of a store: .load(folder), or OPTIONS (path 'folder')"
             )
-        return found
+        return [absolute(path) for path in found]
 
     def _part_size(self) -> int:
         given = self.options.get("maxPartitionBytes", str(PART_SIZE))

@@ -69,6 +69,7 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
     path = part.range.file.path
     if not text_passes(about(clauses, "file"), path):
         return
+    from ..stored.alone import settled
     from ..stored.names import Names
     from ..stored.walk import Walk  # its kernels are for those who read
 
@@ -76,8 +77,8 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
     names = Names()
     reached = part.range.start
     try:
-        walk = Walk(part.range, names, crc="computedCRC" in needed, properties=not needed.isdisjoint(_FROM_PROPERTIES), rows=ROWS)
-        for chunk in walk:
+        with_properties = not needed.isdisjoint(_FROM_PROPERTIES)
+        for chunk in Walk(settled(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
             offsets = chunk["physicalOffset"]
             if len(offsets):
                 reached = int(offsets[-1] + chunk["size"][-1]) - part.range.file.base

@@ -1,0 +1,85 @@
+"""Commands on a Spark Connect server on this machine, in processes of their own: this one has a classic session."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from many_histories import history, write
+from test_source_cluster import free_port, process, wait_for
+from written_store import Sent, write_store
+
+from rocketproof_traces.spark import environment, gateway
+from rocketproof_traces.spark.java import find_java
+
+LACKS_IT = importlib.util.find_spec("grpc_status") is None and os.environ.get("ROCKETPROOF_REAL") != "required"
+pytestmark = pytest.mark.skipif(LACKS_IT, reason="needs pyspark[connect]")
+HOME = Path(pyspark.__file__).parent
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(environment.import_places()), "PYTHONWARNINGS": "ignore"}
+    words = [sys.executable, "-m", "rocketproof_properties.cli", *arguments]
+    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server on two cores."""
+    log, port, java = tmp_path_factory.mktemp("connect") / "server.log", free_port(), find_java()
+    conf = {
+        "spark.master": "local[2,2]",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    variables = {**os.environ, **environment.worker_variables(), **gateway.spark_variables(java, HOME)}
+    words = gateway.command(java, HOME, conf, variables)[:-1]  # but for the word that starts a gateway
+    server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    with environment.variables(**environment.worker_variables()), process(log, *words, *server):
+        wait_for(log, "Spark Connect server started")
+        yield f"sc://127.0.0.1:{port}"
+
+
+def test_audit_and_judge_find_what_this_process_finds(remote: str, tmp_path: Path) -> None:
+    """Paths are those of the client's folder, which the server is not in."""
+    write_store(tmp_path / "store", [Sent(f"T{n % 3}", n % 9) for n in range(40)], 1 << 12)
+    (tmp_path / "runs").mkdir()
+    write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
+    for given in (["audit", "store"], ["judge", "runs", "--profile", "P49", "--out", "out"]):
+        found = []
+        for engine in (["spark", "--remote", remote], ["local"]):
+            done = command(tmp_path, *given, "--engine", *engine, "--json", "found.json")
+            assert done.returncode == 1, done.stderr
+            found.append(json.loads((tmp_path / "found.json").read_text()))
+            subprocess.run(["rm", "-rf", "out"], cwd=tmp_path, check=True)
+        assert found[0] == found[1] and found[0]
+
+
+def test_the_search_counts_what_this_process_counts(remote: str, tmp_path: Path) -> None:
+    rows = []
+    for engine in (["spark", "--remote", remote], ["explicit"]):
+        given = ["check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json", "--witnesses", "w"]
+        done = command(tmp_path, *given, "--engine", *engine)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])
+    assert rows[0] == rows[1] and rows[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("local[2]", "is no address of a Spark Connect server"), ("sc://127.0.0.1:1", "no answer in 15 s")]
+)
+def test_no_server_is_one_line(address: str, said: str, tmp_path: Path) -> None:
+    write_store(tmp_path / "store", [Sent("T")], 1 << 12)
+    done = command(tmp_path, "audit", "store", "--remote", address)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr and address in done.stderr

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 
 from .java import string_hash
 
@@ -70,9 +71,18 @@ class Message:
         text = self.properties.get(WAIT)
         return text is None or text.lower() == "true"
 
+    def twin(self) -> Message:
+        """A message of its own, with the same map."""
+        return Message(*_FIELDS(self))
+
     def copy(self) -> Message:
         """A message of its own, with a map of its own."""
-        return replace(self, properties=dict(self.properties))
+        found = self.twin()
+        found.properties = dict(self.properties)
+        return found
+
+
+_FIELDS = attrgetter(*Message.__dataclass_fields__)  # much quicker than dataclasses.replace
 
 
 @lru_cache(maxsize=4096)

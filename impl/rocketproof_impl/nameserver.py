@@ -269,11 +269,14 @@ class NameServer:
     # Requests
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED where it is at all."""
+        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED where it is at all.
+
+        So is one that the described name servers serve and this one does not: its caller expects an answer.
+        """
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
         if handler is None:
-            if not self._profile.name_server_refuses:
+            if not self._profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
                 return
             response = not_supported(command)
         else:
@@ -389,3 +392,6 @@ _HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = 
     WIPE_WRITE_PERM_OF_BROKER: _wipe_write_perm,
     ADD_WRITE_PERM_OF_BROKER: _add_write_perm,
 }
+
+_SERVED_ELSEWHERE = frozenset({101, 102, 206, 224, 304, 311, 312, 313, 318, 319})
+"""Single configurations, lists of topics, settings of the name server: what administrators ask for."""

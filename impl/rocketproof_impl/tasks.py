@@ -39,7 +39,7 @@ class Future(Generic[T]):
     def __init__(self) -> None:
         self.done = False
         self._error: BaseException | None = None
-        self._callbacks: list[Callable[[Future[T]], None]] = []
+        self._callbacks: tuple[Callable[[Future[T]], None], ...] = ()
 
     def complete(self, value: T) -> bool:
         """Set the value; False if there is one already."""
@@ -61,14 +61,14 @@ class Future(Generic[T]):
         self.done = True
         for callback in self._callbacks:
             callback(self)
-        self._callbacks.clear()
+        self._callbacks = ()
 
     def then(self, callback: Callable[[Future[T]], None]) -> None:
         """Call back when it is finished; at once if it is."""
         if self.done:
             callback(self)
         else:
-            self._callbacks.append(callback)
+            self._callbacks += (callback,)
 
     def result(self) -> T:
         """The value; raises the exception that was set."""
@@ -94,6 +94,35 @@ class Wait:
 
 Effect = Pause | Wait
 Work = Coroutine[Effect, Any, T]
+
+
+def advance(
+    work: Work[T],
+    done: Future[T],
+    value: object = None,
+    error: BaseException | None = None,
+    stops: Callable[[Pause], bool] | None = None,
+) -> Effect | None:
+    """Run a thread up to its next stop, and give that: a wait, or a pause at which it `stops`; None when `done` has its end.
+
+    `value` or `error` is what it finds where it stands.
+    """
+    try:
+        effect: Effect = work.send(value) if error is None else work.throw(error)
+        while True:
+            if isinstance(effect, Pause):
+                if stops is not None and stops(effect):
+                    return effect
+                effect = work.send(None)
+            elif effect.future.done:
+                effect = work.send(True)
+            else:
+                return effect
+    except StopIteration as end:
+        done.complete(end.value)
+    except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it
+        done.fail(problem)
+    return None
 
 
 class Interrupted(Exception):

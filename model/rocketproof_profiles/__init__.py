@@ -295,6 +295,16 @@ PROFILES["P533"] = replace(
     },
 )
 
+
+def profile_of(named: Profile | str) -> Profile:
+    """The profile of this name; a profile is taken as it is. Raises ValueError for a name that none has."""
+    if isinstance(named, Profile):
+        return named
+    if named not in PROFILES:
+        raise ValueError(f"unknown profile {named!r}: use {', '.join(PROFILES)}")
+    return PROFILES[named]
+
+
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
 
 

@@ -21,7 +21,7 @@ from . import store
 from .brokersettings import change, split
 from .choices import InputError
 
-STEP = 10  # between the ports of two brokers: each listens at its port and the next one
+STEP = 10  # between the ports of two brokers: each listens around its port too
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -6,9 +6,10 @@ import pytest
 from client_doubles import Field
 
 from rocketproof_impl.message import Message
+from rocketproof_impl.names import SYSTEM_TOPICS
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.producer.validate import RESERVED_TOPICS, check_message, check_topic
+from rocketproof_impl.producer.validate import check_message, check_topic
 from rocketproof_impl.remoting.codes import MESSAGE_ILLEGAL
 
 behaviour = pytest.mark.behaviour
@@ -65,7 +66,7 @@ def test_the_order_of_the_tests() -> None:
 
 @behaviour("CLI-10")
 def test_nine_names_are_reserved_and_no_others() -> None:
-    assert RESERVED_TOPICS == NINE
+    assert SYSTEM_TOPICS == NINE
     for topic in NINE:
         assert refusal(topic) == f"The topic[{topic}] is conflict with system topic."
         for accepted in (topic.swapcase(), f"{topic}_", f"x{topic}"):

@@ -8,10 +8,12 @@ from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.ports import Rejected, RequestTask
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed, TimedOut
+from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
 from rocketproof_impl.simulator.network import HOLD, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future, Interrupted, Lock, Pause, Wait
+from rocketproof_profiles import PROFILES
 
 HERE = Pause("here")
 
@@ -250,3 +252,9 @@ def test_a_full_executor_rejects() -> None:
     scheduler.resume(pool.running[0])
     pool.submit(RequestTask(work))
     assert len(pool.running) == 1
+
+
+def test_an_unknown_profile_is_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="unknown profile 'P41': use P40, P45, P49, P494, P533"):
+        Cluster(profile="P41")
+    assert Cluster(profile=PROFILES["P45"]).profile is Cluster(profile="P45").profile

@@ -50,3 +50,12 @@ def test_a_recorded_name_server_leaves_an_unknown_code_without_an_answer() -> No
     with pytest.raises(TimedOut):
         cluster.call(Command(9999), "name server")
     assert cluster.network.unmatched == []
+
+
+@behaviour("REM-05")
+@pytest.mark.parametrize("code", [101, 206, 319])
+def test_it_refuses_what_the_recorded_one_serves(code: int) -> None:
+    """So that an administrator's tool does not wait for the list of topics."""
+    cluster = Cluster(0, profile="P494")
+    answer = cluster.call(Command(code), "name server")
+    assert (answer.code, answer.remark) == refused(code)

@@ -1,17 +1,67 @@
-"""The model's witnesses of known violations, performed on real brokers: they do what the model says."""
+"""The model's witnesses, performed on real brokers: known violations, and what crashes, restarts, updates and retries bring about."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from rocketproof_model import Int, all_of, search
+from rocketproof_model.language.model import Guard
+from rocketproof_model.result import Witness
+from rocketproof_model.specification import SCOPES, constants, specify
 from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.outside import ACTORS, outside
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, replay
+from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, perform, replay
 
 COMMANDS = ("java", "mvn")
+PROFILE = "P494"
+FAILOVER = replace(
+    SCOPES["small"],
+    name="failover",
+    producers=1,
+    queues=1,
+    counts=Int(0, 1),
+    numbers=Int(0, 1),
+    queue_ids=Int(-1, 0),
+    sends=1,
+    crashes=True,
+    updates=True,
+    permissions=(6,),
+)
+"""Two brokers and a producer that tries again; one broker may crash and come back, and an administrator may change a topic."""
 
 
 @pytest.mark.parametrize("wanted", WITNESSES, ids=lambda wanted: wanted.hazard)
 def test_4_9_4_reproduces_the_witness(wanted: Wanted) -> None:
     found = replay(Apache("4.9.4"), wanted, mark())
     assert found.reproduced, found.said
+
+
+def failover() -> Witness:
+    """A message that one broker has lost is stored by the other; the first one comes back, and an administrator changes its topic."""
+    s = specify(FAILOVER)
+    job, subject = s.job[0], [s.config[b, FAILOVER.subject] for b in s.Broker]
+    idle = (job.phase == "idle") | (job.phase == "arrived") | (job.phase == "answered")
+    alone = Guard("left alone", idle & all_of(~s.letter_sent[b] for b in s.Broker), "nothing is under way", True, "")
+    s.model.actions = [replace(a, guards=(*a.guards, alone)) if a.name in ACTORS else a for a in s.model.actions]
+    stored = (job.answer == "SUCCESS") & (job.tries == 1) & (subject[0].write == 1)
+    changed = subject[1].known & (subject[1].write == 0) & (subject[1].read == 1)
+    claim = s.model.claim(
+        "(failover)", str(failover.__doc__), "reachable", stored & changed & (s.crashes > 0) & all_of(s.up[b] for b in s.Broker)
+    )
+    one = {"template_read": 1, "template_write": 1}
+    instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **one)
+    (found,) = search.explore(instance, [claim]).outcomes
+    assert found.witness is not None
+    return outside(found.witness)
+
+
+@pytest.mark.behaviour("CLI-24", "CLI-30", "NS-08", "NS-10", "PER-03", "TCM-30")
+def test_4_9_4_follows_a_crash_a_retry_a_restart_and_an_update() -> None:
+    course = failover()
+    assert {"crash", "retry", "restart", "update_topic"} <= {move.action for move in course.moves}
+    done = perform(Apache("4.9.4"), FAILOVER, course, mark())
+    assert done.agrees, done
+    assert len(done.said) == 5

@@ -75,6 +75,15 @@ def _max_offset(client: Client, node: BrokerNode, queue: dict[str, str]) -> int:
     return int((answer.ext_fields or {})["offset"])
 
 
+def test_clients_up_to_4_4_send_two_ports_below(cluster: Parts, client: Client) -> None:
+    """Their VIP channel is on unless they are told otherwise; pulls, routes and administration go the usual way."""
+    node = cluster.broker()
+    stored = client.call(f"127.0.0.1:{node.settings.listen_port - 2}", send_command(body=b"in a hurry"), 20_000)
+    assert (stored.code, (stored.ext_fields or {})["queueOffset"]) == (SUCCESS, "0")
+    following = client.call(node.settings.address, send_command(), 20_000)
+    assert (following.ext_fields or {})["queueOffset"] == "1"
+
+
 @pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
 def test_every_answer_of_a_broker_is_in_the_form_of_its_request(cluster: Parts, client: Client, serialisation: int) -> None:
     address = cluster.broker().settings.address

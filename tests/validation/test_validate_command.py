@@ -67,15 +67,15 @@ def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
 
 
 def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--report", str(tmp_path / "r"))
+    assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
 def test_a_server_that_never_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path, mute: str) -> None:
-    assert mute in refused(capsys, mute, "--report", str(tmp_path / "r"))
+    assert mute in refused(capsys, mute, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
 def test_a_server_of_another_protocol(capsys: pytest.CaptureFixture[str], tmp_path: Path, babbler: str) -> None:
-    assert babbler in refused(capsys, babbler, "--report", str(tmp_path / "r"))
+    assert babbler in refused(capsys, babbler, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[s
 
 
 def test_a_report_of_a_later_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for text, said in (("{}", "is no report of validate"), ("[", "is no report of validate"), (later(), "has version 2")):
+    for text, said in (("{}", "is none of validate"), ("[", "is none of validate"), (later(), "has version 2")):
         (tmp_path / "report.json").write_text(text)
         assert said in refused(capsys, "--again", str(tmp_path))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rocketproof_profiles import SCHEDULE
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.validation import accept, report, session, single
 from rocketproof_properties.validation.inprocess import InProcess
@@ -83,7 +84,7 @@ def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report
     _, folder = done
     copy = tmp_path / "copy"
     (copy / "histories").mkdir(parents=True)
-    for path in (folder / "histories").iterdir():
+    for path in sorted((folder / "histories").iterdir())[:12]:
         (copy / "histories" / path.name).write_bytes(path.read_bytes())
     (copy / "report.json").write_bytes((folder / "report.json").read_bytes())
     assert again(copy, "P40", ()).exit_code == 1
@@ -282,3 +283,18 @@ def test_without_a_name_server_routes_are_not_asked_for(running: Running, tmp_pa
     assert [one.op for one in told.asked] == ["send"]
     alone.close()
     assert NAME_SERVER not in {one.value["to"] for one in told.asked}
+
+
+@pytest.mark.parametrize("topic", [SCHEDULE, "  "])
+def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, topic: str) -> None:
+    """Up to 4.6 anybody can make the topic of delayed messages, and a blank one, which no prefix keeps apart: for others more queues are
+    there than they asked for, and what is in the last ones cannot be pulled."""
+    made = ("send", {"topic": topic, "nums": 4, "queue": 0, "body": "made"})
+    beyond = ("send", {"topic": topic, "nums": 1, "queue": 2, "body": "beyond"})
+    back = [SEND, ("back", {"record": 0, "group": "g", "level": 0}), ("back", {"record": 0, "group": "g", "level": 18})]
+    with InProcess("P45").open() as running:
+        runner = Runner(Place(dict(running.brokers), running.name_server), tmp_path, {"profile": "P45"}, Bounds(1), mark())
+        programs = [Program(number, "", tuple(steps)) for number, steps in enumerate(([made], [beyond], back), 1)]
+        found = [judge_file(path, "P45") for _, path in runner.run(programs)]
+        runner.close()
+    assert [str(one) for each in found for one in each.findings] == []

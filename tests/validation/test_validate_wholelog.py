@@ -39,6 +39,12 @@ def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     assert len(again(done, None, ()).logs) == data["logs"]
 
 
+def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) -> None:
+    data = json.loads((done / "report.json").read_text())["shared"]
+    assert (data["unknown"], [one.findings for one in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
+    assert data["explained"] > data["parts"] > 0
+
+
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
     """A store with the log of the first broker, changed at the places of its records; its history."""
     log = read(load(done / "logs" / "1.ndjson"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..java import length
 from ..message import Message
-from ..names import LEGAL, is_blank
+from ..names import LEGAL, SYSTEM_TOPICS, is_blank
 from ..remoting.codes import MESSAGE_ILLEGAL
 from .errors import ClientError
 
@@ -12,21 +12,6 @@ GROUP_MAX_LENGTH = 255
 TOPIC_MAX_LENGTH = 127
 DEFAULT_PRODUCER = "DEFAULT_PRODUCER"
 CLIENT_INNER_PRODUCER = "CLIENT_INNER_PRODUCER"
-RESERVED_TOPICS = frozenset(
-    {
-        "TBW102",
-        "SCHEDULE_TOPIC_XXXX",
-        "BenchmarkTest",
-        "RMQ_SYS_TRANS_HALF_TOPIC",
-        "RMQ_SYS_TRACE_TOPIC",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-        "SELF_TEST_TOPIC",
-        "OFFSET_MOVED_EVENT",
-    }
-)
-"""Topics that users may not send to, case and all (CLI-10)."""
-
 ALLOWED = "^[%|a-zA-Z0-9_-]+$"
 
 
@@ -49,14 +34,14 @@ def check_group(group: str | None) -> None:
 
 
 def check_topic(topic: str | None) -> None:
-    """Raises ClientError for a topic that may not be sent to (CLI-09, CLI-10)."""
+    """Raises ClientError for a topic that may not be sent to (CLI-09), such as one of the system's, case and all (CLI-10)."""
     if topic is None or is_blank(topic):
         raise ClientError("The specified topic is blank")
     if not is_legal(topic):
         raise ClientError(f"The specified topic[{topic}] contains illegal characters, allowing only {ALLOWED}")
     if length(topic) > TOPIC_MAX_LENGTH:
         raise ClientError(f"The specified topic is longer than topic max length {TOPIC_MAX_LENGTH}.")
-    if topic in RESERVED_TOPICS:
+    if topic in SYSTEM_TOPICS:
         raise ClientError(f"The topic[{topic}] is conflict with system topic.")
 
 

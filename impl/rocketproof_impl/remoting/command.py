@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from .codes import SYSTEM_ERROR
@@ -39,6 +40,16 @@ class Command:
     @property
     def is_one_way(self) -> bool:
         return bool(self.flag & ONE_WAY)
+
+
+_FIELDS = attrgetter(*Command.__dataclass_fields__)  # much quicker than dataclasses.replace
+
+
+def stamped(request: Command, opaque: int) -> Command:
+    """A copy with this opaque."""
+    found = Command(*_FIELDS(request))
+    found.opaque = opaque
+    return found
 
 
 def response_to(request: Command) -> Command:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles import Profile, profile_of
 
 from ..broker.broker import Broker
 from ..broker.settings import BrokerSettings
@@ -60,7 +60,7 @@ class Cluster:
     """
 
     def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, services: bool = False, **settings: Any) -> None:
-        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self.profile = profile_of(profile)
         self.scheduler = Scheduler()
         self.clock = self.scheduler.clock
         self.network = SimulatedNetwork(self.scheduler)

@@ -55,15 +55,16 @@ class MappedContent:
 
     def write(self, position: int, data: bytes | bytearray | memoryview) -> None:
         """Raises OSError where there is no room, with what came before written."""
-        number, start = divmod(position, PAGE)
-        done = 0
-        while done < len(data):
-            page = self._writable(number)
-            part = data[done : done + PAGE - start]
-            page[start : start + len(part)] = part
-            done += len(part)
-            self._end = max(self._end, position + done)
-            number, start = number + 1, 0
+        end = position + len(data)
+        at = position
+        while at < end:
+            number, start = divmod(at, PAGE)
+            size = min(end - at, PAGE - start)
+            page = self.pages[number] if number in self.unforced else self._writable(number)
+            page[start : start + size] = data[at - position : at - position + size]
+            at += size
+            if at > self._end:
+                self._end = at
 
     def _writable(self, number: int) -> bytearray:
         page = self.pages.get(number)

@@ -7,10 +7,10 @@ doubles it), or HOLD to keep it until `deliver` or `drop`. `history` is what wen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
-from ..remoting.command import ONE_WAY, Command
+from ..remoting.command import ONE_WAY, Command, stamped
 from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
 from ..tasks import Future, Wait
 from .scheduler import Scheduler
@@ -85,7 +85,7 @@ class Endpoint:
     def _stamped(self, request: Command) -> Command:
         """A copy with an opaque of its own, as each attempt puts it on the wire."""
         self._opaque += 1
-        return replace(request, opaque=self._opaque)
+        return stamped(request, self._opaque)
 
 
 class SimulatedNetwork:

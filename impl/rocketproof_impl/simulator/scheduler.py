@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ..tasks import Effect, Future, Pause, Wait, Work
+from ..tasks import Future, Pause, Wait, Work, advance
 
 T = TypeVar("T")
 START = 1_700_000_000_000  # far above STO-03's upper bound, and a date that people recognise
@@ -177,24 +178,11 @@ class Scheduler:
         """Run a thread up to its next stop."""
         if task.killed:
             return
-        work = task.work
-        try:
-            effect: Effect = work.send(value) if error is None else work.throw(error)
-            while True:
-                if isinstance(effect, Pause):
-                    if self.stops is not None and self.stops(task, effect):
-                        task.at = effect
-                        return
-                    effect = work.send(None)
-                elif effect.future.done:
-                    effect = work.send(True)
-                else:
-                    self._park(task, effect)
-                    return
-        except StopIteration as end:
-            task.done.complete(end.value)
-        except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it
-            task.done.fail(problem)
+        stands = advance(task.work, task.done, value, error, None if self.stops is None else partial(self.stops, task))
+        if isinstance(stands, Pause):
+            task.at = stands
+        elif stands is not None:
+            self._park(task, stands)
 
     def _park(self, task: Task[Any], wait: Wait) -> None:
         task.waiting = wait

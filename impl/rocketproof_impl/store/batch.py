@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from struct import Struct
 
 from ..java import JavaError
@@ -35,7 +34,9 @@ def items(batch: Message, limit: int | None, *, with_batch_properties: bool, tra
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")
-        found.append((replace(batch, flag=flag, body=body, body_crc=body_crc(body)), parts))
+        message = batch.twin()
+        message.flag, message.body, message.body_crc = flag, body, body_crc(body)
+        found.append((message, parts))
     return found
 
 

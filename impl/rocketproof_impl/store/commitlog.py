@@ -77,12 +77,11 @@ class CommitLog:
 
     # Puts
 
-    async def put_message(self, message: Message, durability: Durability) -> PutResult:
-        """Append one message (CL-01, CL-02). Changes its times, checksum and offsets, and with a delay its topic and queue.
+    def message(self, message: Message) -> Append | PutMessageStatus:
+        """What is done for one message before the lock (CL-01, CL-02): how it is appended, or why it is not.
 
-        What is tested before the lock leaves no trace in the table of queues (APP-06).
-
-        Raises JavaError.
+        Changes its time and checksum, and with a delay its topic and queue. What is tested here leaves no trace in the table of
+        queues (APP-06). Raises JavaError.
         """
         message.store_timestamp = self._clock.now()
         message.body_crc = record.body_crc(message.body)
@@ -92,52 +91,44 @@ class CommitLog:
             parts = record.parts_of(message)
             exceeded = self._exceeded(parts)
             if exceeded is not None:
-                return PutResult(_EARLY_STATUS[exceeded])
-        return await self._put(message, lambda mapped: self._append_message(mapped, message, parts), durability)
+                return _EARLY_STATUS[exceeded]
+        return lambda mapped: self._append_message(mapped, message, parts)
 
-    async def put_messages(self, batch: Message, durability: Durability) -> PutResult:
-        """Append the messages of a batch, all or none (BAT-04). Raises JavaError."""
+    def batch(self, batch: Message) -> Append | PutMessageStatus:
+        """The same for the messages of a batch, of which all are appended or none (BAT-04). Raises JavaError."""
         batch.store_timestamp = self._clock.now()
         if batch.transaction != NOT:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+            return PutMessageStatus.MESSAGE_ILLEGAL
         if delay_level(batch) > 0:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+            return PutMessageStatus.MESSAGE_ILLEGAL
         limit = self._settings.max_message_size if self._profile.limits_record else None
         found = items(batch, limit, with_batch_properties=self._profile.stores_parsed, trailing=self._profile.ends_properties)
-        return await self._put(batch, lambda mapped: self._append_batch(mapped, batch, found), durability)
+        return lambda mapped: self._append_batch(mapped, batch, found)
 
-    async def _put(self, message: Message, append: Append, durability: Durability) -> PutResult:
-        """Lock, append, count, then wait for flush and replica (CL-04, CL-09).
+    async def put(self, message: Message, append: Append, durability: Durability) -> PutResult:
+        """Lock, append, count, then wait for flush and replica (CL-04, CL-09). Raises JavaError.
 
-        Where nothing is encoded before the lock, the last file is taken there (CL-03).
+        Where nothing is encoded before the lock, the last file is taken there (CL-03). The store timestamp is set again in the lock, so
+        that the times in the log never decrease (CL-06). The time in the lock starts there, and ends on every way out but one: an
+        exception, in the older releases (CL-05, HAZ-23).
         """
         before = None if self._profile.encode_first else self.files.last()
         await self.lock.acquire()
         try:
-            put = await self._in_lock(message, append, before)
+            self.begin_time_in_lock = message.store_timestamp = self._clock.now()
+            await APPENDS
+            put = self._append(append, self.files.last() if self._profile.encode_first else before)
+            self.begin_time_in_lock = 0
+        except BaseException:
+            if self._profile.resets_lock_time:
+                self.begin_time_in_lock = 0
+            raise
         finally:
             self.lock.release()
         if put.status is PutMessageStatus.PUT_OK and put.append is not None:
             self._statistics.count(message.topic, put.append.msg_num, put.append.wrote_bytes)
             self.appended()
             await durability.complete(put, put.append, message)
-        return put
-
-    async def _in_lock(self, message: Message, append: Append, before: MappedFile | None) -> PutResult:
-        """The time in the lock starts, and ends on every way out but one: an exception, in the older releases (CL-05, HAZ-23).
-
-        The store timestamp is set again here, so that the times in the log never decrease (CL-06).
-        """
-        self.begin_time_in_lock = self._clock.now()
-        message.store_timestamp = self.begin_time_in_lock
-        try:
-            await APPENDS
-            put = self._append(append, self.files.last() if self._profile.encode_first else before)
-        except BaseException:
-            if self._profile.resets_lock_time:
-                self.begin_time_in_lock = 0
-            raise
-        self.begin_time_in_lock = 0
         return put
 
     def _append(self, append: Append, mapped: MappedFile | None) -> PutResult:
@@ -319,22 +310,23 @@ class CommitLog:
 
     def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:
         """The records from one offset to another, each with the offset behind it; None for what is no message."""
-        while start < end and (found := self._next(start)) is not None:
-            start = found[0]
-            yield found
-
-    def _next(self, offset: int) -> tuple[int, Message | None] | None:
-        data = self.data_from(offset, _READ_AT_ONCE)
-        if data is None or len(data) < BLANK_SIZE:
-            return None
-        size, magic = record.size_and_magic(data)
-        if magic == record.BLANK_MAGIC:
-            return offset + size, None
-        if size <= 0 or offset + size > self.files.max_offset:
-            return None  # no record, or a slave has only a part of it yet
-        whole = data[:size] if size <= len(data) else self.files.select(offset, size)
-        # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
-        return offset + size, None if whole is None else self.decode(whole)
+        data = b""  # what is read already, from `start` on
+        while start < end:
+            if len(data) < BLANK_SIZE:
+                data = self.data_from(start, _READ_AT_ONCE) or b""
+                if len(data) < BLANK_SIZE:
+                    return
+            size, magic = record.size_and_magic(data)
+            if magic == record.BLANK_MAGIC:
+                start, data = start + size, b""
+                yield start, None
+                continue
+            if size <= 0 or start + size > self.files.max_offset:
+                return  # no record, or a slave has only a part of it yet
+            whole = data[:size] if size <= len(data) else self.files.select(start, size)
+            start, data = start + size, data[size:]
+            # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
+            yield start, None if whole is None else self.decode(whole)
 
 
 def _nobody() -> None:

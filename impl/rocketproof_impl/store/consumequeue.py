@@ -71,10 +71,11 @@ class ConsumeQueue:
         if first and index != 0:
             self._fill(mapped, index)
         if index != 0:
-            if index < self.max_offset:
+            next_index = self.max_offset
+            if index < next_index:
                 return
-            if index != self.max_offset:
-                log.warning("[BUG]logic queue order maybe wrong, expectLogicOffset: %d currentLogicOffset: %d", index, self.max_offset)
+            if index != next_index:
+                log.warning("[BUG]logic queue order maybe wrong, expectLogicOffset: %d currentLogicOffset: %d", index, next_index)
         mapped.append(_ENTRY.pack(*entry))
         self.max_physical_offset = entry.physical_offset + entry.size
 

@@ -97,9 +97,10 @@ class Durability:
                 put.status = wanted.otherwise
 
     async def _together(self, put: PutResult, appended: AppendResult, message: Message) -> None:
-        wanted = [each for each in (self.ask_flush(appended, message), self.ask_replica(appended, message)) if each is not None]
-        if not wanted:
+        flush, replica = self.ask_flush(appended, message), self.ask_replica(appended, message)
+        if flush is None and replica is None:
             return
+        wanted = [each for each in (flush, replica) if each is not None]
         began = self.clock.now()
         failed: list[Wanted] = []
         # The shorter time limit first: what is found finished later was then finished in time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from rocketproof_profiles import SCHEDULE, Profile
@@ -14,8 +14,9 @@ from ..link import Dial
 from ..message import COMMIT, NOT, OP_HALF_TOPIC, Message
 from ..ports import Clock, Disk
 from ..service import Service
+from ..tasks import Work
 from .checkpoint import StoreCheckpoint
-from .commitlog import CommitLog, Statistics
+from .commitlog import Append, CommitLog, Statistics
 from .consumequeue import ConsumeQueues, Entry, tags_code
 from .delay import ScheduleMessageService, deliver_time
 from .files import Beside, at_once
@@ -37,6 +38,7 @@ SLOW = 500
 NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
 
 
+Check = Callable[[Message], PutMessageStatus | None]
 Arriving = Callable[[str, int, int, int], None]
 """Topic, queue id, the number of entries that the queue has now, and the last one's hash of tags."""
 
@@ -116,21 +118,31 @@ class MessageStore:
 
     # Puts
 
-    async def put_message(self, message: Message) -> PutResult:
+    def put_message(self, message: Message) -> Work[PutResult]:
         """Put one message; what is refused here has no append result (STO-01, STO-02). Raises JavaError."""
-        refusal = self._refusal(message, self._check_message)
-        if refusal is not None:
-            return PutResult(refusal)
-        return await self._timed(self.commit_log.put_message(message, self.durability))
+        return self._put(message, self._check_message, self.commit_log.message)
 
-    async def put_messages(self, batch: Message) -> PutResult:
+    def put_messages(self, batch: Message) -> Work[PutResult]:
         """Put the messages that are in a batch's body (BAT-04). Raises JavaError."""
-        refusal = self._refusal(batch, self._check_batch)
+        return self._put(batch, self._check_batch, self.commit_log.batch)
+
+    async def _put(self, message: Message, check: Check, prepare: Callable[[Message], Append | PutMessageStatus]) -> PutResult:
+        """Refuse a message, or put it, with statistics (STO-05)."""
+        refusal = self._refusal(message, check)
         if refusal is not None:
             return PutResult(refusal)
-        return await self._timed(self.commit_log.put_messages(batch, self.durability))
+        began = self._clock.now()
+        append = prepare(message)
+        result = PutResult(append) if isinstance(append, PutMessageStatus) else await self.commit_log.put(message, append, self.durability)
+        elapsed = self._clock.now() - began
+        if elapsed > SLOW:
+            log.warning("not in lock elapsed time(ms)=%d", elapsed)
+        self.statistics.put_longest = max(self.statistics.put_longest, elapsed)
+        if not result.ok:
+            self.statistics.put_failed += 1
+        return result
 
-    def _refusal(self, message: Message, check: Callable[[Message], PutMessageStatus | None]) -> PutMessageStatus | None:
+    def _refusal(self, message: Message, check: Check) -> PutMessageStatus | None:
         """Why nothing is put: the store's state, then the message and the page cache, or these two the other way round.
 
         The limit on light message queues, which comes last in 4.9, never refuses: its answer is compared with the wrong
@@ -172,18 +184,6 @@ class MessageStore:
         """Whether appends go to buffers of their own, and none of them is free (REM-06)."""
         pool = self.commit_log.files.pool
         return pool is not None and pool.available == 0
-
-    async def _timed(self, put: Awaitable[PutResult]) -> PutResult:
-        """Do the put, with its statistics (STO-05)."""
-        began = self._clock.now()
-        result = await put
-        elapsed = self._clock.now() - began
-        if elapsed > SLOW:
-            log.warning("not in lock elapsed time(ms)=%d", elapsed)
-        self.statistics.put_longest = max(self.statistics.put_longest, elapsed)
-        if not result.ok:
-            self.statistics.put_failed += 1
-        return result
 
     # Reading
 

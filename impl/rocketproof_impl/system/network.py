@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from ..ports import Channel
-from ..remoting.command import ONE_WAY, RESPONSE, Command
+from ..remoting.command import ONE_WAY, RESPONSE, Command, stamped
 from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
 from ..tasks import Future, Wait
 from .connecting import CONNECT_MILLIS, connect
@@ -103,7 +102,9 @@ class TcpNetwork:
     def _stamped(self, request: Command, flag: int) -> Command:
         """A copy with an opaque of its own, as each attempt puts it on the wire."""
         self._opaque = (self._opaque + 1) & 0x7FFFFFFF
-        return replace(request, opaque=self._opaque, flag=request.flag & ~RESPONSE | flag)
+        sent = stamped(request, self._opaque)
+        sent.flag = request.flag & ~RESPONSE | flag
+        return sent
 
 
 class _LinkOwner:

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterable
 from functools import partial
 
-from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles import Profile, profile_of
 
 from ..broker.broker import Broker
 from ..broker.settings import BrokerSettings
@@ -34,6 +34,10 @@ LOOPBACK = "127.0.0.1"
 
 ATTEMPTS = 50
 
+AROUND = (0, 1, -2)
+"""Where a broker listens, as distances from its port: there for clients, at the next one for slaves, and two below for clients that want
+a way of their own for sends, as those up to 4.4 do unless told otherwise (VIP channel)."""
+
 
 class NotLoaded(Exception):
     """What is on the disk cannot be read, so the broker must not start (PER-03)."""
@@ -44,7 +48,7 @@ class NameServerNode:
 
     def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: Limits | None = None, profile: Profile | str = "P49") -> None:
         self._wanted = (host, port)
-        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self.profile = profile_of(profile)
         self._limits = limits
         self.address = f"{host}:{port}"
         self.port = port
@@ -82,7 +86,7 @@ class BrokerNode:
         limits: Limits | None = None,
     ) -> None:
         self.settings = settings
-        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
+        self.profile = profile_of(profile)
         self._host = host
         self._seed = seed
         self._limits = limits
@@ -97,7 +101,7 @@ class BrokerNode:
         listening: list[socket.socket] = []
         try:
             self.disk.lock("lock")
-            listening = two_sockets(self._host, settings.listen_port)
+            listening = sockets(self._host, settings.listen_port)
             settings.listen_port = listening[0].getsockname()[1]
             pools = sized_pools(self.threads, settings)
             random = SystemRandomness(self._seed)
@@ -111,14 +115,15 @@ class BrokerNode:
             self.kill()
             raise
 
-    async def _begin(self, for_clients: socket.socket, for_slaves: socket.socket) -> None:
+    async def _begin(self, for_clients: socket.socket, for_slaves: socket.socket, for_sends: socket.socket) -> None:
         """Let everything run that a broker does, once it is loaded."""
         broker, store = self.broker, self.broker.store
         self._run((*store.services(lambda address: dial(self.threads, address), self.threads.aside), *broker.services()))
         self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
-        self._tcp = TcpServer(self.threads, broker, self._limits)
+        self._tcp = [TcpServer(self.threads, broker, self._limits) for _ in (for_clients, for_sends)]
         await self._links.start(for_slaves)
-        await self._tcp.start(for_clients)
+        for server, listening in zip(self._tcp, (for_clients, for_sends), strict=True):
+            await server.start(listening)
         await self._complete(broker.start())
         for thing in (broker, broker.registration, broker.slave):
             drive(self.threads, thing, thing.PERIODIC, close_all)
@@ -126,7 +131,8 @@ class BrokerNode:
     async def stop(self) -> None:
         """Leave the name servers, answer what has come, let the services end, bring everything to the device."""
         await self._complete(self.broker.stop())
-        await self._tcp.stop()
+        for server in self._tcp:
+            await server.stop()
         for service in self.broker.services():
             await self._complete(service.shutdown())
         await self._complete(self.broker.store.stop())
@@ -154,18 +160,24 @@ def close_all(channels: Iterable[Channel]) -> None:
             channel.abort()
 
 
-def two_sockets(host: str, port: int) -> list[socket.socket]:
-    """Sockets at a port, for clients, and at the next one, for slaves. Port 0 is any two that are free. Raises OSError."""
+def sockets(host: str, port: int) -> list[socket.socket]:
+    """Sockets at a broker's port and around it (AROUND). Port 0 is any where all are free. Raises OSError."""
     attempts = 1 if port else ATTEMPTS
     while True:
         attempts -= 1
-        first = listening_socket(host, port)
+        found: list[socket.socket] = []
+        wanted = port
         try:
-            return [first, listening_socket(host, first.getsockname()[1] + 1)]
-        except OSError:
-            first.close()
+            for distance in AROUND:
+                wanted = found[0].getsockname()[1] + distance if found else port
+                found.append(listening_socket(host, wanted))
+        except OSError as problem:
+            for one in found:
+                one.close()
             if not attempts:
-                raise
+                raise OSError(problem.errno, f"port {wanted}: {problem.strerror}") from None
+        else:
+            return found
 
 
 def _report(name: str, ended: Future[None]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 from ..ports import Clock
-from ..tasks import Effect, Future, Pause, Wait, Work
+from ..tasks import Future, Wait, Work, advance
 from .clock import SystemClock
 
 T = TypeVar("T")
@@ -145,27 +145,11 @@ class Threads:
         try:
             while ready:
                 task, value = ready.popleft()
-                self._advance(task, value)
+                stands = advance(task.work, task.done, value)
+                if isinstance(stands, Wait):
+                    self._park(task, stands)
         finally:
             self._stepping = False
-
-    def _advance(self, task: Task[Any], value: Any) -> None:
-        """Run a thread up to its next wait."""
-        send = task.work.send
-        try:
-            effect: Effect = send(value)
-            while True:
-                if isinstance(effect, Pause):
-                    effect = send(None)
-                elif effect.future.done:
-                    effect = send(True)
-                else:
-                    self._park(task, effect)
-                    return
-        except StopIteration as end:
-            task.done.complete(end.value)
-        except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it
-            task.done.fail(problem)
 
     def _park(self, task: Task[Any], wait: Wait) -> None:
         task.waiting = wait

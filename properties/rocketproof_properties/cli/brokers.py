@@ -42,7 +42,7 @@ def serve(
     store
         The folder of the store. One broker has it to itself, several have a folder each in it.
     port
-        The first broker's port; it takes the next one too, and each further broker is 10 higher. 0 for any free ports.
+        The first broker's port; it takes the next one and that two below too, and each further broker is 10 higher. 0 for any free ports.
     nameserver_port
         The name server's port, or 0 for any free one.
     no_nameserver
@@ -211,7 +211,7 @@ def validate(
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
     if resume is not None:
-        asked = {**asked, **resuming.asked(resume)}
+        asked = {**asked, **resuming.read(resume)}
     with output.phases() as progress:
         if again is not None:
             folder, found = again, validating.again(again, profile, accepted, progress)

@@ -20,6 +20,7 @@ def run_tests(
     seed: int = 0,
     time: float | None = None,
     workers: int | None = None,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
     json: Path | None = None,
 ) -> int:
     """Test the reference implementation: against a recording of a real broker, or against the specification.
@@ -39,9 +40,11 @@ def run_tests(
     seed
         Seed of the programs.
     time
-        Seconds after which the generation stops.
+        Seconds after which the generation stops; all instances and conditions get a fair share of them.
     workers
         Processes that perform programs; all cores unless given.
+    every
+        Print every verdict, or every case that differs, not only a summary.
     json
         Write every case, or every verdict, to this file.
     """
@@ -64,7 +67,7 @@ def run_tests(
         from ..stateful import programs as generated
 
         return generated.command(
-            profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, json=json
+            profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, every=every, json=json
         )
     from rocketproof_profiles import PROFILES
 
@@ -75,31 +78,46 @@ def run_tests(
         found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
     if json is not None:
         store.write_json(json, (one.data() for one in found.outcomes))
-    output.print_replay(found)
+    output.print_replay(found, every)
     return DIFFERS if found.different else OK
 
 
-def replay(witness: str, /, *, json: Path | None = None) -> int:
-    """Perform a witness step by step on the reference implementation.
+def replay(witness: str, /, *, target: str | None = None, json: Path | None = None) -> int:
+    """Perform a witness step by step on the reference implementation, or over the wire on brokers that are started for it.
 
     Parameters
     ----------
     witness
         A witness file that `rocketproof check` has written.
+    target
+        What to start and perform the witness on: apache:4.9.4 or another release, served for this implementation, or a TOML file that
+        describes one. Whatever brokers do by themselves they do at once there; a witness that needs one to wait is refused.
     json
         Write how far it went to this file.
     """
-    from .. import output, store
+    from .. import store
 
     if json is not None:
         store.check_writable(json)
     from ..stateful.replay import replay_witness
+    from ..stateful.show import performed, render_replayed
 
     source, found = store.load_with_source(witness)
-    done = replay_witness(source, found, output.performed)
+    if target is not None:
+        from ..validation.choose import choose
+        from ..validation.show import render_performed
+        from ..validation.validate import mark
+        from ..validation.witnesses import perform_file
+
+        followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
+        if json is not None:
+            store.write_json(json, followed.data())
+        render_performed(followed)
+        return OK if followed.agrees else DIFFERS
+    done = replay_witness(source, found, performed)
     if json is not None:
         store.write_json(json, done.data())
-    output.print_replayed(done)
+    render_replayed(done)
     return OK if done.agrees else DIFFERS
 
 

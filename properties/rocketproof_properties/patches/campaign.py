@@ -35,6 +35,8 @@ PROFILE = "rocketproof-mutate"
 _QUIET = ("-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:terminal", "--capture=no")
 _OPTIONS = (*_QUIET, "-W", "ignore::pytest.PytestAssertRewriteWarning")
 CTRL_C, TIME = "Ctrl-C", "the time limit"
+PATIENCE = 10.0
+"""Seconds that every test has, however quick it is without a mutant."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Row:
             "seconds": round(self.seconds, 3),
             "equivalent": self.equivalent or None,
             "nearest_miss": self.nearest_miss,
+            "verdict": self.verdict,
         }
 
 
@@ -264,7 +267,7 @@ class _Usual:
 
     def patience(self, test: str) -> float:
         """Seconds after which a test is held to hang: many times what its whole file took, on a machine that is not busier."""
-        return 10 + 10 * self.seconds[test]
+        return PATIENCE + 10 * self.seconds[test]
 
 
 def _row(mutant: Mutant, trials: Sequence[_Trial], stopped: str) -> Row:

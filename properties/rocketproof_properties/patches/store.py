@@ -10,7 +10,7 @@ from .patch import Patch, Text, Value
 
 _STORE = "rocketproof_impl.store"
 _LOG, _RECORD = f"{_STORE}.commitlog:CommitLog", f"{_STORE}.record"
-_APPEND, _PUT, _EXCEEDED = f"{_LOG}._append_message", f"{_LOG}.put_message", f"{_LOG}._exceeded"
+_APPEND, _PUT, _EXCEEDED = f"{_LOG}._append_message", f"{_LOG}.message", f"{_LOG}._exceeded"
 _ENCODE, _OPEN = f"{_RECORD}:encode", f"{_RECORD}:_open"
 _SCHEDULE = f"{_STORE}.delay:to_schedule_topic"
 _SERVICE = f"{_STORE}.service:MessageStore"

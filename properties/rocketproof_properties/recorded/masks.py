@@ -1,7 +1,7 @@
 """What may differ between two runs of one broker, put to one side of a comparison and the other.
 
-A caller's port, how full disks are, where texts of help lie, the line of code that threw, and what a Java machine adds to
-the text of a null-pointer error.
+A caller's port, how full disks are, where texts of help lie, the line of code that threw, what a Java machine adds to the text of
+a null-pointer error, and in which time zone a broker tells when it begins to serve.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ _PORT = re.compile(r"(Producer: [^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
 _DISKS = re.compile(r"\[CL:.*?\]")
 _HELP = re.compile(r"\nSee \S+ for further details\.")
+_SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}")
 _NULL = "java.lang.NullPointerException"
@@ -26,6 +27,7 @@ def remark(text: str | None) -> str | None:
     said = text if thrown is None else thrown.group(1)
     said = _NULL_POINTER.sub(r"\1", said, count=1) if said.startswith(_NULL) else said
     said = _PORT.sub(r"\1*", said)
+    said = _SERVES.sub(r"\1*\2", said)
     said = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), said)
     return _HELP.sub("\nSee * for further details.", said)
 

@@ -51,9 +51,14 @@ _LOGBACK = """<configuration>
 """
 
 
+_PROFILES = (((5,), "P533"), ((4, 9), "P494"), ((4, 7), "P49"), ((4, 3), "P45"), ((), "P40"))
+"""The first release of a line, and the profile that is nearest to the line."""
+
+
 def profile_of(version: str) -> str:
-    """The profile that a release is judged by unless told otherwise: the recorded one of its line."""
-    return "P533" if not version.startswith("4.") and "P533" in PROFILES else "P494"
+    """The profile that a release is judged by unless told otherwise: the nearest one."""
+    numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number.isdigit())
+    return next(profile for first, profile in _PROFILES if numbers >= first)
 
 
 class Apache(Target):
@@ -65,6 +70,8 @@ class Apache(Target):
         self.version = jars.known_version(version)
         self.name = f"apache:{version}"
         self.profile = profile or profile_of(version)
+        if not any(one.about == f"RocketMQ {version} as recorded" for one in PROFILES.values()):
+            self.note = f"no profile was recorded of {version}: what this release does otherwise than those of {self.profile} is a finding"
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
         return opened(lambda: Processes(_Builder(self, jars.java(), jars.folder(self.version)), setup))
@@ -97,7 +104,7 @@ class _Builder:
 
     def _settings(self, running: Processes, part: str) -> dict[str, str]:
         store = running.store_folder(part)
-        return {
+        settings = {
             **_SETTINGS,
             **(_SETTINGS_5 if self._is_5 else {}),
             "brokerName": part,
@@ -107,6 +114,9 @@ class _Builder:
             "storePathCommitLog": str(store / "commitlog"),
             **running.settings[part],
         }
+        # Up to 4.5.1 these are misspelt; a release ignores names that it does not know.
+        misspelt = {name.replace("mapped", "maped", 1): value for name, value in settings.items() if name.startswith("mapped")}
+        return settings | misspelt
 
     def _launch(self, home: Path, main: str, ready: Callable[[], None]) -> Launch:
         places = (f"-Duser.home={home}", f"-Drmq.logback.configurationFile={home / 'conf' / 'logback.xml'}")

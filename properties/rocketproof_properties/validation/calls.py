@@ -235,8 +235,16 @@ def _topic(
     sys_flag: int = 0,
     order: bool = False,
 ) -> Call:
-    fields = {
-        "topic": stage.names.topic(topic),
+    fields = topic_fields(stage.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
+    return Call("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
+
+
+def topic_fields(
+    topic: str, read: int, write: int, perm: int, filter_type: str = "SINGLE_TAG", sys_flag: int = 0, *, order: bool = False
+) -> dict[str, str]:
+    """The header with which an administrator makes or changes a topic (TCM-30)."""
+    return {
+        "topic": topic,
         "defaultTopic": TEMPLATE,
         "readQueueNums": str(read),
         "writeQueueNums": str(write),
@@ -245,7 +253,6 @@ def _topic(
         "topicSysFlag": str(sys_flag),
         "order": "true" if order else "false",
     }
-    return Call("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
 
 
 def _delete(stage: Stage, to: str, *, topic: str = "A") -> Call:

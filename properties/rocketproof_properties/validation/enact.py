@@ -1,9 +1,9 @@
 """A witness of the model on brokers that run: its actions as requests, and what its states say beside what is seen.
 
-What clients, producers and the passing of time at the name server do is done from outside. What a broker does for a request it does
-by itself and at once, where the witness takes it step by step; so a state is compared only in what an action has to have brought
-about: an answer behind `finish`, a route behind `accept_registration`, a producer's list behind a look for routes, and all of
-these with the brokers' tables at the end. A witness that needs a broker to wait between two steps is not reproduced.
+What clients, producers and administrators do is done from outside, and so are a broker's end (`crash` kills its process) and its start;
+the witness is one in which everything else goes to its end at once (`outside.py`). A request goes out when its broker is to begin with it,
+or has been killed before. A state is compared in what an action has to have brought about: an answer behind `finish`, a route behind
+`accept_registration` and `expire`, a producer's list behind a look for routes, and all of these with the brokers' tables at the end.
 """
 
 from __future__ import annotations
@@ -15,27 +15,25 @@ from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.fastjson import loads
 from rocketproof_impl.message import Message
-from rocketproof_impl.producer.errors import BrokerError, ClientError
-from rocketproof_impl.producer.producer import Producer
-from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
-from rocketproof_impl.producer.result import SendStatus
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.topic import TopicConfig, table_from_data
-from rocketproof_model import RocketproofError
 from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
-from rocketproof_model.specification import SCOPES
-from rocketproof_profiles import PROFILES, TEMPLATE
+from rocketproof_model.specification import Scope
+from rocketproof_profiles import PROFILES, RETRY_PREFIX, TEMPLATE
 
-from ..choices import InputError
 from ..history import record_at
-from ..sources import Source
 from ..stateful.target import ANSWERS, KINDS
 from . import probe
+from .calls import topic_fields
+from .held import Answer, Differs, HeldProducer
+from .outside import ACTORS
+from .programs import BY_CLASS
 from .session import places
 from .target import Running
 
@@ -47,46 +45,42 @@ PASSES: Final = 3
 PATIENCE: Final = 10.0
 """Seconds until a registration must have arrived."""
 _CALL = 6000  # milliseconds
-
-
-class Differs(RocketproofError):
-    """The target shows something else than the witness says."""
+_KNOWN = ("template", "cluster", "ordinary", "retry")  # the classes of topics that a table may have by the specification
 
 
 class Told(NamedTuple):
-    """What a client was answered, in the specification's word, and where in queue and log the message is."""
+    """What a client was answered, in the specification's word ("lost" if nothing came), and where in queue and log the message is."""
 
     word: str
     offset: int
     place: int | None
 
 
+LOST: Final = Told("lost", 0, None)
+
+
 class Enactment:
     """A witness under way on a target. Topics get a prefix; `brokers` are the parts in the specification's order."""
 
-    def __init__(self, source: Source, witness: Witness, running: Running, prefix: str, client: Client) -> None:
+    def __init__(self, scope: Scope, profile: str, witness: Witness, running: Running, prefix: str, client: Client) -> None:
         self.running = running
         self.prefix = prefix
         self.brokers = tuple(running.brokers)
-        self.scope = SCOPES[source.scope]
+        self.scope = scope
         self.given = witness.instance.readable()
         self.answers: dict[int, Told] = {}
         self.said: list[str] = []
-        self._profile = PROFILES[source.profile]
+        self._profile = PROFILES[profile]
         self._witness = witness
         self._client = client
-        self._names = [self._name(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
-        self._choice = ("", 0)
+        names = {**BY_CLASS, "retry": f"{RETRY_PREFIX}{prefix}consumers"}
+        self._names = [names.get(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
+        self._seen = [t for t, kind in enumerate(self.scope.topics) if kind in _KNOWN]
+        self._waiting: dict[int, tuple[int, Callable[[], Told]]] = {}
         self._producers = [self._producer(p, prefix) for p in range(self.scope.producers)] if self.scope.routes else []
         self._versions = [self._table(b)[1] for b in range(self.scope.brokers)]
 
-    def _name(self, kind: str, fresh: str) -> str:
-        names = {"template": TEMPLATE, "cluster": "DefaultCluster", "ordinary": fresh}
-        if kind not in names:
-            raise InputError(f"a witness with a topic of the class {kind!r} cannot be enacted; take one of another scope")
-        return names[kind]
-
-    def _producer(self, p: int, prefix: str) -> Producer:
+    def _producer(self, p: int, prefix: str) -> HeldProducer:
         chosen = ProducerSettings(default_topic_queue_nums=self.given["client_queues"], retry_times_when_send_failed=self.given["retries"])
         made = self._client.producer(
             f"{prefix}producers-{p}",
@@ -95,15 +89,7 @@ class Enactment:
             settings=chosen,
             profile=self._profile,
         )
-        made.choose = self._choose
-        return made
-
-    def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The queue that the action names, whoever's turn it would be."""
-        for queue in info.message_queue_list:
-            if (queue.broker_name, queue.queue_id) == self._choice:
-                return queue
-        raise Differs(f"queue {self._choice[1]} of {self._choice[0]} is not in the producer's list")
+        return HeldProducer(made, self._client.background)
 
     # The witness
 
@@ -125,15 +111,19 @@ class Enactment:
         action = self._witness.instance.model.named(move.action)
         values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), move.args, strict=True)}
         do: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
-        if do is None:
-            if action.name in _OUT_OF_REACH:
-                raise InputError(f"{action.label(move.args)} cannot be brought about from outside; take another witness")
-            return
         before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
         try:
-            do(before, then, **values)
+            if action.name not in ACTORS and values.get("p") in self._waiting:
+                self._go_out(values["p"])
+            if do is not None:
+                do(before, then, **values)
         except Differs as problem:
             raise Differs(f"{action.label(move.args)}: {problem}") from None
+
+    def _go_out(self, p: int) -> None:
+        """The request of a client that was to wait until its broker begins with it, or is gone."""
+        _, go = self._waiting.pop(p)
+        self.answers[p] = go()
 
     def _do_request(
         self,
@@ -149,38 +139,72 @@ class Enactment:
         size: int = 1,
     ) -> None:
         body = bytes(size * UNIT - _AROUND_BODY) if self.scope.store else b"witness"
-        self.answers[p] = self.ask(b, self._names[t], default=self._names[d], numbers=numbers, queue=queue, flag=KINDS[kind], body=body)
-        self.said.append(f"client {p} sends to {self._names[t]} on {self.brokers[b]}: {self.answers[p].word}")
+        topic, default, flag = self._names[t], self._names[d], KINDS[kind]
+
+        def go() -> Told:
+            try:
+                told = self.ask(b, topic, default=default, numbers=numbers, queue=queue, flag=flag, body=body)
+            except RemotingError:
+                told = LOST
+            return self._says(f"client {p} sends to {topic} on {self.brokers[b]}", told)
+
+        self._waiting[p] = (b, go)
 
     def _do_send(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, q: int) -> None:
-        self._choice = (self.brokers[b], q)
-        topic = self._names[self.scope.subject]
-        word, offset = "SUCCESS", 0
-        try:
-            result = self._client.background.run(self._producers[p].send(Message(topic, body=b"witness"), _CALL))
-            if result.status is not SendStatus.SEND_OK:
-                word = result.status.value
-            offset = result.queue_offset
-        except (BrokerError, ClientError) as error:
-            word = self._word(error.code)
-        self.answers[p] = Told(word, offset, None)
-        self.said.append(f"producer {p} sends to queue {q} of {self.brokers[b]}: {word}")
+        message = Message(self._names[self.scope.subject], body=b"witness")
+        self._attempt(p, b, q, "sends", lambda: self._producers[p].send(message, self.brokers[b], q))
+
+    def _do_retry(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, q: int) -> None:
+        self._compare_answer(before, p)
+        self._attempt(p, b, q, "tries again and sends", lambda: self._producers[p].retry(self.brokers[b], q))
+
+    def _attempt(self, p: int, b: int, q: int, does: str, attempt: Callable[[], Answer]) -> None:
+        def go() -> Told:
+            answer = attempt()
+            told = LOST if isinstance(answer, RemotingError) else self._told(answer)
+            return self._says(f"producer {p} {does} to queue {q} of {self.brokers[b]}", told)
+
+        self._waiting[p] = (b, go)
+
+    def _says(self, what: str, told: Told) -> Told:
+        self.said.append(f"{what}: {told.word}")
+        return told
 
     def _do_finish(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
         self._compare_answer(before, p)
+        if self.scope.routes:
+            self._producers[p].finish()
 
     def _do_find_route(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
-        self._client.background.run(self._producers[p].try_to_find_topic_publish_info(self._names[self.scope.subject]))
+        self._client.background.run(self._producers[p].producer.try_to_find_topic_publish_info(self._names[self.scope.subject]))
         self._compare_list(then, p)
 
     _do_find_template = _do_find_route
 
     def _do_refresh(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
-        self._client.background.run(self._producers[p].refresh_all())
+        self._client.background.run(self._producers[p].producer.refresh_all())
         self._compare_list(then, p)
 
     def _do_accept_registration(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
         self._await_routes(then)
+
+    _do_expire = _do_accept_registration
+
+    def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, read: int, write: int, perm: int) -> None:
+        fields = topic_fields(self._names[t], read, write, perm)
+        answer = self._client.call(self.running.brokers[self.brokers[b]], Command(codes.UPDATE_AND_CREATE_TOPIC, fields), _CALL)
+        self.said.append(f"an administrator changes {self._names[t]} on {self.brokers[b]}: {self._word(answer.code)}")
+        _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
+
+    def _do_crash(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
+        self.running.kill(self.brokers[b])
+        self.said.append(f"{self.brokers[b]} is killed")
+        for p in [p for p, (broker, _) in self._waiting.items() if broker == b]:
+            self._go_out(p)
+
+    def _do_restart(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
+        self.running.restart(self.brokers[b])
+        self.said.append(f"{self.brokers[b]} is started again")
 
     # What is seen
 
@@ -198,7 +222,9 @@ class Enactment:
         """Send a message to a broker with a header of any kind. Raises RemotingError."""
         header = SendMessageRequestHeader("witness", topic, default, numbers, queue, flag, int(time.time() * 1000), 0, "", 0)
         request = Command(codes.SEND_MESSAGE_V2, encode_v2(header), body)
-        answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
+        return self._told(self._client.call(self.running.brokers[self.brokers[b]], request, _CALL))
+
+    def _told(self, answer: Command) -> Told:
         fields = answer.ext_fields or {}
         found = places(fields)
         return Told(self._word(answer.code), int(fields.get("queueOffset", 0)), found[0] if found else None)
@@ -239,8 +265,11 @@ class Enactment:
         self._await_routes(state)
         start = readable(self._witness.instance, self._witness.states[0])
         for b, name in enumerate(self.brokers[: self.scope.brokers]):
+            if not state[f"up[{b}]"]:
+                continue
             table, version = self._table(b)
-            for t, topic in enumerate(self._names):
+            for t in self._seen:
+                topic = self._names[t]
                 known = table.get(topic)
                 if self.scope.topics[t] == "cluster":
                     _same(f"{topic} on {name}", known and known.perm, state[f"config.perm[{b},{t}]"])
@@ -256,14 +285,15 @@ class Enactment:
             _same(f"the queue offset answered to {p}", told.offset, state[f"job.offset[{p}]"])
 
     def _compare_list(self, state: dict[str, Any], p: int) -> None:
-        info = self._producers[p].topic_publish_info_table.get(self._names[self.scope.subject])
+        info = self._producers[p].producer.topic_publish_info_table.get(self._names[self.scope.subject])
         for b, name in enumerate(self.brokers[: self.scope.brokers]):
             seen = sum(queue.broker_name == name for queue in info.message_queue_list) if info else 0
             _same(f"queues of {name} that producer {p} lists", seen, state[f"queues[{p},{b}]"])
 
     def _await_routes(self, state: dict[str, Any]) -> None:
         """A registration is on its way for a moment."""
-        for t, topic in enumerate(self._names):
+        for t in self._seen:
+            topic = self._names[t]
             if self.scope.topics[t] == "cluster":
                 continue
             due = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
@@ -273,10 +303,6 @@ class Enactment:
                 if time.monotonic() > end:
                     _same(f"the route of {topic}", seen, wanted)
                 time.sleep(0.02)
-
-
-_OUT_OF_REACH: Final = frozenset({"lose_registration", "lock_timeout", "expire", "start", "retry", "update_topic", "crash", "restart"})
-"""What a witness may not hold: it needs the network or a broker's threads in our hands, or no witness in use has it."""
 
 
 def _row(state: dict[str, Any], table: str, at: str, present: str) -> tuple[int, int, int] | None:

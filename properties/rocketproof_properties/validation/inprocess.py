@@ -18,11 +18,10 @@ from ..brokersettings import change
 from ..choices import known
 from . import guardian
 from .parts import configure
-from .ports import HOST, Addresses
+from .ports import AROUND_BROKER, HOST, Addresses
 from .target import DEFAULT, NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
 
 _SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
-_AROUND = (0, 1)  # a broker listens for replicas at the next port
 
 
 class InProcess(Target):
@@ -53,7 +52,7 @@ class _Nodes(Running):
         try:
             fresh = Addresses()
             self.name_server = fresh.take()
-            self.brokers = {name: fresh.take(_AROUND) for name in setup.names}
+            self.brokers = {name: fresh.take(AROUND_BROKER) for name in setup.names}
             self._settings = {name: self._settings_of(name, setup.settings_of(name)) for name in setup.names}
             for part in (NAME_SERVER, *self.brokers):
                 self._start(part)

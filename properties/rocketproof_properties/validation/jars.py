@@ -63,13 +63,24 @@ def _fetch(version: str, cached: Path) -> None:
     if maven is None:
         raise TargetError(f"there is no mvn to fetch RocketMQ {version} with; install Maven or point {HOME} at an unpacked {version}")
     try:
-        cached.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cached) as work:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as work:
             (Path(work) / "pom.xml").write_text(_pom(version), "utf-8")
             _run_maven(
-                [maven, "-B", "-q", "dependency:copy-dependencies", "-DoutputDirectory=lib", "-DincludeScope=runtime"], work, version
+                [
+                    maven,
+                    "-B",
+                    "-q",
+                    "-Dstyle.color=never",
+                    "dependency:copy-dependencies",
+                    "-DoutputDirectory=lib",
+                    "-DincludeScope=runtime",
+                ],
+                work,
+                version,
             )
             if not (cached / "lib").is_dir():  # another run may have been quicker
+                cached.mkdir(exist_ok=True)
                 (Path(work) / "lib").rename(cached / "lib")
     except OSError as problem:
         if (cached / "lib").is_dir():
@@ -90,8 +101,10 @@ def _run_maven(command: list[str], work: str, version: str) -> None:
 
 
 def _pom(version: str) -> str:
+    """4.2 and before name a native library by the machine's kind, which only their own build knows; they start without it."""
     dependencies = "".join(
-        f"<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        f"<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        "<exclusions><exclusion><groupId>io.netty</groupId><artifactId>netty-tcnative</artifactId></exclusion></exclusions></dependency>"
         for name in _ARTIFACTS
     )
     return (

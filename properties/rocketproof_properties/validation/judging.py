@@ -6,19 +6,20 @@ nothing but the history, so that a saved run can be judged again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.histories import Finding, judge_history
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from . import reference
 from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
 from .programs import ALONE, FUTURE, NARROW
 from .rebuild import Rebuilt, rebuild
+from .shared import Touched, judge_topics, touched
 from .told import Told, load
 
 Judge = Literal["specification", "claims", "reference"]
@@ -26,6 +27,8 @@ EXPANDED: Final = 100_000
 """States that the specification's judge may look at in each part of a program."""
 UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
 """What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
+SHARED: Final = "topics that programs share"
+"""Where a verdict about all programs together comes from."""
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 
 
@@ -46,7 +49,8 @@ class Verdict:
 
 @dataclass
 class Judged:
-    """A program's judgement. `claims`: for each claim that could be judged whether it held, and what was due under which condition."""
+    """A program's judgement. `claims`: for each claim that could be judged whether it held, and what was due under which condition.
+    `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`)."""
 
     program: int
     path: Path
@@ -60,6 +64,7 @@ class Judged:
     by: tuple[Judge, ...] = ()
     explained: int = 0
     unknown: tuple[str, ...] = ()
+    shared: Touched | None = field(default=None, repr=False)
 
     @property
     def findings(self) -> list[Verdict]:
@@ -79,6 +84,7 @@ def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES
     if "specification" in judges and told.program.needs not in UNSPECIFIED:
         used.append("specification")
         _by_specification(told, profile, found)
+        found.shared = touched(told, path)
     if "claims" in judges:
         used.append("claims")
         _by_claims(told, rebuilt, profile, found)
@@ -98,10 +104,25 @@ def _by_specification(told: Told, profile: str, found: Judged) -> None:
         about = asked.get(one.seq)
         topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
         if not told.names.is_mine(topic):
-            continue  # what programs share is not as one program left it
-        said = one.refused
-        guard = f"{said.action}: {said.guard}" if said.guard else ""
-        found.verdicts.append(Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard))
+            continue  # what programs share is not as one program left it: `judge_shared`
+        found.verdicts.append(_unexplained(one))
+
+
+def _unexplained(one: Finding) -> Verdict:
+    said = one.refused
+    guard = f"{said.action}: {said.guard}" if said.guard else ""
+    return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard)
+
+
+def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
+    """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
+    found = []
+    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
+        judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
+        judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
+        judged.verdicts += [_unexplained(one.finding)] if one.finding is not None else []
+        found.append(judged)
+    return found
 
 
 def _by_claims(told: Told, rebuilt: Rebuilt, profile: str, found: Judged) -> None:

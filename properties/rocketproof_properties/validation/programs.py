@@ -252,7 +252,7 @@ def _alphabet(scope: str, profile: str) -> tuple[tuple[str, ...], dict[str, list
 
 
 _KINDS = {"not": 0, "prepared": 4, "commit": 8, "rollback": 12}
-_BY_CLASS = {
+BY_CLASS: Final[Mapping[str, str]] = {
     "template": TEMPLATE,
     "cluster": "DefaultCluster",
     "retry": f"{RETRY_PREFIX}g",
@@ -270,7 +270,7 @@ def _request(scope: str, profile: str, rng: random.Random, client: int) -> Step:
     values = rng.choice(alphabet[name])
 
     def topic(number: int) -> str:
-        return _BY_CLASS.get(topics[number], "A")
+        return BY_CLASS.get(topics[number], "A")
 
     more = {"client": client} if client else {}
     if name == "update_topic":

@@ -68,12 +68,12 @@ def wall() -> int:
 
 
 class Recording:
-    """The history of one program, written by several threads."""
+    """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds."""
 
     def __init__(self, path: Path, origin: Mapping[str, Any]) -> None:
         self._lock = threading.Lock()
         self._began = time.monotonic_ns()
-        self._writer = Writer(path, Header(dict(origin), datetime.now(UTC).isoformat(timespec="milliseconds")))
+        self._writer = Writer(path, Header({**origin, "began": self._began}, datetime.now(UTC).isoformat(timespec="milliseconds")))
 
     def add(self, type_: str, process: str, op: str, value: Mapping[str, Any]) -> Event:
         with self._lock:

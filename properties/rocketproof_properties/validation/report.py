@@ -94,8 +94,8 @@ class Row:
 
 @dataclass
 class Report:
-    """A validation. `logs`: the whole logs of brokers whose files could be read; `lost`: what could not be found out, by the capability
-    that is missing; `stopped`: what ended it early.
+    """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
+    judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
     `witnesses` are those of the model that were replayed; `kills` is what came of killing a broker, None if nobody asked for it.
     """
@@ -110,6 +110,7 @@ class Report:
     seconds: float = 0.0
     judged: list[Judged] = field(default_factory=list)
     logs: list[Judged] = field(default_factory=list)
+    shared: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
@@ -126,7 +127,7 @@ class Report:
     def rows(self) -> list[Row]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
-        for one in (*self.judged, *self.logs):
+        for one in (*self.judged, *self.logs, *self.shared):
             for id_, (held, due, condition) in one.claims.items():
                 if due != "open":
                     key = (id_, condition if due == "violated" else "", due)
@@ -175,6 +176,11 @@ class Report:
                 "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
             },
             "logs": len(self.logs),
+            "shared": {
+                "parts": len(self.shared),
+                "explained": sum(one.explained for one in self.shared),
+                "unknown": [said for one in self.shared for said in one.unknown],
+            },
             "requests": sum(one.requests for one in self.judged),
             "events": sum(one.events for one in self.judged),
             "verdicts": [row.record() for row in self.rows],
@@ -194,6 +200,8 @@ def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[F
     for one in judged:
         for verdict in one.findings:
             program = programs[one.path]
+            if not one.program:
+                program = Program(0, one.source, (), program.needs)  # no one program has made it
             new = Finding(verdict, program, f"{one.path.parent.name}/{one.path.name}")
             known = found.get(new.key)
             if known is None:
@@ -231,7 +239,7 @@ def write(report: Report, folder: Path) -> None:
             old.unlink()
         for number, finding in enumerate(report.findings, 1):
             if not finding.program.steps:
-                continue  # a whole log: no one program has made it
+                continue
             (folder / PROGRAMS).mkdir(exist_ok=True)
             finding.file = f"{PROGRAMS}/finding-{number}.py"
             (folder / finding.file).write_text(source(finding, report.profile), "utf-8")
@@ -243,19 +251,25 @@ def write(report: Report, folder: Path) -> None:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """report.json of a folder. Raises InputError if there is none of ours."""
-    path = folder / REPORT
+def read(folder: Path, option: str = "--again") -> dict[str, Any]:
+    """report.json of the folder that the option names. Raises InputError if there is none of ours."""
+    return document(folder, REPORT, SCHEMA, VERSION, option)
+
+
+def document(folder: Path, name: str, schema: str, version: int, option: str) -> dict[str, Any]:
+    """A JSON file that validate has left in the folder that the option names. Raises InputError if there is none of this schema."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        if found["schema"] != SCHEMA:
+        found = json.loads((folder / name).read_text("utf-8"))
+        if found["schema"] != schema:
             raise ValueError
     except OSError:
-        raise InputError(f"--again {folder}: there is no {REPORT}; give the folder of a report that validate has written") from None
+        raise InputError(f"{option} {folder}: there is no {name}; give the folder of a run of validate") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"--again {folder}: its {REPORT} is no report of validate; give another folder") from None
-    if found["version"] > VERSION:
-        raise InputError(f"--again {folder}: its report has version {found['version']}, this one reads up to {VERSION}; update rocketproof")
+        raise InputError(f"{option} {folder}: its {name} is none of validate; give another folder") from None
+    if found["version"] > version:
+        raise InputError(
+            f"{option} {folder}: its {name} has version {found['version']}, this one reads up to {version}; update rocketproof"
+        )
     return dict(found)
 
 

@@ -16,7 +16,7 @@ from rocketproof_traces.history import read as read_history
 from ..choices import InputError
 from .programs import Program
 from .recording import OVER
-from .report import HISTORIES, REPORT
+from .report import HISTORIES, REPORT, document
 from .report import read as read_report
 
 SCHEMA: Final = "rocketproof-validation-run"
@@ -35,24 +35,15 @@ def note(folder: Path, asked: Mapping[str, Any]) -> None:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
 
 
-def asked(folder: Path) -> dict[str, Any]:
+def read(folder: Path) -> dict[str, Any]:
     """How the run of this folder was asked for. Raises InputError if it is none of ours."""
-    try:
-        found = json.loads((folder / RUN).read_text("utf-8"))
-        if found["schema"] != SCHEMA:
-            raise ValueError
-    except OSError:
-        raise InputError(f"--resume {folder}: there is no {RUN}; give the folder of a run of validate that was interrupted") from None
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"--resume {folder}: its {RUN} is none of validate; give another folder") from None
-    if found["version"] > VERSION:
-        raise InputError(f"--resume {folder}: its {RUN} has version {found['version']}, this one reads up to {VERSION}; update rocketproof")
+    found = document(folder, RUN, SCHEMA, VERSION, "--resume")
     return {name: value for name, value in found.items() if name not in ("schema", "version")}
 
 
 def report(folder: Path) -> dict[str, Any]:
     """The report of the run so far, empty where it had no time to write one. Raises InputError if it is none of ours."""
-    return read_report(folder) if (folder / REPORT).exists() else {}
+    return read_report(folder, "--resume") if (folder / REPORT).exists() else {}
 
 
 def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:

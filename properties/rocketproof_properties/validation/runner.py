@@ -107,6 +107,16 @@ class Runner:
         reader = self.reader(next(iter(place.brokers)))
         self.settings = {**reader.settings(), **(settings or {})}
         self._origin = {**origin, "brokers": dict(place.brokers), "settings": self.settings}
+        self._shared = {broker: self._shared_topics(broker) for broker in place.brokers} if clean else {}
+
+    def _shared_topics(self, broker: str) -> dict[str, Any] | None:
+        """The topics that the programs will share, as they are before the first one; None where the broker does not tell."""
+        table = self.reader(broker).topics()
+        return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
+
+    def _names(self, number: int, broker: str) -> Names:
+        cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
+        return Names(f"{self.mark}{number}-", number, cluster, frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"}))
 
     def reader(self, broker: str) -> Reader:
         """This thread's connection for looking at a broker."""
@@ -171,11 +181,11 @@ class Runner:
         number = next(self._numbers)
         brokers = list(self.place.brokers)
         broker = brokers[program.number % len(brokers)]
-        cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
-        names = Names(f"{self.mark}{number}-", number, cluster, frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"}))
+        names = self._names(number, broker)
         stage = Stage(names, broker, file_size=int(self.settings.get("mappedFileSizeCommitLog", 0)))
         path = (folder or self.folder) / f"{number:05}.ndjson"
-        origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker, "cluster": cluster}
+        origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
+        origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
         recording = Recording(path, origin)
         clients = {n: Client(n, self.place, stage, recording, self.bounds.wait) for n in range(program.clients)}
         delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)

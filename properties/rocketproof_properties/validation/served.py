@@ -8,12 +8,11 @@ import sys
 from . import probe
 from .apache import broker_ready, name_server_ready
 from .parts import Launch, Processes, opened
-from .ports import Addresses
+from .ports import AROUND_BROKER, Addresses
 from .target import DEFAULT, NAME_SERVER, Capability, Setup, Target
 
 _COMMAND = (sys.executable, "-c", "from rocketproof_properties.cli import main; main()", "serve", "--quiet")
 _SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
-_AROUND = (0, 1)  # a broker listens for replicas at the next port
 
 
 class Served(Target):
@@ -41,7 +40,7 @@ class _Builder:
 
     def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
         fresh = Addresses()
-        return fresh.take(), {name: fresh.take(_AROUND) for name in setup.names}
+        return fresh.take(), {name: fresh.take(AROUND_BROKER) for name in setup.names}
 
     def launch(self, running: Processes, part: str) -> Launch:
         server = running.name_server

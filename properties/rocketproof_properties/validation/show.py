@@ -14,6 +14,7 @@ from .kills import Kills
 from .report import Finding, Report, Row
 from .selftest import Checked
 from .target import Target
+from .witnesses import Performed
 
 _SHOWN = 10  # sentences of one kind
 
@@ -41,6 +42,18 @@ def render_self_test(target: Target, checked: Iterable[Checked], console: Consol
     for line in (*_lost(lost, width), Text(f"\n{_closing_self_test(target.name, found)}", "bold")):
         console.print(line, soft_wrap=True)
     return found
+
+
+def render_performed(done: Performed, console: Console | None = None) -> None:
+    """Print what was done and answered when a witness was performed on a target, and whether that is what the witness says."""
+    console = console or Console(highlight=False)
+    claim = done.course.property
+    for said in done.said:
+        console.print(Text(said), soft_wrap=True)
+    if done.problem:
+        console.print(Text(f"{done.target} does otherwise: {done.problem}", "bold red"), soft_wrap=True)
+    else:
+        console.print(Text(f"{done.target} follows the witness of {claim.id}: {claim.sentence}", "bold"), soft_wrap=True)
 
 
 def _closing_self_test(name: str, found: Sequence[Checked]) -> str:
@@ -84,7 +97,11 @@ def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
         if one.accepted is None:
             yield from _finding(number, one, folder, width)
     yield from _unknown(rows)
+    for said in (said for one in report.shared for said in one.unknown):
+        yield _folded(f"not judged to the end: {said}", width, 0)
     yield from _lost(report.lost, width)
+    if report.target.get("note"):
+        yield Text(f"\n{report.target['note']}", "yellow")
     for said in report.said:
         yield Text(said, "yellow")
     if report.stopped:
@@ -122,6 +139,9 @@ def _finding(number: int, one: Finding, folder: Path, width: int) -> Iterable[Te
     yield _folded(one.verdict.text, width, 4)
     if one.verdict.guard:
         yield _folded(f"the guard that refuses: {one.verdict.guard}", width, 4)
+    if not one.program.steps:
+        yield Text(f"    {one.program.source}, seen in {one.history}")
+        return
     yield Text("    the shortest program that shows it:")
     for name, args in one.program.steps:
         shown = ", ".join(f"{key}={value!r}" for key, value in args.items())
@@ -138,7 +158,8 @@ def _by(one: Finding) -> str:
 def _unknown(rows: Iterable[Row]) -> Iterable[Text]:
     few = [row for row in rows if row.agrees is None and row.condition]
     if few:
-        yield Text(f"\n{len(few)} known violations were tried too seldom to be missed: {', '.join(row.id for row in few)}")
+        said = "1 known violation was" if len(few) == 1 else f"{len(few)} known violations were"
+        yield Text(f"\n{said} tried too seldom to be missed: {', '.join(row.id for row in few)}")
 
 
 def _closing(report: Report) -> str:

@@ -36,8 +36,10 @@ LOST: Final[Mapping[Capability, str]] = {
     Capability.START: "programs run on the brokers and settings as they are, among what they stored before; programs that need a number of "
     "brokers, or a setting from the start, are left out, and so are the model's witnesses",
     Capability.STOP: "programs with a graceful stop are left out: what a broker writes when it stops, and its absence, go unseen",
-    Capability.KILL: "programs with a crash are left out: what is lost with a process goes unseen",
-    Capability.RESTART: "programs that go on after a stop or a crash are left out: recovery goes unseen",
+    Capability.KILL: "programs with a crash are left out, and so are witnesses of the model in which a broker crashes: what is lost with a "
+    "process goes unseen",
+    Capability.RESTART: "programs that go on after a stop or a crash are left out, and so are witnesses of the model in which a broker "
+    "restarts: recovery goes unseen",
     Capability.CONFIGURE: "programs that change a setting of a running broker are left out",
     Capability.STORE: "files are not read: records are known only as far as the broker gives them out",
 }
@@ -138,6 +140,8 @@ class Target(ABC):
     version: str
     profile: str
     offers: frozenset[Capability]
+    note: str = ""
+    """What a reader of the report has to know besides."""
 
     @abstractmethod
     def open(self, setup: Setup = DEFAULT) -> Running:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..choices import InputError
 from . import accept, report, resume
-from .judging import Judged, judge_file
+from .judging import Judged, judge_file, judge_shared
 from .kills import NEEDED, Kills, kill_again_and_again
 from .programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
 from .readback import Reader
@@ -86,7 +86,12 @@ class _Validation:
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.report = Report(
-            {"name": self.target.name, "version": self.target.version, "offers": sorted(one.value for one in self.target.offers)},
+            {
+                "name": self.target.name,
+                "version": self.target.version,
+                "offers": sorted(one.value for one in self.target.offers),
+                "note": self.target.note,
+            },
             self.target.profile,
             request.seed,
             request.programs,
@@ -260,6 +265,8 @@ class _Validation:
             one.again, one.repeats = found.again, found.repeats
 
     def _finish(self) -> None:
+        self.report.shared = judge_shared(self.report.judged, self.target.profile)
+        self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
         judge_accepted(self.report, self.request.accepted)
         report.write(self.report, self.request.folder)
@@ -329,7 +336,8 @@ def again(
     for path in sorted((folder / LOGS).glob("*.ndjson")):
         programs[path] = load(path).program
         made.logs.append(judge_log(path, made.profile))
-    made.findings = report.gather((*made.judged, *made.logs), programs)
+    made.shared = judge_shared(made.judged, made.profile)
+    made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
     _repeated(made.findings, old, folder)
     judge_accepted(made, entries)
     report.write(made, folder)

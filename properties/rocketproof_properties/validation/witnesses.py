@@ -1,9 +1,10 @@
-"""Known violations that no single client shows, replayed: a search of the model finds a witness, and brokers that run perform it.
+"""Witnesses of the model, replayed: brokers that run perform what a search has found.
 
-The witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so that it changes
-with the specification. The target is set up as the case says (`_settings`, `_plant`), the witness's actions become
-requests (`enact.py`), and behind it all tables, routes and lists have to be what its last state says. What follows from the violation,
-and is no part of the model, is looked at too.
+A known violation's witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so
+that it changes with the specification. Any other witness is one that `rocketproof check` has written. The target is set up as the
+witness's constants say (`_settings`, `_plant`), the course that its actions take from outside (`outside.py`) becomes requests (`enact.py`),
+and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is no part of the
+model, is looked at too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +22,17 @@ from rocketproof_impl.system.client import Client
 from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
 from rocketproof_model import Property, liveness, search
 from rocketproof_model.result import Limits, Witness
-from rocketproof_model.specification import SCOPES
+from rocketproof_model.specification import SCOPES, Scope
 from rocketproof_profiles import TEMPLATE
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case
+from ..choices import InputError
 from ..sources import Source
-from .enact import UNIT, Differs, Enactment
-from .target import LOST, Capability, Setup, Target
+from .enact import UNIT, Enactment
+from .held import Differs
+from .outside import needs, outside
+from .target import LOST, Capability, NotOffered, Setup, Target
 
 BASE: Final = "P49"
 SECONDS: Final = 300.0
@@ -41,7 +45,7 @@ class Wanted:
     """A hazard, and the case of the catalogue whose witness shows it. `claims`: further properties that the same steps break.
 
     `brokers`: how many to start if not as many as the scope has. `consequence` raises Differs if what follows does not come;
-    `also`: what of the target it needs.
+    `also`: what of the target it needs for that.
     """
 
     hazard: str
@@ -62,9 +66,8 @@ class Wanted:
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """What it takes to set the target up as the case says, and to see what follows."""
-        planted = {"template_in_file", "existing"} & self.case.given.keys()
-        return frozenset({Capability.START, *self.also, *([Capability.STORE] if planted else [])})
+        """What it takes to set the target up as the case says, and to see what follows; the witness's actions may need more."""
+        return self.also | _needed(self.case.given)
 
 
 @dataclass(frozen=True)
@@ -98,31 +101,89 @@ def replay(target: Target, wanted: Wanted, mark: str) -> Replayed:
         steps = () if witness is None else tuple(witness.labels())
         return Replayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(said))
 
-    missing = wanted.needs - target.offers
-    if missing:
-        return row(None, [f"{one.value!r} is not offered: {LOST[one]}" for one in sorted(missing, key=lambda one: one.value)])
+    if missing := wanted.needs - target.offers:
+        return row(None, _lost(missing))
     source = Source(case.scope, target.profile, tuple(sorted(case.given.items())))
     witness = find(source, wanted.claim)
     if witness is None:
         return row(None, [f"the model has no witness under {target.profile} within {SECONDS:g} s"])
+    if missing := needs(witness) - target.offers:
+        return row(None, _lost(missing), witness)
+    try:
+        done = perform(target, SCOPES[case.scope], outside(witness), mark, brokers=wanted.brokers, then=wanted.consequence)
+    except InputError as problem:
+        return row(None, [str(problem)], witness)
+    return row(done.agrees, (*done.said, *([done.problem] if done.problem else [])), witness)
+
+
+def _lost(missing: frozenset[Capability]) -> list[str]:
+    return [f"{one.value!r} is not offered: {LOST[one]}" for one in sorted(missing, key=lambda one: one.value)]
+
+
+def _needed(given: Mapping[str, Any]) -> frozenset[Capability]:
+    """What it takes to set a target up with these constants."""
+    return frozenset({Capability.START} | ({Capability.STORE} if _planted(given) else set()))
+
+
+def _planted(given: Mapping[str, Any]) -> bool:
+    """Whether an earlier run has left a file."""
+    return bool(given.get("template_in_file") or given.get("existing"))
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What was done and answered on a target, and where it did otherwise than the witness's course, "" if nowhere."""
+
+    target: str
+    course: Witness = field(repr=False)
+    said: tuple[str, ...]
+    problem: str
+
+    @property
+    def agrees(self) -> bool:
+        return not self.problem
+
+    def data(self) -> dict[str, Any]:
+        """The JSON object of `replay --target --json`."""
+        told = {"target": self.target, "said": list(self.said), "problem": self.problem}
+        return {"property": self.course.property.id, "steps": self.course.labels(), **told}
+
+
+def perform_file(target: Target, source: Source, witness: Witness, mark: str) -> Performed:
+    """Perform a witness that `rocketproof check` has written. Raises InputError, TargetError where that cannot be done."""
+    if source.scope not in SCOPES:
+        first = f" ({witness.labels()[0]} is no request)" if witness.moves else ""
+        raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {', '.join(SCOPES)}")
+    return perform(target, SCOPES[source.scope], outside(witness), mark)
+
+
+def perform(
+    target: Target, scope: Scope, witness: Witness, mark: str, *, brokers: int = 0, then: Callable[[Enactment], None] | None = None
+) -> Performed:
+    """Perform a course of outside actions on a target of its own under names that begin with `mark`, and then what follows.
+
+    `brokers` as in Wanted. Raises TargetError where the target cannot be set up, NotOffered where it lacks what the witness needs.
+    """
     given = witness.instance.readable()
-    setup = Setup(brokers=max(wanted.brokers, SCOPES[case.scope].brokers), settings=_settings(given, case.scope))
+    for capability in sorted((_needed(given) | needs(witness)) - target.offers, key=lambda one: one.value):
+        raise NotOffered(target.name, capability)
+    setup = Setup(brokers=max(brokers, scope.brokers), settings=_settings(given, scope))
     with ExitStack() as stack:
-        if given["template_in_file"] or given["existing"]:
+        if _planted(given):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
             setup = replace(setup, stores={name: folder / name for name in setup.names})
             for store in setup.stores.values():
-                _plant(store, given, case.scope, mark)
+                _plant(store, given, scope, mark)
         running = stack.enter_context(target.open(setup))
         client = stack.enter_context(Client())
-        enacted = Enactment(source, witness, running, mark, client)
+        enacted = Enactment(scope, target.profile, witness, running, mark, client)
         try:
             enacted.run()
-            if wanted.consequence is not None:
-                wanted.consequence(enacted)
+            if then is not None:
+                then(enacted)
         except (Differs, RemotingError) as problem:
-            return row(False, [*enacted.said, str(problem)], witness)
-    return row(True, enacted.said, witness)
+            return Performed(target.name, witness, tuple(enacted.said), str(problem))
+    return Performed(target.name, witness, tuple(enacted.said), "")
 
 
 def find(source: Source, claim: str) -> Witness | None:
@@ -138,7 +199,7 @@ def find(source: Source, claim: str) -> Witness | None:
 # The start of a witness
 
 
-def _settings(given: dict[str, Any], scope: str) -> dict[str, str]:
+def _settings(given: dict[str, Any], scope: Scope) -> dict[str, str]:
     """The constants of the instance as settings of a broker."""
     permission = (4 if given["broker_readable"] else 0) | (2 if given["broker_writable"] else 0)
     found = {
@@ -146,18 +207,18 @@ def _settings(given: dict[str, Any], scope: str) -> dict[str, str]:
         "brokerPermission": str(permission),
         "autoCreateTopicEnable": str(given["auto_create"]).lower(),
     }
-    if SCOPES[scope].store:
+    if scope.store:
         found["mappedFileSizeCommitLog"] = str((given["file_size"] - given["blank"]) * UNIT + _BLANK)
     return found
 
 
-def _plant(store: Path, given: dict[str, Any], scope: str, mark: str) -> None:
+def _plant(store: Path, given: dict[str, Any], scope: Scope, mark: str) -> None:
     """The topic table that an earlier run has left in a broker's files."""
     kept: list[TopicConfig] = []
     if given["template_in_file"]:
         kept.append(TopicConfig(TEMPLATE, given["template_read"], given["template_write"], given["template_perm"]))
     if given["existing"]:
-        subject = f"{mark}{SCOPES[scope].subject}"
+        subject = f"{mark}{scope.subject}"
         kept.append(
             TopicConfig(subject, given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"])
         )

@@ -1,0 +1,113 @@
+"""A producer that stands still between the attempts of a send: its answers are kept from it until somebody lets them through.
+
+The producer decides by itself whether it tries again, and from outside one sees when and where.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+from typing import Final
+
+from rocketproof_impl.message import Message
+from rocketproof_impl.ports import Network
+from rocketproof_impl.producer.errors import BrokerError, ClientError
+from rocketproof_impl.producer.producer import Producer
+from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
+from rocketproof_impl.producer.result import SendResult
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.tasks import Future, Wait
+from rocketproof_model import RocketproofError
+
+_MILLIS: Final = 120_000
+"""How long a send may take in all: brokers are started meanwhile."""
+Answer = Command | RemotingError
+
+
+class Differs(RocketproofError):
+    """The target shows something else than the witness says."""
+
+
+class _Gate:
+    """The network of a producer. `answers` has what came to it, and None when its send is over."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self.answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        self.turn: Future[None] = Future()
+
+    async def call(self, address: str, request: Command, millis: int) -> Command:
+        if request.code != codes.SEND_MESSAGE_V2:
+            return await self._network.call(address, request, millis)
+        answer: Answer
+        try:
+            answer = await self._network.call(address, request, millis)
+        except RemotingError as error:
+            answer = error
+        self.turn = Future()
+        self.answers.put(answer)
+        await Wait(self.turn)
+        if isinstance(answer, RemotingError):
+            raise answer
+        return answer
+
+    async def post(self, address: str, request: Command) -> None:
+        await self._network.post(address, request)
+
+    async def open(self) -> None:
+        self.turn.complete(None)
+
+
+class HeldProducer:
+    """A started producer whose queues are chosen from outside, an attempt at a time."""
+
+    def __init__(self, producer: Producer, background: Background) -> None:
+        self.producer = producer
+        self._background = background
+        self._gate = _Gate(producer.network)
+        self._choice = ("", 0)
+        self._sent: concurrent.futures.Future[SendResult] | None = None
+        producer.network = self._gate
+        producer.choose = self._choose
+
+    def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
+        """The queue that was named, whoever's turn it would be."""
+        for one in info.message_queue_list:
+            if (one.broker_name, one.queue_id) == self._choice:
+                return one
+        raise Differs(f"queue {self._choice[1]} of {self._choice[0]} is not in the producer's list")
+
+    def send(self, message: Message, broker: str, queue_id: int) -> Answer:
+        """Begin a send; what is answered to its first attempt. Raises Differs if there is none."""
+        self._choice = (broker, queue_id)
+        self._sent = self._background.submit(self.producer.send(message, _MILLIS))
+        self._sent.add_done_callback(lambda _: self._gate.answers.put(None))
+        return self._answer()
+
+    def retry(self, broker: str, queue_id: int) -> Answer:
+        """Let the last answer through; what is answered to the next attempt. Raises Differs if the producer makes none."""
+        self._choice = (broker, queue_id)
+        self._background.run(self._gate.open())
+        return self._answer()
+
+    def finish(self) -> None:
+        """Let the last answer through, with which the send has to be over. Raises Differs if the producer tries again."""
+        self._background.run(self._gate.open())
+        if self._gate.answers.get(timeout=_MILLIS / 1000) is not None:
+            raise Differs(f"the producer tries again, at {self._choice[0]}")
+        self._sent = None
+
+    def _answer(self) -> Answer:
+        answer = self._gate.answers.get(timeout=_MILLIS / 1000)
+        if answer is not None:
+            return answer
+        assert self._sent is not None
+        problem, self._sent = self._sent.exception(), None
+        if isinstance(problem, Differs):
+            raise problem
+        if isinstance(problem, (BrokerError, ClientError)):
+            raise Differs(f"the producer's send is over: {str(problem).splitlines()[0]}") from None
+        raise Differs("the producer's send is over without another attempt") from problem

@@ -1,0 +1,175 @@
+"""Witnesses with the end and start of brokers, with retries and updates of topics: performed from outside, or refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.producer.send import Sending
+from rocketproof_model import Expr, all_of, exists, search
+from rocketproof_model.result import Witness
+from rocketproof_model.specification import SCOPES, Specification, build, constants
+from rocketproof_properties.cli import run
+from rocketproof_properties.sources import Source
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.outside import outside
+from rocketproof_properties.validation.planted import Planted
+from rocketproof_properties.validation.served import Served
+from rocketproof_properties.validation.target import NotOffered
+from rocketproof_properties.validation.validate import mark
+from rocketproof_properties.validation.witnesses import Performed, find, perform
+from rocketproof_traces import itf
+
+PROFILE = "P494"
+OFF = {"auto_create": False, "template_in_file": True}
+
+
+def reached(scope: str, formula: Expr, **given: object) -> Witness:
+    """The shortest way to a state of a scope."""
+    specification = build(scope)
+    claim = specification.model.claim("(reached)", "the state is reached", "reachable", formula)
+    instance = specification.model.given(**constants(PROFILE, **given))
+    (found,) = search.explore(instance, [claim]).outcomes
+    assert found.witness is not None
+    return found.witness
+
+
+def comes_back(s: Specification) -> Expr:
+    """A broker that was killed has the topic that an answered message has made; another message was lost."""
+    stored = exists(s.Producer, lambda p: (s.job[p].answer == "SUCCESS") & s.job[p].created)
+    lost = exists(s.Producer, lambda p: s.job[p].answer == "lost")
+    known: Expr = s.config[0, s.scope.subject].known
+    return stored & lost & s.up[0] & known
+
+
+def is_changed(s: Specification) -> Expr:
+    """A message is stored in a topic that an administrator has made, though nobody may write there."""
+    job, t = s.job[0], s.scope.subject
+    return (job.answer == "SUCCESS") & (job.topic == t) & ~job.created & (s.updates > 0) & (s.config[0, t].perm == 4)
+
+
+def is_tried_again(s: Specification) -> Expr:
+    """Both brokers have refused a message."""
+    return exists(s.Producer, lambda p: (s.job[p].answer == "TOPIC_NOT_EXIST") & (s.job[p].tries == 1)) & all_of(s.up[b] for b in s.Broker)
+
+
+@pytest.fixture(scope="module")
+def killed() -> Witness:
+    return reached("restart", comes_back(build("restart")), crash_budget=1)
+
+
+def actions(witness: Witness) -> list[str]:
+    return [move.action for move in witness.moves]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("PER-03", "NS-08", "NS-10")
+def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
+    course = outside(killed)
+    assert actions(course)[-5:] == ["crash", "expire", "restart", "register", "accept_registration"]
+    done = perform(Served(PROFILE), SCOPES["restart"], course, mark())
+    assert done.agrees, done
+    assert [said.rpartition(": ")[2] for said in done.said] == ["SUCCESS", "broker-a is killed", "lost", "broker-a is started again"]
+
+
+@pytest.mark.slow
+def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a topic that a message makes is not written to the file."""
+    monkeypatch.setattr("rocketproof_properties.validation.enact.PATIENCE", 1.0)
+    done = perform(Planted("M-41"), SCOPES["restart"], outside(killed), mark())
+    assert done.problem.startswith("accept_registration(b=0): the route of ") and done.said[-1] == "broker-a is started again", done
+
+
+def test_a_target_that_cannot_be_killed_loses_the_witness(killed: Witness) -> None:
+    with pytest.raises(NotOffered, match=r"does not offer 'kill': .* witnesses"):
+        perform(InProcess(PROFILE), SCOPES["restart"], outside(killed), mark())
+
+
+@pytest.mark.behaviour("TCM-30", "CHK-11")
+def test_an_administrators_update_is_performed() -> None:
+    witness = outside(reached("names", is_changed(build("names")), update_budget=1, sends=1))
+    assert "update_topic" in actions(witness)
+    done = perform(InProcess(PROFILE), SCOPES["names"], witness, mark())
+    assert done.agrees and done.said[0].startswith("an administrator changes"), done
+
+
+@pytest.fixture(scope="module")
+def refused_twice() -> Witness:
+    return outside(reached("small", is_tried_again(build("small")), retries=1, **OFF))
+
+
+def tried_again(witness: Witness) -> Performed:
+    return perform(InProcess(PROFILE), SCOPES["small"], witness, mark())
+
+
+@pytest.mark.behaviour("CLI-24", "CLI-30")
+def test_a_producer_tries_again_where_the_witness_says(refused_twice: Witness) -> None:
+    assert actions(refused_twice).count("retry") == 1
+    done = tried_again(refused_twice)
+    assert done.agrees, done
+    assert ["tries again" in said for said in done.said] == [False, True]
+
+
+@pytest.mark.behaviour("CLI-30")
+def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sending, "_may_retry", lambda sending, failure: False)
+    done = tried_again(refused_twice)
+    assert done.problem.startswith("look_up_missing(p=") and "the producer's send is over" in done.problem
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("claim", "scope", "given", "said"),
+    [
+        (
+            "REA-06",
+            "restart",
+            {},
+            r"request\(p=1.*: a broker would have to wait for it in the middle of a request, and REA-06 is not shown",
+        ),
+        ("REA-03", "creation", {}, r"lock_timeout\(p=0\) cannot .*: another request would have to hold the broker's lock"),
+        (
+            "INV-53",
+            "creation",
+            {"existing": True, "existing_perm": 4},
+            r"store\(p=0, draw=0\) cannot .*: the broker draws the queue by itself",
+        ),
+    ],
+)
+def test_what_a_broker_would_have_to_wait_for_is_refused(
+    claim: str, scope: str, given: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = Source(scope, PROFILE, tuple(sorted(given.items())))
+    witness = find(source, claim)
+    assert witness is not None
+    itf.write(witness, tmp_path / "witness.itf.json", source.record())
+    assert run(["replay", str(tmp_path / "witness.itf.json"), "--target", "inprocess"]) == 2
+    error = capsys.readouterr().err
+    assert len(error.strip().splitlines()) == 1
+    assert re.search(said, error), error
+
+
+def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = Source("creation", PROFILE, tuple(sorted(OFF.items())))
+    witness = find(source, "INV-16")
+    assert witness is not None
+    file, told = tmp_path / "witness.itf.json", tmp_path / "told.json"
+    itf.write(witness, file, source.record())
+    assert run(["replay", str(file), "--target", "inprocess", "--json", str(told)]) == 0
+    data = json.loads(told.read_text())
+    assert (data["property"], data["problem"], data["said"][0].rpartition(" ")[2]) == ("INV-16", "", "TOPIC_NOT_EXIST")
+    assert "follows the witness of INV-16" in capsys.readouterr().out
+
+
+def test_a_witness_about_the_inside_of_a_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = Source("answers", PROFILE)
+    witness = find(source, "REA-51")
+    assert witness is not None
+    itf.write(witness, tmp_path / "witness.itf.json", source.record())
+    assert run(["replay", str(tmp_path / "witness.itf.json"), "--target", "inprocess"]) == 2
+    assert "a witness of answers has nothing that clients do" in capsys.readouterr().err

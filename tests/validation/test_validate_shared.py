@@ -1,0 +1,108 @@
+"""Topics that programs share: what no single program's history explains, all of them together do, and a wrong answer there is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocketproof_impl.message import HALF_TOPIC
+from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.validation.judging import EXPANDED, Judged, judge_file, judge_shared
+from rocketproof_properties.validation.planted import Planted
+from rocketproof_properties.validation.programs import Program
+from rocketproof_properties.validation.runner import Bounds, Runner
+from rocketproof_properties.validation.session import Place
+from rocketproof_properties.validation.shared import Touched, judge_topics
+from rocketproof_properties.validation.target import Target
+from rocketproof_properties.validation.validate import mark
+from rocketproof_traces.history import read
+
+PROFILE = "P494"
+CLUSTER = "DefaultCluster"
+PREPARED = 4
+SENDS = (
+    ("send", {"topic": CLUSTER, "queue": 0}),
+    ("send", {"topic": CLUSTER, "queue": 0, "sys_flag": PREPARED}),
+    ("send", {"topic": CLUSTER, "queue": 0}),
+)
+PROGRAMS = [Program(number, "", SENDS) for number in range(1, 4)]
+
+
+def judged(target: Target, folder: Path, programs: list[Program], *, clean: bool = True, workers: int = 2) -> list[Judged]:
+    """The programs on a target, each judged by itself."""
+    folder.mkdir(exist_ok=True)
+    with target.open() as running:
+        runner = Runner(Place(dict(running.brokers), running.name_server), folder, {}, Bounds(workers), mark(), clean=clean)
+        try:
+            return [judge_file(path, PROFILE) for _, path in runner.run(programs)]
+        finally:
+            runner.close()
+
+
+@pytest.mark.behaviour("INV-34")
+def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Path) -> None:
+    (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, PROGRAMS), PROFILE)
+    assert (found.findings, found.unknown) == ([], ())
+    assert found.explained == len(PROGRAMS) * (len(SENDS) + 1)  # and what each saw of the topic at its end
+
+
+@pytest.mark.slow
+def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
+    """Planted: every message counts in its queue, prepared ones too. No program can tell by itself how far the queue should be."""
+    programs = judged(Planted("M-78"), tmp_path, PROGRAMS)
+    assert [one.findings for one in programs] == [[]] * len(PROGRAMS)
+    (found,) = judge_shared(programs, PROFILE)
+    (verdict,) = found.findings
+    assert (verdict.property, found.program) == ("specification.send", 0)
+    assert CLUSTER in verdict.text and "offset" in verdict.text
+    answer = next(event for event in read(found.path)[1] if event.seq == verdict.seq)
+    assert (answer.type, answer.op) == ("ok", "send")
+
+
+def shifted(one: Touched, by: int) -> Touched:
+    """As if the broker had put its last message so many places further."""
+    *others, last = (each for each in one.asked if each.op == "send")
+    assert last.answer is not None
+    fields = {**last.answer["fields"], "queueOffset": str(int(last.answer["fields"]["queueOffset"]) + by)}
+    later = replace(last, answer={**last.answer, "fields": fields})
+    return replace(one, asked=(*others, later, *(each for each in one.asked if each.op != "send")))
+
+
+@pytest.mark.behaviour("INV-34")
+def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path: Path) -> None:
+    delayed = Program(1, "", (("send", {"topic": CLUSTER, "queue": 0, "properties": {"DELAY": "1"}}),))
+    after = Program(2, "", (SENDS[0], SENDS[0]))
+    first, second = (one.shared for one in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
+    assert first is not None and second is not None
+
+    def explained(*programs: Touched) -> list[bool]:
+        return [one.finding is None for one in judge_topics(programs, PROFILE, EXPANDED)]
+
+    second = replace(second, needs="other settings")
+    assert explained(first, second) == [True, True]
+    assert explained(first, shifted(second, 1)) == [True, True]
+    assert explained(shifted(second, 1)) == [False]
+    assert explained(first, shifted(second, 2)) == [True, False]
+    assert explained(replace(first, deployment=("another",)), shifted(second, 1)) == [True, False]
+
+
+def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:
+    assert {one.shared for one in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
+
+
+def test_a_topic_that_the_broker_makes_by_itself_is_judged_by_its_answers(tmp_path: Path) -> None:
+    """The first half message makes the half messages' topic, to which clients may not send before or after that."""
+    refused = ("send", {"topic": HALF_TOPIC})
+    half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})
+    (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, [Program(1, "", (refused, half, refused))]), PROFILE)
+    assert (found.findings, found.explained) == ([], 2)
+
+
+def test_a_topic_that_the_broker_fills_by_itself_is_left_out_once_clients_fill_it_too(tmp_path: Path) -> None:
+    """Before 4.9.4 clients may send to the half messages' topic."""
+    programs = [Program(1, "", (("send", {"topic": HALF_TOPIC}), SENDS[0]))]
+    (one,) = judged(InProcess("P49"), tmp_path, programs)
+    assert one.shared is not None
+    assert [found.topic for found in judge_topics([one.shared], "P49", EXPANDED)] == [CLUSTER]

@@ -26,9 +26,9 @@ from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
 from .audits.command import plan_of
-from .bench import Bench, Tell, aligned, machine_line
 from .fabricate import Plan as Made
 from .fabricate import fabricate
+from .figures import Bench, Tell, aligned, machine_line
 from .measure import java_pid, tree_seconds
 
 PROFILE = "P494"

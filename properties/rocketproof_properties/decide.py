@@ -97,12 +97,11 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
     }
     engine = engines[unit.engine]
     reason = GAVE_UP
-    subject = None if unit.source.is_messages else unit.source.subject()
     try:
-        if subject is None:
+        if unit.source.is_messages:
             work.history()
         else:
-            engine(subject)
+            engine(unit.source.subject())
     except KeyboardInterrupt:
         reason, work.answer.interrupted = INTERRUPTED, True
     except LimitReached as error:

@@ -12,13 +12,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.result import GAVE_UP, MEMORY, Progress
+from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress
 
 from .decide import Answer, Budget, Unit, decide
 from .rows import undecided
@@ -104,20 +104,25 @@ def _loop(
             return
         for pipe in wait(list(busy), timeout=1.0):
             hand = busy[pipe]  # type: ignore[index]
-            _hear(hand, progress, done)
+            _hear(hand, progress, done, _lost)
             if hand.process.exitcode is not None:
                 hand.pipe.close()
                 hands[hands.index(hand)] = _start()
 
 
-def _hear(hand: _Hand, progress: Callable[[Unit, Progress], None], done: Callable[[Unit, Answer], None]) -> None:
+def _hear(
+    hand: _Hand,
+    progress: Callable[[Unit, Progress], None],
+    done: Callable[[Unit, Answer], None],
+    lost: Callable[[Unit, int | None], Answer],
+) -> None:
     unit = hand.unit
     assert unit is not None
     try:
         said: Any = hand.pipe.recv()
     except (EOFError, ConnectionError):
         hand.process.join()
-        said = _lost(unit, hand.process.exitcode)
+        said = lost(unit, hand.process.exitcode)
     if isinstance(said, Progress):
         progress(unit, said)
         return
@@ -135,6 +140,11 @@ def _lost(unit: Unit, code: int | None) -> Answer:
     return Answer({task: undecided(task, GAVE_UP) for task in unit.tasks}, problems=[problem])
 
 
+def _cut_off(unit: Unit, code: int | None) -> Answer:
+    """The answer of a process that Ctrl-C has ended before it had begun."""
+    return Answer({task: undecided(task, INTERRUPTED) for task in unit.tasks})
+
+
 def _choose(hand: _Hand, hands: Sequence[_Hand], waiting: list[Unit]) -> Unit:
     had = {kind for other in hands for kind in other.kinds}
     best = min(range(len(waiting)), key=lambda n: (_kind(waiting[n]) not in hand.kinds, _kind(waiting[n]) in had, n))
@@ -147,6 +157,10 @@ def _kind(unit: Unit) -> tuple[str, str | None, str]:
 
 def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
     """Pass Ctrl-C on and gather what the processes still answer; a second Ctrl-C ends the waiting."""
+
+    def gather(unit: Unit, answer: Answer) -> None:
+        done(unit, replace(answer, interrupted=False))  # it is known by now, and the others are to be heard too
+
     for hand in hands:
         if hand.unit is not None and hand.process.pid is not None and STOP_SIGNAL is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -156,7 +170,7 @@ def _stop(hands: list[_Hand], done: Callable[[Unit, Answer], None]) -> None:
         while any(hand.unit is not None for hand in hands) and (left := until - time.monotonic()) > 0:
             busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
             for pipe in wait(list(busy), timeout=left):
-                _hear(busy[pipe], lambda unit, at: None, done)  # type: ignore[index]
+                _hear(busy[pipe], lambda unit, at: None, gather, _cut_off)  # type: ignore[index]
 
 
 def _work(pipe: Connection) -> None:

@@ -23,8 +23,8 @@ from rocketproof_traces.bulk.verdicts import judge_whole
 from rocketproof_traces.bulk.work import Order, dockets
 from rocketproof_traces.history import event_line, header_line
 
-from .bench import Bench, Tell, aligned, machine_line
 from .contention import Load, contend
+from .figures import Bench, Tell, aligned, machine_line
 from .measure import java_pid, peak_memory, tree_seconds
 
 PROFILE = "P49"

@@ -62,13 +62,17 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time."""
+    """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time.
+
+    `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left.
+    """
 
     seconds: float | None = None
     memory: int | None = None
     workers: int = 1
     seed: int = 0
     programs: int = PROGRAMS
+    fair: bool = False
     cluster: Cluster = Cluster()
     witnesses: Path = store.DEFAULT_FOLDER
 
@@ -133,8 +137,10 @@ class _Run:
         """What the next unit may use; None if the time is over."""
         if self.watch.expired:
             return None
-        memory = self.settings.memory
-        limits = Limits(seconds=self.watch.left, memory=None if memory is None else memory // self.processes)
+        memory, left = self.settings.memory, self.watch.left
+        if left is not None and self.settings.fair:
+            left *= min(1.0, self.processes / (len(self.units) - self.begun))
+        limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
         return Budget(limits, self.settings.workers // self.processes, self.settings.seed, self.settings.programs, self.settings.cluster)
 
     def begin(self, unit: Unit) -> None:

@@ -29,7 +29,7 @@ from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, P
 
 from .decide import Unit
 from .matrix import Gap, Report
-from .rows import Row
+from .rows import LIMITS, Row
 from .rules import sections
 from .skew import RECORDED, RECORDED_TOPICS, Share
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from .recorded.replay import Outcome
     from .recorded.replay import Report as Replay
     from .requirements import Coverage, Requirement
-    from .stateful.replay import Replayed
 
 SPARSE_SECONDS = 5.0
-_STOPPED = {
+CASES = 10  # of a recording that are shown
+STOPPED = {
     TIME: "stopped by the time limit",
     MEMORY: "stopped by the memory limit",
     STATES: "stopped by the limit of states",
@@ -99,12 +99,17 @@ def print_report(report: Report, left_out: Sequence[str] = (), console: Console 
     """Print the matrix, the witnesses, the gaps in coverage and the closing line."""
     console = console or Console(highlight=False, soft_wrap=True)
     width = min(max(console.width, 80), 160)
-    for line in (*_matrix(report.rows, width), *_witnesses(report.rows), *_coverage(report, width), *_problems(report, left_out, width)):
+    for line in (
+        *matrix_lines(report.rows, width),
+        *witness_lines(report.rows),
+        *coverage_lines(report, width),
+        *problem_lines(report, left_out, width),
+    ):
         console.print(line, soft_wrap=True)
     console.print(closing(report), style="bold", soft_wrap=True)
 
 
-def _matrix(rows: Sequence[Row], width: int) -> Iterable[Text]:
+def matrix_lines(rows: Sequence[Row], width: int) -> Iterable[Text]:
     folded = _fold(rows)
     rows = [row for row, _, _ in folded]
     table = [_cells(*one) for one in folded]
@@ -170,13 +175,13 @@ def _cells(row: Row, profiles: str, proof: str) -> tuple[str, ...]:
 def _remark(row: Row) -> str:
     if row.vacuous:
         return "vacuous: its premise never held in any explored state; widen the scope or mend the premise"
-    said = _STOPPED.get(row.reason, row.reason) if row.verdict in ("unknown", "not inductive") else row.note
+    said = STOPPED.get(row.reason, row.reason) if row.verdict in ("unknown", "not inductive") else row.note
     if row.agrees is False and row.why:
         return f"{said}{'; ' if said else ''}expected because {row.why}"
     return said
 
 
-def _witnesses(rows: Sequence[Row]) -> Iterable[Text]:
+def witness_lines(rows: Sequence[Row]) -> Iterable[Text]:
     titles = {
         "violated": "Counterexamples, and the commands that show them:",
         "holds": "Examples of what is reachable:",
@@ -200,12 +205,13 @@ def show_command(path: str) -> str:
     return f"rocketproof show {shlex.quote(path)}"
 
 
-def _coverage(report: Report, width: int) -> Iterable[Text]:
-    if any(r.engine == "explicit" and r.verdict == "unknown" and r.reason in (TIME, MEMORY, STATES, INTERRUPTED) for r in report.rows):
-        yield Text("\nCoverage is not judged: a search was stopped before its end")
+def coverage_lines(report: Report, width: int, guards: bool = True) -> Iterable[Text]:
+    """How many actions happened, those that did not, and `guards` that gave only one answer."""
+    if any(r.engine in ("explicit", "stateful") and r.agrees is None and r.reason in LIMITS for r in report.rows):
+        yield Text("\nCoverage is not judged: the run was stopped before its end")
         return
     if report.covered:
-        yield Text("\nCoverage of actions and guards:")
+        yield Text(f"\nCoverage of actions{' and guards' if guards else ''}:")
     same: dict[tuple[Any, ...], list[str]] = {}
     for label, count in report.covered.items():
         same.setdefault((count, *(replace(g, profile="") for g in report.gaps if g.profile == label)), []).append(label)
@@ -215,7 +221,7 @@ def _coverage(report: Report, width: int) -> Iterable[Text]:
         for gap in found:
             if gap.missing == "action":
                 yield _folded(f"{gap.action} never happened{_stopped(gap)}", width)
-            else:
+            elif guards:
                 silent.setdefault(gap.guard, []).append(gap.action)
         if silent:
             listed = "; ".join(f"'{guard}' of {_few(actions)}" for guard, actions in silent.items())
@@ -234,7 +240,7 @@ def _folded(text: str, width: int) -> Text:
     return Text("\n".join(textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="      ", break_long_words=False)))
 
 
-def _problems(report: Report, left_out: Sequence[str], width: int) -> Iterable[Text]:
+def problem_lines(report: Report, left_out: Sequence[str], width: int) -> Iterable[Text]:
     yield Text("")
     for line in left_out:
         yield Text(f"not asked: {line}")
@@ -374,13 +380,15 @@ def print_skew(shares: Sequence[Share], console: Console | None = None) -> None:
     console.print(table)
 
 
-def print_replay(found: Replay, console: Console | None = None) -> None:
-    """Print every recorded case that came out differently, those that may with the reason, and a closing line."""
+def print_replay(found: Replay, every: bool = False, console: Console | None = None) -> None:
+    """Print the first recorded cases that came out differently, or `every` one, those that may with the reason, and a closing line."""
     console = console or Console(highlight=False)
     width = min(max(console.width, 80), 160)
-    for one in found.outcomes:
-        if not one.alike:
-            console.print(_outcome(one, width), soft_wrap=True)
+    unlike = [one for one in found.outcomes if not one.alike]
+    for one in unlike if every else unlike[:CASES]:
+        console.print(_outcome(one, width), soft_wrap=True)
+    if len(unlike) > CASES and not every:
+        console.print(Text(f"and {len(unlike) - CASES} more cases: --all shows them, --json FILE has them", "dim"), soft_wrap=True)
     said = f"{len(found.outcomes)} cases compared under {found.profile}: {found.alike} alike, {len(found.excepted)} excepted, "
     console.print(Text(f"{said}{len(found.different)} different", "bold"), soft_wrap=True)
 
@@ -413,32 +421,6 @@ def _cut(text: str, start: int, width: int) -> str:
     first = max(0, min(start - width // 3, len(text) - width))
     cut = text[first : first + width]
     return ("..." + cut[3:] if first else cut)[: width - 3] + ("..." if first + width < len(text) else cut[-3:])
-
-
-def performed(number: int, label: str) -> None:
-    """One step of a replay that the implementation did as the model does."""
-    Console(highlight=False, soft_wrap=True).print(Text(f"{number:>4}  {label}"), soft_wrap=True)
-
-
-def print_replayed(found: Replayed) -> None:
-    """How a replay ended."""
-    console = Console(highlight=False, soft_wrap=True)
-    claim, steps = found.witness.property, len(found.witness)
-    if found.finding is not None:
-        for line in found.finding.text.splitlines():
-            console.print(Text(line), soft_wrap=True)
-        console.print(f"The implementation left the model after {found.done} of {steps} steps.", style="bold", soft_wrap=True)
-    elif not found.shown:
-        console.print(f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}.", style="bold")
-    else:
-        said = (
-            "reaches it too"
-            if claim.kind == "reachable"
-            else "violates it too"
-            if claim.kind in ("always", "step")
-            else "goes the same way"
-        )
-        console.print(f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {said}.", style="bold", soft_wrap=True)
 
 
 def print_requirements(found: Sequence[Requirement], every: bool = False, console: Console | None = None) -> None:
@@ -490,11 +472,3 @@ def print_program(text: str, path: str) -> None:
         style="dim",
         soft_wrap=True,
     )
-
-
-def print_programs(each: int, instances: int, conditions: int, seed: int, *, stopped: bool, agreed: bool) -> None:
-    """What a run of programs was: how many, where, from which seed, and whether all steps were allowed ones."""
-    said = "up to " if stopped else ""
-    where = f"{said}{each} programs with seed {seed} in each of {instances} instances and {conditions} conditions of messages"
-    steps = "every step was one that the specification allows" if agreed else "see above what the specification does not allow"
-    Console(highlight=False, soft_wrap=True).print(f"{where}: {steps}", soft_wrap=True)

@@ -7,12 +7,14 @@ expected to give. Bounded checking and simulation only refute: where a claim is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .choices import InputError, known, offer
 from .sources import Source, specified
 
 DEPTH = 8
+NAMED = 8  # ids in a line about what is left out
 ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
 ALL = "all"  # but for spark, which is the explicit engine on more machines
 _APPLICABLE = {
@@ -98,20 +100,19 @@ def _from_file(request: Request) -> Plan:
     subject = source.subject()
     ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
     tasks: list[Task] = []
-    left_out: list[tuple[str, str]] = []
+    questions: list[tuple[str, str]] = []
     for claim in subject.properties:
         if ids and claim.id not in ids:
             continue
         expected = loaded.expected.get(claim.id, "holds")
         wanted = _engines(claim.kind, request.engine) if request.engine else (("symbolic",) if claim.kind == "lemma" else ("explicit",))
         engines = tuple(e for e in wanted if e != "stateful")
-        if not engines:
-            left_out.append((claim.kind, claim.id))
+        questions.append((claim.kind, claim.id))
         for engine in engines:
             method = _method(claim.kind, engine, "")
             due = expectation(claim.kind, engine, method, expected)
             tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, due))
-    return _plan(tasks, _not_by(request.engine, left_out))
+    return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
 
 
 def _from_catalogue(request: Request) -> Plan:
@@ -143,7 +144,7 @@ def _from_catalogue(request: Request) -> Plan:
     if scope is not None and any(c.scope == alike for c in chosen):
         chosen = [c for c in chosen if c.scope == alike]
     tasks: list[Task] = []
-    left_out: list[tuple[str, str]] = []
+    questions: list[tuple[str, str]] = []
     unstated: dict[str, None] = {}
     stated = None if scope is None else {claim.id for claim in specified(scope)}
     for case in chosen:
@@ -160,15 +161,14 @@ def _from_catalogue(request: Request) -> Plan:
             engines = tuple(e for e in engines if e != "stateful")
             if not engines:
                 continue
-        if not engines:
-            left_out.append((case.kind, case.property))
+        questions.append((case.kind, case.property))
         for engine in engines:
             method = _method(case.kind, engine, case.method)
             due = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, due)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
-    return _plan(tasks, [*_not_by(request.engine, left_out), *missing])
+    return _plan(tasks, [*_not_by(request.engine, questions), *missing])
 
 
 def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
@@ -193,12 +193,23 @@ def _method(kind: str, engine: str, method: str) -> str:
     return method if method or kind in ("always", "step") else f"bounded:{DEPTH}"
 
 
-def _not_by(engine: str | None, left_out: list[tuple[str, str]]) -> list[str]:
-    """What the engine that was asked for does not decide, a line for each kind of property."""
+def _not_by(engine: str | None, questions: list[tuple[str, str]], never: str = "") -> list[str]:
+    """What the engine that was asked for does not decide, or some of all: a line for each kind of property. `never`: one that has none."""
     by_kind: dict[str, dict[str, None]] = {}
-    for kind, id_ in left_out:
+    for kind, id_ in questions:
         by_kind.setdefault(kind, {})[id_] = None
-    return [
-        f"{engine} does not decide {', '.join(ids)} ({kind}); use --engine {_DECIDES.get(kind, 'explicit')}"
-        for kind, ids in by_kind.items()
-    ]
+    engines = () if engine is None else (engine,) if engine != ALL else tuple(e for e in ENGINES if e not in ("spark", never))
+    lines = []
+    for kind, ids in by_kind.items():
+        silent = [e for e in engines if kind not in _APPLICABLE[e] or e == never]
+        if silent:
+            use = f"; use --engine {_DECIDES.get(kind, 'explicit')}" if engine != ALL else ""
+            verb = "do" if len(silent) > 1 else "does"
+            lines.append(f"{_listed(silent, len(silent))} {verb} not decide {_listed(list(ids), NAMED)} ({kind}){use}")
+    return lines
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    """`a, b and c`, or `a, b and 7 more`."""
+    *first, last = names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more")
+    return f"{', '.join(first)} and {last}" if first else last

@@ -24,7 +24,7 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Wait, Work
 from rocketproof_profiles import PROFILES
 
-from .bench import Bench, aligned, machine_line
+from .figures import Bench, aligned, machine_line
 from .shares import shares
 
 PROFILE, SCOPE = "P49", "names"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .bench import aligned, machine_line
+from .figures import aligned, machine_line
 from .javaprograms import JavaPrograms
 from .validation.apache import Apache
 from .validation.parts import Processes

@@ -24,10 +24,11 @@ from rocketproof_traces import history
 from rocketproof_traces.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
 
-from .bench import MODELS, Bench, Tell, aligned, machine_line
 from .contention import Load, contend
+from .figures import Bench, Tell, aligned, machine_line
 from .measure import peak_memory
 from .peers import PeerError
+from .search_speed import MODELS
 
 PROFILE = "P49"
 EVENTS, PRODUCERS = 10_000, 8

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from model_text import describe
@@ -68,6 +69,31 @@ class Case:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
+
+
+def generated(
+    group: int, examples: int, *strategies: SearchStrategy[Case] | SearchStrategy[Expr]
+) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Run a function on so many generated values, the same ones in every run.
+
+    Shrinking a whole model can take minutes, so that only happens under `--hypothesis-profile=long`.
+    """
+    shrink = [Phase.shrink] if settings.get_current_profile_name() == "long" else []
+    usual = settings(
+        max_examples=examples,
+        derandomize=False,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, *shrink],
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    return lambda function: seed(group)(usual(given(*strategies)(function)))
+
+
+def in_proportion(examples: int) -> int:
+    """So many under the profile `ci`; fewer, the first of them, under `quick`, and more under `long`."""
+    return max(1, round(examples * settings().max_examples / settings.get_profile("ci").max_examples))
 
 
 class _Maker:

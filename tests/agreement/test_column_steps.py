@@ -6,8 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 import pytest
-from generated_models import Case, models
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from generated_models import Case, generated, models
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property, simulate
 from rocketproof_model.columns import Steps, Violation, check_steps
@@ -118,16 +117,7 @@ def walked(instance: Instance, runs: int, steps: int) -> list[Step]:
 def test_generated_models(group: int, *, faulty: bool) -> None:
     kinds: set[str] = set()
 
-    @seed(group)
-    @settings(
-        max_examples=MODELS,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        derandomize=False,
-    )
-    @given(models(faulty=faulty))
+    @generated(group, MODELS, models(faulty=faulty))
     def agree(case: Case) -> None:
         instance, chance = case.instance, random.Random(group)
         types = [v.type for v in case.model.variables for _ in v.elements()]

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_models import Case, formulas, models
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from generated_models import Case, formulas, generated, models
 
 from rocketproof_model import EvaluationError, Expr, Instance, Type
 from rocketproof_model.columns import ColumnProgram, compile_columns
@@ -105,24 +104,12 @@ def compare(
     return values, faults
 
 
-def repeated(group: int, strategy: Any, examples: int) -> Any:
-    usual = settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        derandomize=False,
-    )
-    return lambda function: seed(group)(usual(given(strategy)(function)))
-
-
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
     seen = [0, 0]
 
-    @repeated(group, models(faulty=faulty), MODELS)
+    @generated(group, MODELS, models(faulty=faulty))
     def agree(case: Case) -> None:
         chance = random.Random(group)
         for action in filter(lambda a: a.guards or a.updates, case.model.actions):
@@ -142,7 +129,7 @@ def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
 def test_many_formulas(group: int) -> None:
     """Long programs: more formulas than a word of masks has bits."""
 
-    @repeated(group, formulas(faulty=bool(group % 2)), 3)
+    @generated(group, 3, formulas(faulty=bool(group % 2)))
     def agree(case: Case) -> None:
         terms = {p.id: p.formula for p in case.model.properties}
         terms |= {f"not {name}": ~formula for name, formula in terms.items()}

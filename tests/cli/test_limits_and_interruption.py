@@ -116,6 +116,29 @@ def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     assert "stopped by Ctrl-C" in out.splitlines()[-1]
 
 
+def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
+    """The first process that loads the model has not come further when Ctrl-C comes."""
+    trap = """
+import multiprocessing, os, signal, time
+if multiprocessing.parent_process():
+    try:
+        os.close(os.open("trapped", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        pass
+    else:
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(60)
+"""
+    (tmp_path / "small.py").write_text(trap + SMALL)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "small.py", "--workers", "2", "--engine", "all"]
+    done = subprocess.run([*command, "--json", "out.json"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 3), done.stdout + done.stderr  # 1 where another process has found a violation by then
+    assert "error:" not in done.stdout
+    assert ("unknown", "interrupted") in verdicts(tmp_path / "out.json").values()
+    assert "stopped by Ctrl-C" in done.stdout.splitlines()[-1]
+
+
 @pytest.mark.parametrize(("end", "reason", "code"), [("os.kill(os.getpid(), 9)", "memory", 3), ("os._exit(7)", "engine gave up", 1)])
 def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: str, code: int, rocketproof: Run) -> None:
     """The system kills a process that takes too much memory; here the first process that loads the model ends so."""

@@ -56,6 +56,7 @@ def test_a_scope_replaces_the_catalogue_s(catalogue: ModuleType) -> None:
 
 def test_engines_that_do_not_decide_are_named(catalogue: ModuleType) -> None:
     assert plan(Request(engine="symbolic")).left_out == ("symbolic does not decide D-4 (leads_to); use --engine explicit",)
+    assert plan(Request(properties=("D-4",), engine="all")).left_out == ("symbolic, simulate and stateful do not decide D-4 (leads_to)",)
     with pytest.raises(InputError, match="explicit does not decide D-5 \\(lemma\\); use --engine symbolic"):
         plan(Request(properties=("D-5",), engine="explicit"))
 

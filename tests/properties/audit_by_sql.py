@@ -98,7 +98,7 @@ QUERIES = {
     "REC-04.deliver": f"from counted join delays on level = least(delayLevel, 18) where {DELAYED} and entryOffset = physicalOffset "
     "and entryTags != storeTimestamp + wait",
     "INV-46.stored": f"from log where {SCHEDULE} and delayLevel <= 0",
-    "INV-45.queue": f"from log where {DELAYED} and queueId != least(delayLevel, 18) - 1",
+    "INV-45.queue": f"from log where {DELAYED} and queueId != delayLevel - 1",
     "INV-45.topic": f"from log where {DELAYED} and (realTopic is null or realQueueId < 0)",
     "INV-45.half": f"from log where {DELAYED} and realTopic = 'RMQ_SYS_TRANS_HALF_TOPIC'",
     "INV-57.stored": f"from log where properties & {BIT['WAIT']} != 0 and topic like 'topic-%' and realTopic is null "

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties import bench, peers
+from rocketproof_properties import peers, search_speed
 
 KEYS = {
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
@@ -17,7 +17,7 @@ KEYS = {
 def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     told: list[str] = []
-    rows = bench.run_search_bench(["small"], [1], True, repeats=1, specification_scopes=["tiny"], reach_seconds=0, tell=told.append)
+    rows = search_speed.run_search_bench(["small"], [1], True, repeats=1, specification_scopes=["tiny"], reach_seconds=0, tell=told.append)
     assert [(r["tool"], r["model"], r["scope"], r["threads"]) for r in rows] == [
         ("rocketproof", "routing", "small", 1),
         ("rocketproof", "specification", "tiny", 1),
@@ -30,14 +30,14 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
     assert rows[0]["bytes_per_state"] <= 40
     for tool, program in (("spin", "spin"), ("stateright", "cargo"), ("tlc", "java")):
         assert any(f"{tool}: left out, {program} is not installed" in line for line in told), told
-    text = bench.table(rows).splitlines()
+    text = search_speed.table(rows).splitlines()
     assert len(text) == 4
     assert "326,684" in text[2]
 
 
 @pytest.mark.skipif(not (shutil.which("spin") and shutil.which("gcc")), reason="SPIN is not installed")
 def test_spin_counts_the_same_states() -> None:
-    with peers.spin(bench.MODELS, (2, 2, 2, 2, 1), [1]) as (peer, folder):
+    with peers.spin(search_speed.MODELS, (2, 2, 2, 2, 1), [1]) as (peer, folder):
         run = peer.run(1, folder)
     assert (run.distinct, run.generated) == (326684, 1506411)
     assert peer.version[0].isdigit()
@@ -46,9 +46,9 @@ def test_spin_counts_the_same_states() -> None:
 
 def test_different_counts_are_an_error() -> None:
     row = {"tool": "a", "model": "m", "scope": "s", "distinct": 3, "generated": 9}
-    bench.disagreement([row, {**row, "tool": "b"}, {**row, "scope": "t", "distinct": 4}])
+    search_speed.disagreement([row, {**row, "tool": "b"}, {**row, "scope": "t", "distinct": 4}])
     with pytest.raises(RocketproofError, match="b counts 8 generated states of m s, a 9"):
-        bench.disagreement([row, {**row, "tool": "b", "generated": 8}])
+        search_speed.disagreement([row, {**row, "tool": "b", "generated": 8}])
 
 
 def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_a_difference_names_rules(tmp_path: Path) -> None:
         ("java.lang.ArithmeticException: / by zero, a.B.c(B.java:690)", "java.lang.ArithmeticException: overflow, f(g.py:1)", False),
         ('java.lang.NullPointerException: Cannot read "a", a.B.c(B.java:1)', "java.lang.NullPointerException, f(g.py:1)", True),
         ("java.lang.NullPointerException, a.B.c(B.java:1)", "java.lang.IllegalStateException, f(g.py:1)", False),
+        ("unable to service, until 2100-01-01 00:00:07,123", "unable to service, until 2100-01-01 09:00:07,123", True),
+        ("unable to service, until 2100-01-01 00:00:07,123", "unable to service, until 2100-01-01 00:00:08,123", False),
         (None, "", False),
     ],
 )
@@ -369,7 +371,7 @@ def test_an_excepted_case_may_differ(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["test", "--recording", str(RECORDING), "--profile", "P49"]) == 1
+    assert run(["test", "--recording", str(RECORDING), "--profile", "P49", "--all"]) == 1
     said = capsys.readouterr().out
     assert "4194304B" in said and "128k" in said
     assert all(len(line) <= 80 for line in said.splitlines())
@@ -436,3 +438,14 @@ def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], t
 def test_a_setting_for_a_broker_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--set", "Z:brokerPermission=4"]) == 2
     assert "the recording has no broker 'Z'; use A, N, L, M" in capsys.readouterr().err
+
+
+def test_the_first_cases_that_differ_are_printed_or_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = rows(lambda row: row["cfg"] == "A" and row["n"] in range(12))
+    path = write(tmp_path / "odd.jsonl", [{**row, "response": {**row["response"], "code": 99}} for row in cases])
+    printed = []
+    for options in ([], ["--all"]):
+        assert run(["test", "--recording", str(path), "--profile", "P494", *options]) == 1
+        printed.append(capsys.readouterr().out)
+    assert [text.count("\n    code\n") for text in printed] == [10, 12]
+    assert "and 2 more cases: --all shows them" in printed[0] and "more cases" not in printed[1]

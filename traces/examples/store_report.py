@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pyspark.sql import SparkSession
 
-SHOWN = 20  # topics in the picture
+SHOWN = 20  # topics in the picture, and printed
 COLOURS = {"error": "#b3261e", "warning": "#e8a33d", "note": "#9aa5b1"}
 
 PER_TOPIC = """
@@ -114,4 +114,4 @@ if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit("usage: python store_report.py STORE FOLDER")
     table = report(session(), sys.argv[1], Path(sys.argv[2]))
-    print(table.drop(columns="properties").to_string(index=False))  # noqa: T201  (a script)
+    print(table.head(SHOWN).drop(columns="properties").to_string(index=False, max_colwidth=34))  # noqa: T201  (a script)

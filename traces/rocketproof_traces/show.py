@@ -18,6 +18,8 @@ from rocketproof_model.result import Witness
 
 from .words import Change, change_lines, changes, fill, in_order, lane, partner
 
+_NONE = "these steps are no counterexample"
+
 
 @dataclass(frozen=True)
 class StepView:
@@ -148,13 +150,20 @@ def _loop(witness: Witness) -> str:
 def _end(witness: Witness, views: Sequence[StepView]) -> str:
     if not views:
         return "a statement about values, without a path"
-    last, id_ = views[-1], witness.property.id
+    id_, kind = witness.property.id, witness.property.kind
+    told = {"always": "fails", "step": "fails", "reachable": "reached"}.get(kind)
+    last = next((view for view in views if view.truth == told), views[-1])
     where = "in the initial state" if last.number == 0 else f"after step {last.number}"
     return {
-        "fails": f"{id_} fails {where}" if witness.property.kind != "step" else f"{id_} fails in step {last.number}",
-        "reached": f"{id_} is reached {where}",
+        "fails": f"{id_} fails in step {last.number}" if kind == "step" else f"{id_} fails {where}",
+        "holds": f"{id_} holds all the way: {_NONE}",
+        "reached": f"{id_} is reached {where}" if kind == "reachable" else f"{id_} holds: what it waits for is reached {where}; {_NONE}",
+        "not yet": f"{id_} is not reached",
         "stuck": f"{where} nothing can happen any more",
+        "may end": f"{id_} holds: it may end {where}; {_NONE}",
+        "goes on": f"{id_} holds: {where} something can happen; {_NONE}",
         "waiting": f"{id_} waits for ever" if witness.loop is not None else f"{id_} still waits {where}",
+        "not asked": f"{id_} holds: nothing is waited for {where}; {_NONE}",
     }.get(last.truth, "")
 
 
@@ -264,7 +273,7 @@ def _body(told: Story, console: Console) -> list[Text]:
 
 
 def _texts(view: StepView, width: int, glyphs: Glyphs) -> list[str]:
-    label = fill([view.label], width)
+    label = fill(view.label.split(), width)
     if view.number == 0:
         moved = fill([f"{c.name} = {c.after}" for c in view.changes], width - 2, "   ")
     else:

@@ -11,6 +11,7 @@ from .run import Done
 from .totals import Found
 
 SHOWN = 20  # steps of a program that are printed
+NAMED = 4  # actions that never happened in a part
 
 
 def render(done: Done, console: Console | None = None) -> None:
@@ -39,7 +40,8 @@ def _print_due(due: list[Found], console: Console) -> None:
             smallest[found.property] = found
     for id_, found in smallest.items():
         parts = len({one.part for one in due if one.property == id_})
-        line = f"  {id_:<10} {found.expected:<9} {len(found.steps):>3} steps  {parts:>2} part{'s' if parts > 1 else ' '}  {found.file}"
+        steps = f"{len(found.steps):>3} step{'s' if len(found.steps) != 1 else ' '}"
+        line = f"  {id_:<10} {found.expected:<9} {steps}  {parts:>2} part{'s' if parts > 1 else ' '}  {found.file}"
         console.print(Text(line), soft_wrap=True)
 
 
@@ -68,7 +70,8 @@ def _print_coverage(done: Done, console: Console) -> None:
     for scope, coverage in sorted(made.items()):
         if coverage.taken:
             both = sum(true and false for true, false in coverage.guards.values())
-            never = ", ".join(action for action, _ in coverage.never())
+            never = [action for action, _ in coverage.never()]
+            named = ", ".join(never if len(never) <= NAMED else [*never[: NAMED - 1], f"{len(never) - NAMED + 1} more"])
             happened = sum(map(bool, coverage.taken.values()))
             line = f"  {scope:<14} {happened:>3} of {len(coverage.taken):>3} actions, {both:>3} of {len(coverage.guards):>3} guards"
-            console.print(Text(f"{line}{f'; never: {never}' if never else ''}"), soft_wrap=True)
+            console.print(Text(f"{line}{f'; never: {named}' if named else ''}"), soft_wrap=True)

@@ -31,6 +31,8 @@ app = App(
     name="rocketproof",
     help="Check what RocketMQ's topic creation, routing and append do: a model by search and by z3, an implementation by programs and "
     "recordings; or check a model of your own.",
+    help_epilogue="Exit codes: 0 all as expected; 1 a verdict differs or something was found; 2 wrong usage or input; 3 stopped before a "
+    "decision. More about each command: rocketproof COMMAND --help",
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )

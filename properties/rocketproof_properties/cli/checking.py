@@ -119,7 +119,7 @@ def show(witness: str, /, *, width: int | None = None) -> int:
     Parameters
     ----------
     witness
-        A witness file that `rocketproof check` has written.
+        A witness file that `rocketproof check` has written, or a program of messages that `check`, `test` or `campaign` has.
     width
         Columns to print in, instead of the terminal's.
     """

@@ -8,7 +8,7 @@ from ..choices import InputError
 
 OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 
-Many = Parameter(negative=(), consume_multiple=False)
+Many = Parameter(negative=(), consume_multiple=False, show_default=False)
 
 
 def positive(option: str, value: float | None) -> None:

@@ -26,14 +26,14 @@ from .expiry import ExpiryTarget
 from .flush import FlushTarget
 from .follow import Finding, Target
 from .locks import LocksTarget
-from .machine import Campaign, perform, run
+from .machine import Campaign, Over, perform, run
 from .news import NewsTarget
 from .patience import PatienceTarget
 from .persistence import PersistenceTarget
 from .recovery import RecoveryTarget
 from .target import SimulatedTarget
 
-CHUNK = 50  # programs between two looks at the clock
+CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # states of the search for a witness
 TARGETS: dict[type, Callable[..., Target]] = {
     Specification: SimulatedTarget,
@@ -88,16 +88,16 @@ def campaign(
 ) -> Result:
     """Run programs. `due` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
     watch = Watch(limits)
-    made = Campaign(subject.instance, target_of(source, subject))
-    made.watched = tuple(claims)
+    made = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
     result = Result()
     done = 0
     while done < programs:
-        if watch.expired:
+        some = min(CHUNK, programs - done)
+        try:
+            finding = run(made, some, seed + done)
+        except Over:
             result.finished = False
             break
-        some = min(CHUNK, programs - done)
-        finding = run(made, some, seed + done)
         done += some
         if finding is not None:
             result.findings.append(finding)

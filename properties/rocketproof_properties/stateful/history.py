@@ -22,6 +22,7 @@ from rocketproof_profiles import PROFILES, Profile
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..history import History
+from .machine import Over
 from .messages import Step, history_of
 from .strategies import PROGRAMS, Programs
 
@@ -95,14 +96,15 @@ def campaign(
     made = PROGRAMS[known("condition", condition, PROGRAMS)]
     result = Result()
     found: dict[str, Breach] = {}
-    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in due], found, result)
+    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in due], found, result, watch)
     wanted = {id_ for id_, verdict in due.items() if verdict == "violated"}
     while len(found) < len(due) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
-        if watch.expired:
+        before = result.programs
+        try:
+            _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
+        except Over:
             result.finished = False
             break
-        before = result.programs
-        _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
         if report is not None:
             report(Progress("stateful", result.steps, result.programs, 0, watch.seconds))
     result.breaches = {id_: smallest(profile, condition, breach) for id_, breach in found.items()} if small else found
@@ -119,6 +121,7 @@ class _Run:
     claims: Sequence[HistoryClaim]
     found: dict[str, Breach]
     result: Result
+    watch: Watch
 
     def judge(self, steps: Sequence[Step]) -> None:
         """Perform a program and note what it breaks, the shorter one where two break the same."""
@@ -144,6 +147,8 @@ class _Messages(RuleBasedStateMachine):
     def teardown(self) -> None:
         if len(self.run.found) < len(self.run.claims):
             self.run.judge(self.steps)
+        if self.run.watch.expired:
+            raise Over
 
 
 def _chunk(run: _Run, programs: int, seed: int) -> None:

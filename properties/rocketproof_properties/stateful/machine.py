@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -16,11 +17,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from rocketproof_model import Instance, Property
-from rocketproof_model.result import Move, Witness
+from rocketproof_model.result import Limits, Move, Watch, Witness
 
 from .follow import Finding, Run, Target
 from .offers import Args, Offers
 
+T = TypeVar("T")
 STEPS = 50
 _CHOICES = st.integers(0, 2**20)
 VOICES = 64
@@ -42,18 +44,25 @@ class Seen:
             self.runs[claim.id] = run.witness(claim)
 
 
+class Over(BaseException):
+    """The time was over at the end of a program. Hypothesis lets it through, as it does Ctrl-C; an Exception would be a failure."""
+
+
 @dataclass
 class Campaign:
     """What one machine runs: an instance, where its targets come from, and what is asked of every state.
 
-    A property in `watched` that is broken, or reached, is noted; what the specification does not allow ends a program.
+    A property in `watched` that is broken, or reached, is noted; what the specification does not allow ends a program. When the `watch`
+    has expired, the program is the last one, unless a finding is being made smaller.
     """
 
     instance: Instance
     target: Callable[[], Target]
     watched: tuple[Property, ...] = ()
+    watch: Watch = field(default_factory=lambda: Watch(Limits()))
     offers: Offers = field(init=False)
     seen: Seen = field(default_factory=Seen)
+    failing: bool = False
 
     def __post_init__(self) -> None:
         self.offers = Offers(self.instance)
@@ -87,7 +96,7 @@ class _Machine(RuleBasedStateMachine):
         super().__init__()
         campaign = self.campaign
         campaign.seen.programs += 1
-        self.followed = campaign.begin()
+        self.followed = self.noting(campaign.begin)
         self.muted: frozenset[int] = frozenset()
         campaign.look(self.followed)
 
@@ -107,9 +116,21 @@ class _Machine(RuleBasedStateMachine):
         chosen = run.instance.model.named(name)
         args = enabled[name][instance % len(enabled[name])]
         if run.target.can(chosen, args):
-            run.step(chosen, args)
+            self.noting(lambda: run.step(chosen, args))
             self.campaign.seen.steps += 1
             self.campaign.look(run)
+
+    def teardown(self) -> None:
+        if self.campaign.watch.expired and not self.campaign.failing:
+            raise Over
+
+    def noting(self, act: Callable[[], T]) -> T:
+        """Do it, and note that this program fails if it does."""
+        try:
+            return act()
+        except Finding:
+            self.campaign.failing = True
+            raise
 
 
 def heard(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
@@ -131,7 +152,7 @@ def machine(campaign: Campaign) -> type[_Machine]:
 
 
 def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> Finding | None:
-    """Run so many programs; the smallest finding, or None. The same seed gives the same programs."""
+    """Run so many programs; the smallest finding, or None. The same seed gives the same programs. Raises Over."""
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     chosen = settings(
         max_examples=programs,

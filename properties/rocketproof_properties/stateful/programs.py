@@ -18,7 +18,7 @@ from ..catalogue.claim import SEEDS
 from ..choices import known
 from ..plan import Request, Task, plan
 from ..sources import Source
-from . import engine
+from . import engine, show
 from .follow import Finding
 
 BASE = "P49"
@@ -38,12 +38,15 @@ def tasks(profile: str) -> tuple[Task, ...]:
     return (*taken, *own)
 
 
-def command(*, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None, json: Path | None = None) -> int:
-    """Run about `programs` programs, shared by the specification's instances; print the matrix and give its exit code.
+def command(
+    *, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None, every: bool = False, json: Path | None = None
+) -> int:
+    """Run about `programs` programs, shared by the specification's instances; print what came out and give the exit code.
 
     Each condition of programs of messages gets as many as an instance gets, on top of them.
     """
-    chosen = tasks(known("profile", profile, PROFILES))
+    profile = known("profile", profile, PROFILES)
+    chosen = tasks(profile)
     folder = store.DEFAULT_FOLDER
     units = matrix.units(chosen, folder)
     instances = sum(not unit.source.is_messages for unit in units)
@@ -53,6 +56,7 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
         workers=workers,
         seed=seed,
         programs=max(1, -(-programs // instances)),
+        fair=True,
         witnesses=folder,
     )
     with output.ProgressLine() as line:
@@ -65,8 +69,8 @@ def command(*, profile: str, programs: int, seed: int, workers: int, seconds: fl
     report.gaps = [gap for gap in report.gaps if gap.action not in reached]
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
-    output.print_report(report, ())
-    output.print_programs(settings.programs, instances, len(units) - instances, seed, stopped=stopped, agreed=not report.problems)
+    ran = show.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
+    show.render(report, ran, every=every)
     return report.exit_code
 
 

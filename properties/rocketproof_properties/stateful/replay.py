@@ -30,6 +30,7 @@ def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, A
 class Replayed:
     """How far a witness went on the implementation: the steps done, and the finding that ended it."""
 
+    source: Source
     witness: Witness
     done: int
     finding: Finding | None
@@ -44,6 +45,8 @@ class Replayed:
         """The JSON object of `replay --json`."""
         return {
             "property": self.witness.property.id,
+            "profile": self.source.profile,
+            "scope": self.source.scope,
             "steps": len(self.witness),
             "done": self.done,
             "shown": self.shown,
@@ -68,5 +71,5 @@ def replay_witness(source: Source, witness: Witness, each: Callable[[int, str], 
             if each is not None:
                 each(number, label)
     except Finding as finding:
-        return Replayed(witness, len(followed.states) - 1, finding, False)
-    return Replayed(witness, len(witness.moves), None, bool(shown) or claim.kind in ("leads_to", "deadlock_free"))
+        return Replayed(source, witness, len(followed.states) - 1, finding, False)
+    return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in ("leads_to", "deadlock_free"))

@@ -1,0 +1,193 @@
+"""How fast the search is: the routing model in its three sizes, the specification, and the peers on the same model.
+
+Every measurement is a fresh process. Figures are medians; the first process starts with an empty cache and so tells what
+compiling costs, the others what loading costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from rocketproof_model import RocketproofError, specification
+
+from .choices import InputError
+from .figures import Bench, Tell, aligned, machine_line
+from .peers import PEERS, PeerError, Run
+
+MODELS = Path(__file__).resolve().parent.parent / "bench"
+SCOPES = ("small", "main", "three")
+PROFILE = "P49"
+KEYS = (
+    "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
+    "warm_compile_seconds", "bytes_per_state", "peak_rss_bytes", "distinct_per_cpu_second",
+)  # fmt: skip
+
+
+def run_search_bench(
+    scopes: Sequence[str] = SCOPES,
+    threads: Sequence[int] = (1, 2),
+    peers: bool = False,
+    *,
+    repeats: int = 3,
+    specification_scopes: Sequence[str] | None = None,
+    reach_seconds: float = 60.0,
+    tell: Tell = lambda text: None,
+    into: list[Bench] | None = None,
+) -> list[Bench]:
+    """Rows of KEYS: the routing model by us (and by the peers that are installed), then the specification.
+
+    `specification_scopes` are all by default. The last row is the largest scope of the specification searched within
+    `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
+    `warm_compile_seconds` with a full one; `bytes_per_state` counts the search's arrays and is None for peers. Rows are
+    added to `into` as they come. Raises RocketproofError if two tools count different states.
+    """
+    if not (MODELS / "routing.py").is_file():
+        raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
+    rows = [] if into is None else into
+    for scope in scopes:
+        order = {"file": str(MODELS / "routing.py"), "scope": scope}
+        rows += ours("routing", scope, order, threads, repeats, tell)
+        if peers:
+            rows += theirs(scope, threads, repeats, tell)
+    disagreement(rows)
+    for scope in specification.SCOPES if specification_scopes is None else specification_scopes:
+        rows += ours("specification", scope, {"scope": scope, "profile": PROFILE}, threads, repeats, tell)
+    if reach_seconds:
+        rows += reach(threads[-1], reach_seconds, tell)
+    return rows
+
+
+def ours(model: str, scope: str, order: Bench, threads: Iterable[int], repeats: int, tell: Tell) -> list[Bench]:
+    """Rows of our own search, one for each number of threads."""
+    rows = []
+    for n in threads:
+        tell(f"rocketproof: {model} {scope}, {n} thread{'s' * (n > 1)}")
+        with tempfile.TemporaryDirectory() as cache:
+            found = [child({**order, "threads": n}, cache) for _ in range(repeats)]
+        warm = [f["compile_seconds"] for f in found[1:]]
+        row = {key: statistics.median(f[key] for f in found) for key in ("cpu_seconds", "wall_seconds", "bytes_per_state")}
+        row |= {key: found[0][key] for key in ("distinct", "generated", "compile_seconds", "peak_rss_bytes")}
+        rows.append(
+            _row("rocketproof", _version(), model, scope, n, {**row, "warm_compile_seconds": statistics.median(warm) if warm else None})
+        )
+    return rows
+
+
+def child(order: Bench, cache: str) -> Bench:
+    """One measurement in a fresh process whose caches lie in this folder."""
+    places = [p for p in sys.path if p and Path(p).is_dir()]
+    env = {**os.environ, "ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(places)}
+    command = [sys.executable, "-m", "rocketproof_properties.measure", json.dumps(order)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise RocketproofError(f"measuring {order} failed: {last[0]}; run `{' '.join(command[:3])}` with it to see why")
+    found: Bench = json.loads(done.stdout)
+    return found
+
+
+def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
+    """Rows of the peers that are installed; the others are told of."""
+    numbers = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"][scope]
+    sizes = tuple(numbers[letter] for letter in "BPMKC")
+    rows = []
+    for name, prepare in PEERS.items():
+        try:
+            tell(f"{name}: building routing {scope}")
+            with prepare(MODELS, sizes, threads) as (peer, folder):
+                for n in threads:
+                    tell(f"{name}: routing {scope}, {n} thread{'s' * (n > 1)}")
+                    runs = [peer.run(n, folder) for _ in range(repeats if peer.repeat else 1)]
+                    rows.append(_row(name, peer.version, "routing", scope, n, _medians(runs, peer.compile_seconds)))
+        except PeerError as problem:
+            tell(f"{name}: left out, {problem}")
+    return rows
+
+
+def _medians(runs: Sequence[Run], compile_seconds: float | None) -> Bench:
+    return {
+        "distinct": runs[0].distinct,
+        "generated": runs[0].generated,
+        "cpu_seconds": statistics.median(r.usage.cpu_seconds for r in runs),
+        "wall_seconds": statistics.median(r.usage.wall_seconds for r in runs),
+        "compile_seconds": compile_seconds,
+        "peak_rss_bytes": runs[0].usage.peak_rss_bytes,
+    }
+
+
+def _row(tool: str, version_: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
+    row = {**dict.fromkeys(KEYS), "tool": tool, "version": version_, "model": model, "scope": scope, "threads": threads, **found}
+    row["distinct_per_cpu_second"] = row["distinct"] / row["cpu_seconds"] if row["cpu_seconds"] else None
+    return {key: row[key] for key in KEYS}
+
+
+def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
+    """The largest scope of two brokers and two producers that is searched to its end in time, by doubling its sends."""
+    best: list[Bench] = []
+    for sends in (2**k for k in range(1, 12)):
+        scope = f"small, {sends} sends"
+        tell(f"rocketproof: specification {scope}, {threads} threads, at most {seconds:g} s")
+        order = {
+            "scope": "small",
+            "sizes": {"sends": sends},
+            "profile": PROFILE,
+            "threads": threads,
+            "seconds": seconds,
+            "memory": _memory(),
+        }
+        with tempfile.TemporaryDirectory() as cache:
+            found = child(order, cache)
+        if not found.pop("finished"):
+            break
+        best = [_row("rocketproof", _version(), "specification", scope, threads, found)]
+    return best
+
+
+def _memory() -> int | None:
+    from .matrix import default_memory
+
+    return default_memory()
+
+
+def disagreement(rows: Iterable[Bench]) -> None:
+    """Raise RocketproofError if tools differ in a count of one scope."""
+    seen: dict[tuple[str, str], Bench] = {}
+    for row in rows:
+        first = seen.setdefault((row["model"], row["scope"]), row)
+        for key in ("distinct", "generated"):
+            if row[key] != first[key]:
+                raise RocketproofError(
+                    f"{row['tool']} counts {row[key]} {key} states of {row['model']} {row['scope']}, {first['tool']} {first[key]}; "
+                    "one of the models differs"
+                )
+
+
+def table(rows: Sequence[Bench]) -> str:
+    """The rows as text, with the machine that they belong to."""
+    head = ("tool", "model", "scope", "threads", "distinct", "cpu s", "wall s", "compile s", "warm s", "bytes/state", "states/cpu s")
+    lines: list[tuple[str, ...]] = [head]
+    for r in rows:
+        numbers = [_figure(r[k]) for k in ("cpu_seconds", "wall_seconds", "compile_seconds", "warm_compile_seconds", "bytes_per_state")]
+        rate = f"{r['distinct_per_cpu_second']:,.0f}" if r["distinct_per_cpu_second"] else ""
+        lines.append((r["tool"], r["model"], r["scope"], str(r["threads"]), f"{r['distinct']:,}", *numbers, rate))
+    return "\n".join([machine_line(), *aligned(lines, left=3)])
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _version() -> str:
+    try:
+        return version("rocketproof")
+    except PackageNotFoundError:
+        return "checkout"

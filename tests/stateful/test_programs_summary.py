@@ -1,0 +1,92 @@
+"""What `rocketproof test` prints of hundreds of verdicts, and how its time is shared."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rocketproof_model.result import BOUND, TIME, Limits, Watch
+from rocketproof_properties import matrix
+from rocketproof_properties.decide import Answer, Budget, Unit
+from rocketproof_properties.matrix import Gap, Report, Settings
+from rocketproof_properties.plan import Request, plan
+from rocketproof_properties.rows import Row
+from rocketproof_properties.sources import Source
+from rocketproof_properties.stateful import machine, show
+from rocketproof_properties.stateful.engine import target_of
+
+SHOWN = Row("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
+REACHED = replace(SHOWN, id="REA-01", kind="reachable", verdict="holds", expected="holds", length=3)
+SAFE = replace(SHOWN, id="INV-10", verdict="unknown", reason=BOUND, expected="unknown", length=None)
+
+
+def said(*rows: Row, **more: Any) -> str:
+    return "\n".join(line.plain for line in show.summary(Report(list(rows), **more), "P49", 80))
+
+
+def test_what_is_as_expected_is_counted() -> None:
+    text = said(SHOWN, replace(SHOWN, length=2), REACHED, SAFE)
+    assert "     2 known violations, each shown by a program (2 to 8 steps)" in text
+    assert "     1 states that can be reached, each reached (3 to 3 steps)" in text
+    assert "     1 properties that should hold, none broken" in text
+    assert "INV-" not in text and "REA-" not in text
+
+
+def test_what_differs_stands_in_its_row_with_its_witness() -> None:
+    text = said(SHOWN, replace(SAFE, verdict="violated", sentence="nothing is lost", witness="w.itf.json", length=4), REACHED)
+    assert "INV-10  nothing is lost" in text and "  ! P49" in text
+    assert "rocketproof show w.itf.json" in text
+    assert "INV-09" not in text and "REA-01" not in text
+
+
+def test_what_the_time_did_not_decide_is_named_once() -> None:
+    late = replace(SHOWN, verdict="unknown", reason=TIME)
+    text = said(late, replace(late, condition="another"), replace(late, id="INV-30"), replace(SAFE, reason=TIME), REACHED)
+    assert "?    3 not shown so far, stopped by the time limit: INV-09 (2), INV-30" in text
+    assert "?    1 properties that should hold, none broken so far: stopped by the time limit" in text
+    assert "Coverage is not judged" in text
+
+
+def test_actions_that_never_happened_are_named_and_silent_guards_are_not() -> None:
+    gaps = [Gap("P49", "crash", "runs", "the broker runs", "action"), Gap("P49", "send", "open", "the broker is open", "false")]
+    text = said(SHOWN, gaps=gaps, covered={"P49": (33, 34)})
+    assert "P49: 33 of 34 actions happened" in text and "crash never happened" in text
+    assert "never refused" not in text
+
+
+class Silent:
+    def begin(self, number: int, of: int, unit: Unit) -> None: ...
+
+    def progress(self, unit: Unit, at: Any) -> None: ...
+
+
+@pytest.mark.parametrize("fair", [True, False])
+def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each unit uses up its share on a clock of the test's own."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("rocketproof_model.result.time", SimpleNamespace(monotonic=lambda: clock.now))
+    shares: list[float] = []
+
+    def decide(unit: Unit, budget: Budget, report: Any) -> Answer:
+        assert budget.limits.seconds is not None
+        shares.append(round(budget.limits.seconds, 6))
+        clock.now += budget.limits.seconds + 1e-9
+        return Answer()
+
+    monkeypatch.setattr(matrix, "decide", decide)
+    tasks = plan(Request(profiles=("P45",), properties=("INV-10", "INV-30", "INV-31"), engine="stateful")).tasks
+    matrix.run(tasks, Silent(), Settings(seconds=12, fair=fair))
+    count = len(matrix.units(tasks, Settings().witnesses))
+    assert count > 2
+    assert shares == ([12 / count] * count if fair else [12])
+
+
+def test_a_program_ends_before_the_time_is_looked_at() -> None:
+    """However late it is, a campaign has done one program; and no more than it may."""
+    source = Source("tiny", "P49")
+    subject = source.subject()
+    made = machine.Campaign(subject.instance, target_of(source, subject), watch=Watch(Limits(seconds=-1)))
+    with pytest.raises(machine.Over):
+        machine.run(made, 20, 7)
+    assert made.seen.programs == 1

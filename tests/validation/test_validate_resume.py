@@ -13,7 +13,7 @@ from rocketproof_properties.validation.inprocess import InProcess
 from rocketproof_properties.validation.resume import is_over
 from rocketproof_properties.validation.validate import Request, validate
 
-PROGRAMS, SEED = 14, 5
+PROGRAMS, SEED = 8, 7
 
 
 def request(folder: Path, *, resumes: bool = False) -> Request:

@@ -63,7 +63,9 @@ class Outcome:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     client = program()
-    with Served("P494").open(Setup(brokers=2)) as running:
+    # A busy machine's broker would drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE), and nobody would be told.
+    patient = {"waitTimeMillsInSendQueue": "20000"}
+    with Served("P494").open(Setup(brokers=2, settings=patient)) as running:
         assert running.name_server is not None
         for address in running.brokers.values():  # otherwise the first broker that takes a message may be the only one
             assert call(address, Command(UPDATE_AND_CREATE_TOPIC, CREATE)).code == SUCCESS

@@ -65,7 +65,7 @@ class Stored(NamedTuple):
 
 @dataclass
 class Stage:
-    """What the steps of one program share: its names, its broker, and the messages that were acknowledged so far.
+    """What the steps of one program share: its names, its broker, the messages that were acknowledged so far, and how many were sent back.
 
     `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes.
     """
@@ -75,6 +75,7 @@ class Stage:
     stored: list[Stored] = field(default_factory=list)
     file_size: int = 0
     end: int | None = None
+    sent_back: int = 0
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property

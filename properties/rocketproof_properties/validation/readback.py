@@ -139,12 +139,19 @@ def schedule_offsets(reader: Reader) -> list[int]:
 
 
 def read_back(
-    reader: Reader, names: Names, topics: Iterable[str], places: Sequence[int], before: Sequence[int] | None, born: range
+    reader: Reader,
+    names: Names,
+    topics: Iterable[str],
+    places: Sequence[int],
+    before: Sequence[int] | None,
+    born: range,
+    sent_back: int = 0,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The values of the state events. `before`: the delay levels' next offsets at the start, None if nothing was delayed.
 
     `born`: the times of birth of this program's messages, by which they are known among those of others. A queue is read when it has
-    what the acknowledged records say, which a broker may take a moment to dispatch.
+    what the acknowledged records say, which a broker may take a moment to dispatch; the levels' queues also when all are there that were
+    `sent_back`, whose answers name no place.
     """
     time.sleep(_SETTLING)
     table = reader.topics()
@@ -173,12 +180,24 @@ def read_back(
             found = [_place(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
             queues.append([topic, queue, end, found])
     pulled = codes.PULL_MESSAGE not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
-    for level, start in enumerate(before or ()):
-        end = min(reader.next_offset(SCHEDULE, level) or 0, start + MOST_RECORDS)
-        # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
-        pulled &= len(list(_kept(reader.pull(SCHEDULE, level, start, end), records))) >= end - start
+    if before is not None:
+        pulled &= _levels(reader, before, records, born, len(places) + sent_back)
     yield "queues", {"queues": queues, "pulled": pulled}
     yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in places or _born(data) in born]}
+
+
+def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, due: int) -> bool:
+    """Whether all that the delay levels have got could be pulled. Looks until `due` of the program's records are there, or for a while."""
+    end = time.monotonic() + _DISPATCHED
+    while True:
+        whole = True
+        for level, start in enumerate(before):
+            past = min(reader.next_offset(SCHEDULE, level) or 0, start + MOST_RECORDS)
+            # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
+            whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
+        if sum(_born(data) in born for data in records.values()) >= due or time.monotonic() > end:
+            return whole
+        time.sleep(0.005)
 
 
 def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:

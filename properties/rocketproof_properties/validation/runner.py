@@ -201,7 +201,7 @@ class Runner:
             client.listen()
         named = _named(program, names)
         places = [one.place for one in stage.stored]
-        for op, value in read_back(reader, names, named, places, scene.before, stage.births):
+        for op, value in read_back(reader, names, named, places, scene.before, stage.births, stage.sent_back):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])

@@ -134,6 +134,7 @@ class Client:
     def _learn(self, call: Call, answer: Command) -> None:
         """Keep where acknowledged messages are: later steps act on them."""
         fields = answer.ext_fields or {}
+        self._stage.sent_back += call.op == "send_back" and answer.code in OK
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return
         properties = parse_properties(call.fields.get("properties"), exact=False)

@@ -116,9 +116,9 @@ def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     assert "stopped by Ctrl-C" in out.splitlines()[-1]
 
 
-def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
-    """The first process that loads the model has not come further when Ctrl-C comes."""
-    trap = """
+def trapped(end: str) -> str:
+    """SMALL as a module of which the first process that loads it does that instead."""
+    return f"""
 import multiprocessing, os, signal, time
 if multiprocessing.parent_process():
     try:
@@ -126,10 +126,13 @@ if multiprocessing.parent_process():
     except FileExistsError:
         pass
     else:
-        os.kill(os.getppid(), signal.SIGINT)
-        time.sleep(60)
-"""
-    (tmp_path / "small.py").write_text(trap + SMALL)
+        {end}
+{SMALL}"""
+
+
+def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
+    """The first process that loads the model has not come further when Ctrl-C comes."""
+    (tmp_path / "small.py").write_text(trapped("os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "small.py", "--workers", "2", "--engine", "all"]
     done = subprocess.run([*command, "--json", "out.json"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
@@ -142,17 +145,7 @@ if multiprocessing.parent_process():
 @pytest.mark.parametrize(("end", "reason", "code"), [("os.kill(os.getpid(), 9)", "memory", 3), ("os._exit(7)", "engine gave up", 1)])
 def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: str, code: int, rocketproof: Run) -> None:
     """The system kills a process that takes too much memory; here the first process that loads the model ends so."""
-    trap = f"""
-import multiprocessing, os
-if multiprocessing.parent_process():
-    try:
-        os.close(os.open("trapped", os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        pass
-    else:
-        {end}
-"""
-    Path("small.py").write_text(trap + SMALL)
+    Path("small.py").write_text(trapped(end))
     done = rocketproof("check", "small.py", "--engine", "all", "--workers", "2", "--json", "out.json")
     assert done.code == code, done.out + done.err
     said = verdicts("out.json")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
@@ -26,6 +26,7 @@ from .naming import Names
 from .recording import KEPT
 from .session import Place
 
+T = TypeVar("T")
 DELETE_GROUP: Final = 207
 READER: Final = "rocketproof-reader"
 MOST_QUEUES: Final = 64
@@ -187,17 +188,17 @@ def read_back(
 
 
 def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, due: int) -> bool:
-    """Whether all that the delay levels have got could be pulled. Looks until `due` of the program's records are there, or for a while."""
-    end = time.monotonic() + _DISPATCHED
-    while True:
+    """Whether all that the delay levels have got could be pulled, when `due` of the program's records are there or after a while."""
+
+    def pulled() -> bool:
         whole = True
         for level, start in enumerate(before):
             past = min(reader.next_offset(SCHEDULE, level) or 0, start + MOST_RECORDS)
             # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
             whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
-        if sum(_born(data) in born for data in records.values()) >= due or time.monotonic() > end:
-            return whole
-        time.sleep(0.005)
+        return whole
+
+    return _awaited(pulled, lambda _: sum(_born(data) in born for data in records.values()) >= due)
 
 
 def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
@@ -213,10 +214,15 @@ def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
 
 def _dispatched(reader: Reader, topic: str, queue: int, due: int) -> int | None:
     """The next offset, as soon as it is what the answers say, or what it is after a while."""
+    return _awaited(lambda: reader.next_offset(topic, queue), lambda found: found is None or found >= due)
+
+
+def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:
+    """What is seen as soon as it is enough, or when a broker has had the time to dispatch."""
     end = time.monotonic() + _DISPATCHED
     while True:
-        found = reader.next_offset(topic, queue)
-        if found is None or found >= due or time.monotonic() > end:
+        found = look()
+        if enough(found) or time.monotonic() > end:
             return found
         time.sleep(0.005)
 

@@ -6,11 +6,9 @@ two consumers have sent back has two chains of one id, so records behind the fir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..stored.errors import StoredError
-from ..stored.segments import LogFile
 from .records import Found, Records
 
 _IDS = (32, 56)  # digits of an id: address of 4 or of 16 bytes, port 4, physical offset 8
@@ -23,37 +21,26 @@ class Origin(NamedTuple):
     times: int
 
 
-class Origins:
-    """Looks up the first records of chains in a log; a context manager."""
-
-    def __init__(self, files: Sequence[LogFile]) -> None:
-        self._records = Records(files)
-
-    def __enter__(self) -> Origins:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._records.__exit__()
-
-    def of(self, offset: int) -> Origin | None:
-        """The first record of the chain to which the record at a physical offset belongs; None if it is not in this log, or its file has
-        gone since the audit began."""
-        try:
-            record = self._records.at(offset)
-            first = None if record is None else self._first(record.properties.get(b"ORIGIN_MESSAGE_ID", b""))
-            if record is None or first is None:
-                return None
-            told = record.properties.get(b"RETRY_TOPIC")
-            return Origin(told == first.properties.get(b"RETRY_TOPIC", first.topic), first.reconsume_times)
-        except StoredError:
+def origin(log: Records, offset: int) -> Origin | None:
+    """The first record of the chain to which the record at a physical offset belongs; None if it is not in this log, or its file has gone
+    since the audit began."""
+    try:
+        record = log.at(offset)
+        first = None if record is None else _first(log, record.properties.get(b"ORIGIN_MESSAGE_ID", b""))
+        if record is None or first is None:
             return None
+        told = record.properties.get(b"RETRY_TOPIC")
+        return Origin(told == first.properties.get(b"RETRY_TOPIC", first.topic), first.reconsume_times)
+    except StoredError:
+        return None
 
-    def _first(self, id_: bytes) -> Found | None:
-        try:
-            named = bytes.fromhex(id_.decode("ascii")) if len(id_) in _IDS else b""
-        except ValueError:
-            named = b""
-        offset = int.from_bytes(named[-8:], "big")
-        first = self._records.at(offset) if named else None
-        is_it = first is not None and first.store_host == named[:-8] and first.physical_offset == offset
-        return first if is_it else None
+
+def _first(log: Records, id_: bytes) -> Found | None:
+    try:
+        named = bytes.fromhex(id_.decode("ascii")) if len(id_) in _IDS else b""
+    except ValueError:
+        named = b""
+    offset = int.from_bytes(named[-8:], "big")
+    first = log.at(offset) if named else None
+    is_it = first is not None and first.store_host == named[:-8] and first.physical_offset == offset
+    return first if is_it else None

@@ -29,7 +29,7 @@ from ..stored.layout import (
     STORE_TIMESTAMP_AT,
     SYS_FLAG_AT,
 )
-from ..stored.paths import open_source, read
+from ..stored.paths import KeptOpen, read
 from ..stored.segments import LogFile
 
 if TYPE_CHECKING:
@@ -132,20 +132,13 @@ class Found:
         return read(self.source, self.place + at, length)
 
 
-class Records:
-    """The records of a log; a context manager, which keeps files open. Raises StoredError."""
+class Records(KeptOpen):
+    """The records of a log, whose files stay open. Raises StoredError."""
 
     def __init__(self, files: Sequence[LogFile]) -> None:
+        super().__init__()
         self._files = sorted(files, key=lambda file: file.base)
         self._bases = [file.base for file in self._files]
-        self._open: dict[str, LocalFile | RemoteFile] = {}
-
-    def __enter__(self) -> Records:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for source in self._open.values():
-            source.close()
 
     def at(self, offset: int) -> Found | None:
         """What lies at a physical offset, None if that is no record."""
@@ -153,9 +146,7 @@ class Records:
         if number < 0 or offset + BODY_AT > self._files[number].base + self._files[number].length:
             return None
         file = self._files[number]
-        source = self._open.get(file.path)
-        if source is None:
-            source = self._open[file.path] = open_source(file.path)
+        source = self.source(file.path)
         place = offset - file.base
         head = read(source, place, min(_HEAD, file.length - place))
         if _UNSIGNED.unpack_from(head, MAGIC_AT)[0] not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):

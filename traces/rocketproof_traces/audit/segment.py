@@ -25,8 +25,9 @@ from ..stored.segments import LogFile, Range, Walked
 from ..stored.walk import Walk
 from .findings import Finding
 from .lines import Lines
-from .origins import Origins
+from .origins import origin
 from .programs import Breach, Plan, Programs, programs
+from .records import Records
 from .store import Store, opened
 from .vocabulary import FACTS, I64, Class
 
@@ -121,8 +122,8 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
     made = programs(plan)
     store = opened(task.store, task.moment)
     names = Names(SYSTEM_TOPICS)
-    with open_source(task.file.path) as source, Origins(store.log) as origins:
-        auditor = _Auditor(plan, made, store, task, names, origins)
+    with open_source(task.file.path) as source, Records(store.log) as log:
+        auditor = _Auditor(plan, made, store, task, names, log)
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
@@ -140,7 +141,7 @@ class _Auditor:
     store: Store
     task: Task
     names: Names
-    origins: Origins
+    log: Records
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Finding] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
@@ -227,9 +228,9 @@ class _Auditor:
         known, same, times = np.zeros((3, len(rows["topic"])), np.int64)
         asked = SENT_BACK[rows["topicClass"]] & (rows["properties"] & CHAINED == CHAINED)
         for row in [] if is_remote(self.store.folder) else np.flatnonzero(asked):
-            origin = self.origins.of(int(rows["physicalOffset"][row]))
-            if origin is not None:
-                known[row], same[row], times[row] = 1, origin.same, origin.times
+            found = origin(self.log, int(rows["physicalOffset"][row]))
+            if found is not None:
+                known[row], same[row], times[row] = 1, found.same, found.times
         rows["originKnown"], rows["originSame"], rows["originTimes"] = known, same, times
 
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:

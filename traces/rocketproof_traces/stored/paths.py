@@ -140,6 +140,26 @@ def open_source(path: str) -> LocalFile | RemoteFile:
     return RemoteFile(path) if is_remote(path) else LocalFile(path)
 
 
+class KeptOpen:
+    """Files that stay open after they were asked for; a context manager, which closes them."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, LocalFile | RemoteFile] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for source in self._sources.values():
+            source.close()
+
+    def source(self, path: str) -> LocalFile | RemoteFile:
+        """The file at a path. Raises StoredError."""
+        if path not in self._sources:
+            self._sources[path] = open_source(path)
+        return self._sources[path]
+
+
 def read(source: Source, offset: int, size: int) -> bytes:
     """Bytes of a file. Raises StoredError."""
     found = bytearray(size)

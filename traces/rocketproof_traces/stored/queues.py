@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .facts import LIMIT, Column
 from .layout import ENTRY_SIZE, FILLER_SIZE
-from .paths import LocalFile, RemoteFile, is_remote, join, names_of, open_source, read
+from .paths import KeptOpen, is_remote, join, names_of, open_source, read
 
 if TYPE_CHECKING:
     from .names import Names
@@ -133,25 +133,12 @@ class Queue:
         return next(file for file in self.files if index < _indices(file)[1])
 
 
-class _Probe:
+class _Probe(KeptOpen):
     """Single entries, from files that stay open."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, LocalFile | RemoteFile] = {}
-
-    def __enter__(self) -> _Probe:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for source in self._sources.values():
-            source.close()
 
     def entry(self, file: QueueFile, index: int) -> tuple[int, int, int]:
         """Physical offset, size and tags code; of an index before the file, its first entry."""
-        source = self._sources.get(file.path)
-        if source is None:
-            source = self._sources[file.path] = open_source(file.path)
-        offset, size, code = _STRUCT.unpack(read(source, max(0, index * ENTRY_SIZE - file.base), ENTRY_SIZE))
+        offset, size, code = _STRUCT.unpack(read(self.source(file.path), max(0, index * ENTRY_SIZE - file.base), ENTRY_SIZE))
         return offset, size, code
 
 

@@ -27,11 +27,11 @@ from rich.text import Text
 
 from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Progress
 
-from .decide import Unit
-from .matrix import Gap, Report
-from .rows import LIMITS, Row
+from .benches.skew import RECORDED, RECORDED_TOPICS, Share
+from .checks.decide import Unit
+from .checks.matrix import Report
+from .checks.rows import LIMITS, Row
 from .rules import sections
-from .skew import RECORDED, RECORDED_TOPICS, Share
 
 if TYPE_CHECKING:
     from rocketproof_traces.histories import Verdict
@@ -218,11 +218,14 @@ def coverage_lines(report: Report, width: int, guards: bool = True) -> Iterable[
     for ((taken, of), *found), labels in same.items():
         yield Text(f"  {' '.join(labels)}: {taken} of {of} actions happened")
         silent: dict[str, list[str]] = {}
+        never: dict[tuple[str, str], list[str]] = {}
         for gap in found:
             if gap.missing == "action":
-                yield _folded(f"{gap.action} never happened{_stopped(gap)}", width)
+                never.setdefault((gap.guard, gap.sentence), []).append(gap.action)
             elif guards:
                 silent.setdefault(gap.guard, []).append(gap.action)
+        for (guard, said), actions in never.items():
+            yield _folded(f"{', '.join(actions)} never happened{_stopped(guard, said, len(actions))}", width)
         if silent:
             listed = "; ".join(f"'{guard}' of {_few(actions)}" for guard, actions in silent.items())
             yield _folded(f"guards that never refused: {listed}", width)
@@ -232,8 +235,10 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{len(names)} actions"
 
 
-def _stopped(gap: Gap) -> str:
-    return f": no state passed its guard '{gap.guard}' ({gap.sentence})" if gap.guard else ": no state was explored"
+def _stopped(guard: str, sentence: str, actions: int) -> str:
+    if not guard:
+        return ": no state was explored"
+    return f": no state passed {'its' if actions == 1 else 'their'} guard '{guard}' ({sentence})"
 
 
 def _folded(text: str, width: int) -> Text:

@@ -13,9 +13,9 @@ from typing import Any
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Witness
 
+from .checks.plan import Task
+from .checks.sources import Source
 from .choices import InputError
-from .plan import Task
-from .sources import Source
 
 DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
 

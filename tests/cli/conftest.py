@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
-from rocketproof_properties import farm, output, sources
+from rocketproof_properties import output
+from rocketproof_properties.checks import farm, sources
 from rocketproof_properties.cli import run
 
 

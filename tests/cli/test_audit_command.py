@@ -20,9 +20,9 @@ import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.audits import command
+from rocketproof_properties.benches.fabricate import Plan, fabricate
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.cli import run
-from rocketproof_properties.fabricate import Plan, fabricate
 from rocketproof_traces import pools
 from rocketproof_traces.audit import run as engine
 from rocketproof_traces.audit.findings import Finding

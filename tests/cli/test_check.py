@@ -12,6 +12,8 @@ import pytest
 
 from rocketproof_model import RocketproofError, symbolic
 from rocketproof_model.result import Outcome
+from rocketproof_properties import output
+from rocketproof_properties.checks.matrix import Gap, Report
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
 Run = Callable[..., Any]
@@ -54,7 +56,7 @@ def rows_of(path: str | Path) -> list[dict[str, Any]]:
 
 
 def test_the_catalogue_with_all_verdicts_as_expected(catalogue: ModuleType, rocketproof: Run) -> None:
-    done = rocketproof("check", "--json", "out.json")
+    done = rocketproof("check", "--all", "--json", "out.json")
     assert done.code == 0, done.out + done.err
     rows = rows_of("out.json")
     assert [(r["property"], r["engine"], r["verdict"]) for r in rows] == [
@@ -121,7 +123,7 @@ def test_a_vacuous_property_is_exit_code_1(catalogue: ModuleType, rocketproof: R
 def test_profiles_with_the_same_switches_share_one_search(catalogue: ModuleType, rocketproof: Run) -> None:
     case = catalogue.CASES[0]
     catalogue.CASES = (case, replace(case, profile="P45"))
-    done = rocketproof("check", "--json", "out.json")
+    done = rocketproof("check", "--all", "--json", "out.json")
     assert done.code == 0
     assert re.search(r"^ +P49 P45 +explicit +holds", done.out, re.M), done.out
     assert [r["profile"] for r in rows_of("out.json")] == ["P49", "P45"]
@@ -216,9 +218,53 @@ def test_a_value_that_leaves_its_type_is_refused_in_one_line(rocketproof: Run) -
 
 
 @pytest.mark.parametrize("width", [80, 110, 160])
-def test_the_matrix_fits_the_terminal(width: int, catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [(), ("--all",)])
+def test_what_is_printed_fits_the_terminal(
+    width: int, options: tuple[str, ...], catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    done = rocketproof("check")
+    catalogue.CASES = tuple(replace(c, sentence=f"{c.sentence}, {'and so on ' * 12}") for c in catalogue.CASES)
+    done = rocketproof("check", *options)
     long = [line for line in done.out.splitlines() if len(line.rstrip()) > width and "rocketproof show" not in line]
     assert not long
-    assert "broken lock" in done.out
+    assert ("broken lock" in done.out) == bool(options)
+
+
+def test_a_line_for_each_property(catalogue: ModuleType, rocketproof: Run) -> None:
+    done = rocketproof("check")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[:6] == [
+        "         holds  violated",
+        "    D-1      1         1  a locked door is shut",
+        "    D-2      2            the count never falls",
+        "    D-3      2            the door can be open",
+        "    D-4      1            an open door falls shut again",
+        "    D-5      1            n & 7 is between 0 and 7",
+    ]
+    assert "3 witnesses in .rocketproof/witnesses; to look at one:" in lines
+    assert "  rocketproof show .rocketproof/witnesses/D-1-P49-broken-lock.itf.json" in lines
+    assert "guards that never refused" not in done.out
+
+
+def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: ModuleType, rocketproof: Run) -> None:
+    catalogue.CASES = tuple(replace(c, expected="holds") if c.condition else c for c in catalogue.CASES)
+    done = rocketproof("check")
+    assert done.code == 1
+    assert re.search(r"^  ! D-1 +1 +1  a locked door is shut$", done.out, re.M), done.out
+    assert [line.split()[:5] for line in done.out.splitlines() if re.match(r"  [!?] P", line)] == [
+        ["!", "P49", "explicit", "violated", "holds"]
+    ]
+    stopped = rocketproof("check", "--time", "1e-9")
+    assert stopped.code == 3
+    assert re.search(r"^  \? D-2 +2  the count never falls$", stopped.out, re.M), stopped.out
+    assert "? 9 undecided: stopped by the time limit" in stopped.out.splitlines()
+
+
+def test_actions_that_one_guard_stops_share_a_line() -> None:
+    stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
+    report = Report(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
+    assert [line.plain for line in output.coverage_lines(report, 100)][2:] == [
+        "    blast, burst never happened: no state passed their guard 'huge' (the door is huge)",
+        "    paint never happened: no state passed its guard 'dry' (the door is dry)",
+    ]

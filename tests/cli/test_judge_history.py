@@ -1,12 +1,14 @@
 """`rocketproof judge` on a history: the three verdicts, in words, as JSON and as exit codes."""
 
+import gzip
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_properties.contention import Load, contend
+from rocketproof_properties.benches.contention import Load, contend
 from rocketproof_traces.history import event_line, header_line
 
 Run = Callable[..., Any]
@@ -64,3 +66,17 @@ def test_many_histories_and_what_cannot_be_asked(rocketproof: Run) -> None:
     assert unread.code == 2 and "Nothing could be judged" in unread.out and "text.ndjson" in unread.out
     bound = rocketproof("judge", "right.ndjson", "--profile", "P49", "--out", "bound", "--limit", "3", "--cores", "1")
     assert bound.code == 3 and "3 expanded states are reached" in bound.out
+
+
+def test_a_compressed_history(rocketproof: Run) -> None:
+    write(Path("wrong.ndjson"), spoil=True)
+    data = gzip.compress(Path("wrong.ndjson").read_bytes())
+    Path("wrong.ndjson.gz").write_bytes(data)
+    plain, packed = (rocketproof("judge", name, "--profile", "P49") for name in ("wrong.ndjson", "wrong.ndjson.gz"))
+    assert (packed.code, packed.out) == (plain.code, plain.out) == (1, plain.out)
+    Path("cut.ndjson.gz").write_bytes(data[: len(data) // 2])
+    cut = rocketproof("judge", "cut.ndjson.gz", "--profile", "P49")
+    said = r"rocketproof: cut\.ndjson\.gz:\d+: cannot be read \(its gzip data are cut off\); copy the file again, or record again"
+    assert cut.code == 2 and re.fullmatch(said, cut.err.strip()), cut.err
+    many = rocketproof("judge", "cut.ndjson.gz", "--profile", "P49", "--out", "out", "--cores", "1")
+    assert many.code == 1 and "its gzip data are cut off" in " ".join(many.out.split()), many.out

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from rocketproof_properties.checks.plan import Request, expectation, plan
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.plan import Request, expectation, plan
 
 
 def chosen(request: Request) -> list[tuple[str, str, str]]:
@@ -102,7 +102,7 @@ def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: 
 
 
 def test_a_scope_is_asked_for_what_it_states_only() -> None:
-    from rocketproof_properties.sources import specified
+    from rocketproof_properties.checks.sources import specified
 
     found = plan(Request(scope="tiny"))
     assert found.tasks

@@ -6,7 +6,7 @@ import pytest
 
 from rocketproof_model import Bool, Model, after, implies
 from rocketproof_model.language.expr import Expr, show
-from rocketproof_properties.vacuity import occurred, premise, premises
+from rocketproof_properties.checks.vacuity import occurred, premise, premises
 
 m = Model("letters")
 a, b, c = (m.var(name, Bool, init=False) for name in "abc")

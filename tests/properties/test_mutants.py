@@ -5,7 +5,8 @@ import pytest
 from rocketproof_model import liveness, search, symbolic
 from rocketproof_model.mutation import CONSTANT
 from rocketproof_model.specification import constants
-from rocketproof_properties import catalogue, mutants
+from rocketproof_properties import catalogue
+from rocketproof_properties.mutation import mutants
 
 KILLERS = [(scope, number, killer) for scope in mutants.SCOPES for number, killer in enumerate(mutants.mutated(scope)[1], 1)]
 

@@ -104,9 +104,22 @@ SQL = {
         "INV-44.queue": "recordThere and not (sameTopic and recordQueueId = queueId)",
         "REC-04.counted": "recordThere and sysFlag & 12 in (4, 12)",
     },
+    "ledger": {
+        "INV-37.ledger": "position <> place",
+        "INV-40.ledger": "size <> bodySize + 48",
+        "INV-40.body": "recordSize <> 0 and bodySize <> recordSize",
+        "INV-41.ledger": "bodyCRC <> computedCRC",
+        "APP-08.ledger": "recordSize <> 0 and kind <> 1",
+        "INV-36.ledger": "indexKnown and not indexThere",
+        "INV-44.ledger": "indexThere and indexPosition <> place",
+        "INV-44.ledgerSize": "indexThere and indexSize <> size",
+        "INV-44.ledgerTerm": "indexThere and (indexNumber <> index or indexTerm <> term)",
+    },
+    "ledgers": {"INV-34.ledger": "next.index <> index + 1", "INV-42.ledger": "next.term < term"},
     "file": {
         "INV-38.stored": "size - \"end\" <> 0 and size - \"end\" < 8",
-        "INV-06.stored": "\"end\" = 0 and blank > 0",
+        "INV-06.stored": "\"end\" = 0 and blank > 0 and not ledger",
+        "INV-06.ledger": "\"end\" = 0 and blank > 0 and ledger",
     },
     "files": {"INV-37.files": "next.base <> base + size", "PRE-01.size": "next.size <> size"},
     "topic": {

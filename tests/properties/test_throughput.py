@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties import cli, throughput
-from rocketproof_properties.javaprograms import JavaPrograms
+from rocketproof_properties import cli
+from rocketproof_properties.benches import throughput
+from rocketproof_properties.validation.javaprograms import JavaPrograms
 from rocketproof_properties.validation.target import Target, TargetError
 
 RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [50.0, 50.0, 300.0]}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.javaprograms import JavaPrograms
 from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.validation.javaprograms import JavaPrograms
 from rocketproof_properties.validation.served import Served
 from rocketproof_properties.validation.target import Setup, Target
 

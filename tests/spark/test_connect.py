@@ -76,7 +76,8 @@ def test_the_search_counts_what_this_process_counts(remote: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("address", "said"), [("local[2]", "is no address of a Spark Connect server"), ("sc://127.0.0.1:1", "no answer in 15 s")]
+    ("address", "said"),
+    [("local[2]", "is no address of a Spark Connect server"), ("sc://127.0.0.1:1", "no way to 127.0.0.1:1: Connection refused")],
 )
 def test_no_server_is_one_line(address: str, said: str, tmp_path: Path) -> None:
     write_store(tmp_path / "store", [Sent("T")], 1 << 12)

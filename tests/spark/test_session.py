@@ -107,3 +107,9 @@ def test_a_property_that_java_refuses_is_one_line() -> None:
 def test_options_that_do_not_go_together(given: dict[str, Any], says: str) -> None:
     with pytest.raises(TraceError, match=says):
         sessions.session(**given)
+
+
+def test_a_master_that_is_not_there_is_one_line_at_once() -> None:
+    said = python(CAUGHT.replace("session()", "session(master='spark://127.0.0.1:1,127.0.0.1:2')"), PATH=os.environ["PATH"])
+    refused = ", ".join(f"no way to 127.0.0.1:{port}: Connection refused" for port in (1, 2))
+    assert said.stdout == f"Spark on spark://127.0.0.1:1,127.0.0.1:2: gives no session: {refused}; check the URL and the master\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 from pathlib import Path
@@ -27,9 +28,10 @@ def order(tmp: Path, name: str, *sources: Path) -> Order:
 
 
 def fill(folder: Path) -> Path:
-    """A history that is right, one that is not, one cut off, and two in Parquet."""
+    """A history that is right, one that is not, one cut off, two in Parquet, and one compressed and cut off."""
     folder.mkdir()
-    write(folder / "right.ndjson", *history())
+    right = write(folder / "right.ndjson", *history())
+    (folder / "small.ndjson.gz").write_bytes(gzip.compress(right.read_bytes())[:-20])
     write(folder / "wrong.ndjson", *history(wrong="T1", lost=True))
     write(folder / "cut.ndjson", *history(), tail='{"v": 1')
     write_parquet(folder / "two.parquet", {"a": history(wrong="T2")[1], "b": history()[1]})

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model.result import BOUND, TIME
-from rocketproof_properties.catalogue.history import CASES, HISTORY_CLAIMS
+from rocketproof_properties.catalogue.history import HISTORY_CLAIMS
+from rocketproof_properties.catalogue.historycases import CASES
+from rocketproof_properties.checks.plan import Request as Asked
+from rocketproof_properties.checks.plan import plan
+from rocketproof_properties.checks.rows import undecided
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.history import Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
-from rocketproof_properties.plan import Request as Asked
-from rocketproof_properties.plan import plan
-from rocketproof_properties.rows import undecided
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
 from rocketproof_properties.stateful.messages import Step
 from rocketproof_properties.stateful.programs import tasks

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
-from rocketproof_properties import matrix
-from rocketproof_properties.decide import Answer, Budget, Unit
-from rocketproof_properties.matrix import Gap, Report, Settings
-from rocketproof_properties.plan import Request, plan
-from rocketproof_properties.rows import Row
-from rocketproof_properties.sources import Source
+from rocketproof_properties.checks import matrix
+from rocketproof_properties.checks.decide import Answer, Budget, Unit
+from rocketproof_properties.checks.matrix import Gap, Report, Settings
+from rocketproof_properties.checks.plan import Request, plan
+from rocketproof_properties.checks.rows import Row
+from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.stateful import machine, show
 from rocketproof_properties.stateful.engine import target_of
 

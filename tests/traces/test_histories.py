@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocketproof_properties.contention import Load, contend
+from rocketproof_properties.benches.contention import Load, contend
 from rocketproof_traces import histories
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.histories import Verdict, judge_history
@@ -226,6 +226,32 @@ def test_the_lock_may_be_held_for_another_topic() -> None:
     assert verdict(other, *lines).verdict == "ok"
 
 
+def test_the_lock_may_be_held_for_a_retry_topic() -> None:
+    back: Line = ("invoke", "a", "send_back", {"to": "broker-a", "fields": {"group": "g"}})
+    assert verdict(back, ("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})).verdict == "ok"
+
+
+def test_a_finding_names_the_first_event_although_an_earlier_request_looks_ahead_to_it() -> None:
+    """The update is seen to have happened before it is answered with a code that says that it did not."""
+    there = {"T": {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}}
+    wanted = {"to": "broker-a", "fields": {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}}
+    found = verdict(
+        ("state", "broker-a", "topics", {"topics": {}}), ("invoke", "a", "update_topic", wanted),
+        ("state", "broker-a", "topics", {"topics": there}), ("ok", "a", "update_topic", {"code": 3, "fields": {}}),
+    )  # fmt: skip
+    assert [(one.seq, one.op, one.prefix) for one in found.findings] == [(3, "update_topic", (2,))]
+    assert found.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
+
+
+def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
+    """The first answer names the later offset: the other request is over before it is answered."""
+    lines: list[Line] = [
+        ("invoke", "a", "send", send(queue=0, defaultTopicQueueNums=9)), ("invoke", "b", "send", send(queue=-1, defaultTopicQueueNums=2)),
+        ("ok", "b", "send", place(0, 1)), ("ok", "a", "send", place(0, 0)),
+    ]  # fmt: skip
+    assert verdict(*lines).verdict == "ok"
+
+
 def test_a_batch_takes_its_offsets_at_once() -> None:
     body = b"".join((20).to_bytes(4, "big") + b"x" * 16 for _ in range(3))
     batch = {**send(), "code": BATCH, "body": b64encode(body).decode(), "bodySize": len(body)}
@@ -257,6 +283,20 @@ def test_how_far_a_queue_is() -> None:
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "illegal")):
         said: Line = ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": str(offset)}})
         assert verdict(*sent, ("invoke", "a", "max_offset", question), said).verdict == expected
+
+
+def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatcher_is() -> None:
+    there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
+    question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
+    looked: list[Line] = [
+        ("state", "broker-a", "topics", {"topics": there}), ("invoke", "a", "max_offset", question),
+        ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": "5"}}),
+    ]  # fmt: skip
+    sent: Line = ("invoke", "a", "send", send())
+    assert verdict(*looked, sent, ("ok", "a", "send", place(0, 7))).verdict == "ok"
+    assert verdict(*looked, sent, ("ok", "a", "send", place(0, 4))).verdict == "illegal"
+    more: list[Line] = [("invoke", "a", "max_offset", question), ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": "9"}})]
+    assert verdict(*looked, *more).verdict == "ok"
 
 
 @pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])

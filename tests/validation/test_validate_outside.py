@@ -12,8 +12,8 @@ from rocketproof_impl.producer.send import Sending
 from rocketproof_model import Expr, all_of, exists, search
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, Specification, build, constants
+from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.cli import run
-from rocketproof_properties.sources import Source
 from rocketproof_properties.validation.inprocess import InProcess
 from rocketproof_properties.validation.outside import outside
 from rocketproof_properties.validation.planted import Planted

@@ -74,6 +74,17 @@ class Stopped(Exception):
     """The bound on expanded states is reached."""
 
 
+class _Place:
+    """An answer under way: the state that it was reached in, and what is left to try from there."""
+
+    __slots__ = ("point", "seen", "todo")
+
+    def __init__(self, point: Point, chain: _Chain) -> None:
+        self.point = point
+        self.todo = [(point, chain)]
+        self.seen: set[Hashable] = set()
+
+
 @dataclass
 class Search:
     """One search over the answers of a partition. `control` takes the deciding part out of a shared state.
@@ -94,8 +105,8 @@ class Search:
     private: frozenset[str] = frozenset()
     deciding: int = -1
     expanded: int = 0
-    _prints: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
-    _ending: frozenset[int] = frozenset()
+    _prints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
+    _forms: list[int] = field(default_factory=list)
     _alike: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _live: list[int] = field(default_factory=list)
     _unseen: list[frozenset[int]] = field(default_factory=list)
@@ -104,28 +115,24 @@ class Search:
     def run(self, start: State) -> Searched:
         """Find an order for all answers, else the longest explained beginning."""
         total = len(self.answers)
-        self._ending = frozenset(answer.request for answer in self.answers)
-        self._alike = self._kinds()
+        self._know_kinds()
         self._look_ahead(len(start))
         self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
-        trail: list[tuple[Iterator[tuple[Point, _Chain]], _Chain]] = []
-        tried: list[set[Hashable]] = [set() for _ in range(total + 1)]
         point, best, stuck, chain = Point(start), 0, [Point(start)], _Chain((), None)
         if not total:
             return Searched(0, True, False, 0, stuck, [])
-        trail.append((self._explain(point, 0, chain), chain))
+        trail = [_Place(point, chain)]
+        failed: dict[int, set[Hashable]] = {}  # by answer
         try:
             while trail:
-                found = next(trail[-1][0], None)
-                if found is None:
-                    trail.pop()
-                    continue
                 depth = len(trail)
-                point, taken = found
-                sight = self._sight(point, depth)
-                if sight in tried[depth]:
+                found = self._explain(trail[-1], depth - 1)
+                if found is None:
+                    failed.setdefault(depth - 1, set()).add(self._sight(trail.pop().point, depth - 1))
                     continue
-                tried[depth].add(sight)
+                point, taken = found
+                if depth in failed and self._sight(point, depth) in failed[depth]:
+                    continue
                 if depth > best:
                     best, stuck = depth, []
                     chain = taken
@@ -134,16 +141,17 @@ class Search:
                     stuck.append(point)
                 if depth == total:
                     return Searched(total, True, False, self.expanded, [point], _unchained(taken))
-                trail.append((self._explain(point, depth, taken), taken))
+                trail.append(_Place(point, taken))
         except Stopped:
             return Searched(best, False, True, self.expanded, stuck, _unchained(chain))
         return Searched(best, False, False, self.expanded, stuck, _unchained(chain))
 
-    def _kinds(self) -> dict[int, tuple[int, ...]]:
-        """Of the requests that never end, which are alike."""
+    def _know_kinds(self) -> None:
+        """Number the kinds of requests by how they begin; of those that never end, note which are alike."""
         numbers: dict[Hashable, int] = {}
-        endless = [one for one in range(len(self.requests)) if one not in self._ending]
-        return {one: (-1, numbers.setdefault((self.requests[one].kind, self.requests[one].start), len(numbers))) for one in endless}
+        self._forms = [numbers.setdefault((one.kind, one.start), len(numbers)) for one in self.requests]
+        ending = {answer.request for answer in self.answers}
+        self._alike = {one: (-1, form) for one, form in enumerate(self._forms) if one not in ending}
 
     def _look_ahead(self, slots: int) -> None:
         """Note for each answer the slots that it or a later one may depend on, and those on which none does; at the end, too."""
@@ -163,39 +171,28 @@ class Search:
 
     # One answer
 
-    def _explain(self, start: Point, number: int, before: _Chain) -> Iterator[tuple[Point, _Chain]]:
-        """The states in which the answered request has ended as recorded, each with the steps that lead there."""
-        answer, live = self.answers[number], self._live[number]
-        mine = answer.request
-        todo: list[tuple[Point, _Chain]] = [(start, before)]
-        seen: set[Hashable] = set()
-        while todo:
-            point, steps = todo.pop()
-            moved = dict(point.moved)
-            if mine in moved and moved[mine] is None:
-                del moved[mine]
-                yield Point(point.shared, tuple(sorted(moved.items()))), steps
-                continue
+    def _explain(self, place: _Place, number: int) -> tuple[Point, _Chain] | None:
+        """The next state in which the answered request has ended as recorded, with the steps that lead there."""
+        over = (self.answers[number].request, None)
+        while place.todo:
+            point, steps = place.todo.pop()
+            if over in point.moved:
+                return Point(point.shared, tuple([pair for pair in point.moved if pair != over])), steps
             self.expanded += 1
             if self.expanded > self.limit:
                 raise Stopped
-            for after, taken in self._onward(point, moved, answer, live):
-                if (mine, None) not in after.moved:
-                    sight = self._sight(after, number)
-                    if sight in seen:
-                        continue
-                    seen.add(sight)
-                todo.append((after, _Chain(tuple(taken), steps)))
+            self._expand(place, point, steps, number)
+        return None
 
-    def _onward(self, point: Point, moved: dict[int, Local | None], answer: Answer, live: int) -> Iterator[tuple[Point, list[Step]]]:
-        """The states after one block of steps of a request that matters now; those of the answered request come last."""
-        shared = point.shared
-        mine = answer.request
+    def _expand(self, place: _Place, point: Point, before: _Chain, number: int) -> None:
+        """Add the states after one block of steps of a request that matters now; those of the answered request come last."""
+        answer, live, shared = self.answers[number], self._live[number], point.shared
+        mine, moved = answer.request, dict(point.moved)
         marks = self._marks(shared, moved, answer)
         near = _component(mine, marks, self.deciding)
-        steps: list[Step] = []
+        settled: list[Step] = []
         if len(near) > 1:
-            steps = self._settle(near, shared, moved, live)
+            settled = self._settle(near, shared, moved, live)
             if moved != dict(point.moved):
                 marks = self._marks(shared, moved, answer)
                 near = _component(mine, marks, self.deciding)
@@ -207,15 +204,23 @@ class Search:
                     writes |= marks[other][1]
             for after, local, taken in self._blocks(one, shared, moved.get(one, _FIRST), reads, writes, live, whole=one == mine):
                 others = {**moved, one: local}
-                if len(near) > 1:
-                    taken = [*taken, *self._settle(near, after, others, live)]
-                yield Point(after, tuple(sorted(others.items()))), [*steps, *taken]
+                more = self._settle(near, after, others, live) if len(near) > 1 else ()
+                reached = Point(after, tuple(sorted(others.items())))
+                if others.get(mine, _FIRST) is not None:
+                    sight = self._sight(reached, number)
+                    if sight in place.seen:
+                        continue
+                    place.seen.add(sight)
+                place.todo.append((reached, _Chain((*settled, *taken, *more), before)))
 
     def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
+        """The prints of the answered request and of the others that can move."""
         mine = answer.request
-        marks = {mine: self._print(mine, moved.get(mine, _FIRST), shared)}
+        free = self._with_lock(shared, 0)
+        known = self._prints.setdefault(self.control(free), {})
+        marks = {mine: self._print(mine, moved.get(mine, _FIRST), free, known)}
         for other in self._open(answer.pending, moved):
-            marks[other] = self._print(other, moved.get(other, _FIRST), shared)
+            marks[other] = self._print(other, moved.get(other, _FIRST), free, known)
         return marks
 
     def _settle(self, near: Sequence[int], shared: State, moved: dict[int, Local | None], live: int) -> list[Step]:
@@ -260,31 +265,34 @@ class Search:
         alike = self._alike
         return shared, tuple(sorted([(alike.get(one, (one,)), _OVER if local is None else local) for one, local in moved]))
 
-    def _blocks(
-        self, one: int, shared: State, local: Local | None, reads: int, writes: int, live: int, *, whole: bool
-    ) -> Iterator[tuple[State, Local | None, list[Step]]]:
+    def _blocks(self, one: int, shared: State, local: Local | None, reads: int, writes: int, live: int, *, whole: bool) -> list[_Block]:
         """The request's steps up to the first that touches what others touch (or, if `whole`, up to its end)."""
-        request = self.requests[one]
-        hidden = self._hidden
+        request, hidden = self.requests[one], self._hidden
+        touched, written = (reads | writes) & ~hidden, writes & ~hidden
+        idle = one in self._alike
+        found: list[_Block] = []
         todo: list[_Block] = [(shared, request.start if local == _FIRST else local, [])]
-        seen = set()
+        seen: set[tuple[State, Local]] = set()
         while todo:
             state, at, steps = todo.pop()
             assert at is not None
             for move in request.moves(state, at):
-                if move.dead or (move.local is None and one in self._alike and not move.writes & live):
+                after, to = move.shared, move.local
+                if move.dead or (to is None and idle and not move.writes & live):
                     continue
-                block = (move.shared, move.local, [*steps, Step(one, move.label)])
-                touches = move.writes & ~hidden & (reads | writes) or move.reads & ~hidden & writes
-                if move.local is None and (touches or whole):
-                    yield block
-                elif touches or (hidden and self._held(state) and not self._held(move.shared)):
+                block = (after, to, [*steps, Step(one, move.label)])
+                touches = move.writes & touched or move.reads & written
+                if to is None:
+                    if touches or whole:
+                        found.append(block)
+                elif touches or (hidden and self._held(state) and not self._held(after)):
                     rested = self._rested(one, block)
                     if rested is not None:
-                        yield rested
-                elif move.local is not None and (move.shared, move.local) not in seen:
-                    seen.add((move.shared, move.local))
+                        found.append(rested)
+                elif (after, to) not in seen:
+                    seen.add((after, to))
                     todo.append(block)
+        return found
 
     def _rested(self, one: int, block: _Block) -> _Block | None:
         """Where the request rests after a block: steps that nobody sees are taken at once. None if it would wait for the lock in vain."""
@@ -309,17 +317,16 @@ class Search:
         moves = [m for m in self.requests[one].moves(shared, local) if not m.dead and m.label != GIVEN_UP]
         return moves[0] if len(moves) == 1 else None
 
-    def _print(self, one: int, local: Local | None, shared: State) -> tuple[int, int]:
-        """What the request may read and write from here to its end if nobody else moves, whatever becomes of the lock."""
+    def _print(self, one: int, local: Local | None, free: State, known: dict[Hashable, tuple[int, int]]) -> tuple[int, int]:
+        """What the request may read and write from here to its end if nobody else moves, whatever becomes of the lock. `known` are prints
+        that were taken where the same is decided."""
         request = self.requests[one]
-        if local == _FIRST:
-            local = request.start
-        shared = self._with_lock(shared, 0)
-        key = (request.kind, local, self.control(shared))
-        found = self._prints.get(key)
+        key: Hashable = self._forms[one] if local is _FIRST else (request.kind, local)
+        found = known.get(key)
         if found is None:
             reads = writes = 0
-            todo, seen = [(shared, local)], {(shared, local)}
+            first = (free, request.start if local == _FIRST else local)
+            todo, seen = [first], {first}
             while todo:
                 state, at = todo.pop()
                 if at is None:
@@ -331,7 +338,7 @@ class Search:
                     if not move.dead and after not in seen:
                         seen.add(after)
                         todo.append(after)
-            found = self._prints[key] = (reads, writes)
+            found = known[key] = (reads, writes)
         return found
 
     def _held(self, shared: State) -> bool:
@@ -350,6 +357,16 @@ def _without(live: int, slots: int) -> frozenset[int]:
 def _component(mine: int, marks: dict[int, tuple[int, int]], deciding: int) -> list[int]:
     """The requests that matter to what `mine` does next: near are those that are connected with it by slots that one writes and the other
     touches. Of the rest none may change what another of the rest touches, for else that is not known yet: such a one is near too."""
+    reads, writes = marks[mine]
+    touched, leading = reads | writes, 0
+    for other, (sees, changes) in marks.items():
+        if other != mine:
+            if changes & touched or sees & writes:
+                break
+            leading |= changes
+    else:
+        if not leading & deciding:
+            return [mine]
     near, rest = [mine], [o for o in marks if o != mine]
     for one in near:
         reads, writes = marks[one]

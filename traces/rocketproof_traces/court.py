@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
@@ -51,10 +52,9 @@ class Finding:
         return {**vars(self), "refused": vars(self.refused), "prefix": list(self.prefix), "steps": list(self.steps)}
 
 
-def closed(part: Part, upto: int | None = None) -> list[Operation]:
-    """The answered operations that are judged, in the order of their ends."""
-    last = min(x for x in (upto, None if part.cut is None else part.cut - 1, 1 << 62) if x is not None)
-    return sorted((o for o in part.asked if o.closed is not None and o.closed <= last), key=lambda o: o.closed or 0)
+def last_of(part: Part, upto: int | None = None) -> int:
+    """The last event of a part that counts, of those up to an event."""
+    return min(x for x in (upto, None if part.cut is None else part.cut - 1, 1 << 62) if x is not None)
 
 
 def reason(one: Operation, profile: Profile) -> str:
@@ -62,7 +62,7 @@ def reason(one: Operation, profile: Profile) -> str:
     if one.op in SENDS:
         if beyond(one, profile):
             return beyond(one, profile)
-        if "broker busy" in str((one.answer or {}).get("remark") or "") or one.code in (2, 14):
+        if one.code and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or "")):
             return "a busy broker"
         if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
             return "limits of batches"
@@ -82,9 +82,19 @@ def beyond(one: Operation, profile: Profile) -> str:
     return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
 
 
+class Taken(NamedTuple):
+    """The places in a topic's own queue that the answer to a send names: `messages` of them from `offset` on."""
+
+    closed: int
+    topic: int
+    queue: int
+    offset: int
+    messages: int
+
+
 @dataclass
 class Court:
-    """A part and the machine that it is judged with."""
+    """A part and the machine that it is judged with. `reasons` says of each operation why it is not judged if it is answered."""
 
     part: Part
     profile: Profile
@@ -95,6 +105,7 @@ class Court:
     machine: Machine = field(init=False)
     initial: Mapping[str, Config] = field(init=False)
     topics: dict[str, int] = field(init=False)
+    reasons: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         part = self.part
@@ -105,9 +116,12 @@ class Court:
             self.initial = {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
         defaults = [str(o.fields.get("defaultTopic", TEMPLATE)) for o in part.asked if o.op in SENDS]
         self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *sorted(defaults), *part.topics]))}
-        queues = [q for o in part.asked for q in (o.number("queueId"), o.answered("queueId") or 0) if 0 <= q < MOST_QUEUES]
-        queues += [config.write - 1 for o in part.asked if o.op in SENDS and o.number("queueId") < 0 for config in self._configs()]
-        most = max([q for q in queues if q < MOST_QUEUES], default=0) + 1
+        self.reasons = [reason(one, self.profile) for one in part.asked]
+        asked = [one.number("queueId") for one in part.asked]
+        queues = asked + [one.answered("queueId") or 0 for one in part.asked]
+        if any(queue < 0 and one.op in SENDS for queue, one in zip(asked, part.asked, strict=True)):
+            queues += [config.write - 1 for config in self._configs()]
+        most = max([q for q in queues if 0 <= q < MOST_QUEUES], default=0) + 1
         classes: tuple[NameClass, ...] = tuple(self._class(name) for name in self.topics)
         self.machine = self.make(
             Shape(
@@ -137,17 +151,19 @@ class Court:
 
     def search(self, upto: int | None, limit: int, tick: Callable[[int], None] = lambda _: None) -> Searched:
         """Explain the answers up to an event; later ones are not known then."""
-        self.order = self._statements(upto)
-        claims = self._claims(upto)
+        last = last_of(self.part, upto)
+        self.order = self._statements(last)
+        asked = [
+            (one, why, one.closed if one.closed is not None and one.closed <= last and not why else None)
+            for one, why in zip(self.part.asked, self.reasons, strict=True)
+            if one.opened <= last
+        ]
+        claims = self._claims(last) if self.part.own or any(end is None for _, _, end in asked) else frozenset()
         self.requests: list[Request] = []
         self.made: list[Operation | None] = []
         opened: list[tuple[int, int, int | None]] = []
-        last = min(x for x in (upto, None if self.part.cut is None else self.part.cut - 1, 1 << 62) if x is not None)
-        for one in self.part.asked:
-            if one.opened > last:
-                continue
-            end = one.closed if one.closed is not None and one.closed <= last and not reason(one, self.profile) else None
-            request = self._request(one, known=end is not None, claims=claims)
+        for one, why, end in asked:
+            request = self._request(one, why, known=end is not None, claims=claims)
             if request is not None:
                 opened.append((one.opened, self._add(request, one), end))
         for since, topic, queue in self.part.own:
@@ -179,31 +195,34 @@ class Court:
         self.made.append(one)
         return len(self.requests) - 1
 
-    def _statements(self, upto: int | None) -> list[tuple[int, str, Config | None]]:
-        last = min(x for x in (upto, None if self.part.cut is None else self.part.cut - 1, 1 << 62) if x is not None)
+    def _statements(self, last: int) -> list[tuple[int, str, Config | None]]:
         return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in self.part.topics]
 
-    def _claims(self, upto: int | None) -> Claims:
-        claims: set[tuple[int, int, int]] = set()
-        for one in closed(self.part, upto):
-            queue, offset = one.answered("queueId"), one.answered("queueOffset")
-            if queue is not None and offset is not None and self._counted(one):
-                claims.update((self.topics[one.topic], queue, offset + k) for k in range(one.messages or 0))
-        return frozenset(claims)
+    def _claims(self, last: int) -> Claims:
+        taken = [one for one in self._taken if one.closed <= last]
+        return frozenset((one.topic, one.queue, one.offset + k) for one in taken for k in range(one.messages))
 
-    def _counted(self, one: Operation) -> bool:
-        """Whether the answer to a send names a place in the topic's own queue: not if the message is stored elsewhere or counts nowhere."""
-        return one.op in SENDS and not reason(one, self.profile) and self._kind(one) in COUNTED
+    @cached_property
+    def _taken(self) -> list[Taken]:
+        """The places that answers name, but for those to messages that are stored elsewhere or count nowhere."""
+        found = []
+        last = last_of(self.part)
+        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            if one.op in SENDS and not why and one.closed is not None and one.closed <= last and self._kind(one) in COUNTED:
+                queue, offset = one.answered("queueId"), one.answered("queueOffset")
+                if queue is not None and offset is not None:
+                    found.append(Taken(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
+        return found
 
     @staticmethod
     def _kind(one: Operation) -> str:
         return _KINDS[one.number("sysFlag") & 12]
 
-    def _request(self, one: Operation, *, known: bool, claims: Claims) -> Request | None:
+    def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         """The operation as a request; None if it changes nothing and says nothing."""
         topic = self.topics[one.topic]
         if one.op in SENDS:
-            return self._send(one, topic, known=known, claims=claims)
+            return self._send(one, topic, why, known=known, claims=claims)
         if one.op == "update_topic":
             wanted = Config(one.number("readQueueNums"), one.number("writeQueueNums"), one.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
@@ -215,7 +234,7 @@ class Court:
             return Said(self.machine, topic, one.config())
         return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0)
 
-    def _send(self, one: Operation, topic: int, *, known: bool, claims: Claims) -> Request | None:
+    def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> Request | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
         if not fits_int(numbers, queue) or one.reason == UNREADABLE:
             return None
@@ -226,7 +245,7 @@ class Court:
             ended = Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
         default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
         # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
-        kind = "prepared" if beyond(one, self.profile) in ELSEWHERE or reason(one, self.profile) == "limits of batches" else self._kind(one)
+        kind = "prepared" if beyond(one, self.profile) in ELSEWHERE or why == "limits of batches" else self._kind(one)
         start = self.machine.arrived(topic, default, numbers, queue, kind)
         patient = one.took is None or one.took >= LOCK_TIMEOUT
         return Send(
@@ -251,17 +270,20 @@ class Court:
             shared = self.machine.with_config(shared, topic, self.initial.get(name))
         if self.part.fresh:
             return shared
-        lowest: dict[tuple[int, int], int] = {}
-        for one in closed(self.part):
-            queue, offset = one.answered("queueId"), one.answered("queueOffset" if one.op in SENDS else "offset")
-            if one.op == "max_offset":
-                queue = one.number("queueId")
-            elif not self._counted(one):
-                continue
-            if queue is not None and offset is not None and 0 <= queue < self.machine.shape.queues:
-                key = (self.topics[one.topic], queue)
-                lowest[key] = min(lowest.get(key, offset), offset)
-        return self.machine.assigned(shared, {self.machine.offset_slot(*key): offset for key, offset in lowest.items()})
+        sent: dict[tuple[int, int], int] = {}
+        for taken in self._taken:
+            key = (taken.topic, taken.queue)
+            sent[key] = min(sent.get(key, taken.offset), taken.offset)
+        reached: dict[tuple[int, int], int] = {}  # what a broker says of a queue may be behind its records
+        last = last_of(self.part)
+        for one in self.part.asked:
+            offset = one.answered("offset")
+            if one.op == "max_offset" and one.closed is not None and one.closed <= last and offset is not None:
+                key = (self.topics[one.topic], one.number("queueId"))
+                reached[key] = max(reached.get(key, offset), offset)
+        queues = range(self.machine.shape.queues)
+        begun = {key: offset for key, offset in {**reached, **sent}.items() if key[1] in queues}
+        return self.machine.assigned(shared, {self.machine.offset_slot(*key): offset for key, offset in begun.items()})
 
     # What is not explained
 
@@ -284,10 +306,14 @@ class Court:
         if best is None:
             best = self.search(ends[high], limit)  # also sets the answers that the explanation is about
             spent += best.expanded
+        exact = low == high
         if best.complete:  # what is open at a cut may explain more than what is known of it later
-            best = self.search(None, limit)
-        answer = self.answers[best.end]
+            best, exact = self.search(None, limit), False
+        answer = self.answers[high if exact else best.end]
         request, one = self.requests[answer.request], self.made[answer.request]
+        if exact and best.end < high:  # an earlier answer failed by looking ahead: what explains all before this one?
+            best = self.search(answer.seq - 1, limit)
+            spent += best.expanded
         why = refused(self.machine, request, best.stuck)
         point = best.stuck[0]
         return Finding(
@@ -346,4 +372,4 @@ def _answers(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
     return answers
 
 
-__all__ = ["Court", "Finding", "Make", "closed", "reason"]
+__all__ = ["Court", "Finding", "Make", "last_of"]

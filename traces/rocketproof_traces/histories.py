@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from rocketproof_profiles import PROFILES, Profile
 
-from .court import Court, Finding, Make, closed, reason
+from .court import Court, Finding, Make, last_of
 from .history import Event, Header
 from .machine import machine
 from .operations import operations
@@ -70,7 +70,7 @@ def judge_history(
     left = Counter(split.left_out)
     judged: list[PartVerdict] = []
     unknown: list[str] = []
-    everything = sum(len(closed(part)) + len(part.snapshots) for part in split.parts) if tick is not None else 0
+    everything = sum(_told(part) for part in split.parts) if tick is not None else 0
     for number, part in enumerate(split.parts):
         before = sum(one.explained for one in judged)
 
@@ -101,6 +101,12 @@ def judge_history(
     )
 
 
+def _told(part: Part) -> int:
+    """How many answers and statements of a part there are to be explained, about."""
+    last = last_of(part)
+    return sum(one.closed is not None and one.closed <= last for one in part.asked) + len(part.snapshots)
+
+
 def cluster_of(header: Header) -> str:
     """The cluster that the history's brokers say they belong to."""
     return str(header.origin.get("cluster", "DefaultCluster"))
@@ -110,8 +116,8 @@ def judge_part(
     part: Part, header: Header, profile: str, limit: int = LIMIT, tick: Callable[[int], None] = lambda _: None, make: Make = machine
 ) -> PartVerdict:
     """Judge one part by itself. `tick(explained)` is called as answers are explained."""
-    left = _left_out(part, PROFILES[profile])
     court, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
+    left = _left_out(court)
     if judged.limit:
         said = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
         return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=said)
@@ -140,17 +146,18 @@ def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int,
     return best
 
 
-def _left_out(part: Part, profile: Profile) -> Counter[str]:
+def _left_out(court: Court) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
-    reasons: Counter[str] = Counter()
-    for one in part.asked:
+    part = court.part
+    found: Counter[str] = Counter()
+    for one, why in zip(part.asked, court.reasons, strict=True):
         if part.cut is not None and (one.closed is None or one.closed >= part.cut):
-            reasons[part.why] += 1
+            found[part.why] += 1
         elif one.closed is None:
-            reasons["no answer came"] += 1
-        elif why := reason(one, profile):
-            reasons[why] += 1
-    return reasons
+            found["no answer came"] += 1
+        elif why:
+            found[why] += 1
+    return found
 
 
 __all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "judge_history", "judge_part"]

@@ -22,6 +22,7 @@ from rocketproof_model import EvaluationError, Instance, Model, Property
 from rocketproof_model.interpreter import State, effect, refusing
 from rocketproof_model.result import Move, Witness
 
+from .compressed import DamagedError, is_compressed, open_text
 from .errors import TraceError, short
 from .itf import NO_PROPERTY
 from .words import code_of, elements, lane, plain
@@ -89,7 +90,7 @@ def event_line(event: Event) -> str:
 
 
 def read(path: str | Path) -> tuple[Header, Iterator[Event]]:
-    """The header, and the events one by one as the file is read. Raises TraceError that names file and line."""
+    """The header, and the events one by one as the file, plain or compressed, is read. Raises TraceError that names file and line."""
     lines = _lines(Path(path))
     first = next(lines, None)
     if first is None:
@@ -112,7 +113,7 @@ def read_piece(path: str | Path) -> tuple[Header, Iterator[tuple[int, Event]]]:
 def is_history(path: str | Path) -> bool:
     """Whether a file begins with the header of a history. One that cannot be read is none."""
     try:
-        with Path(path).open(encoding="utf-8", newline="\n") as file:
+        with open_text(path) as file:
             row = json.loads(file.readline())
     except (OSError, ValueError, RecursionError):
         return False
@@ -120,13 +121,18 @@ def is_history(path: str | Path) -> bool:
 
 
 def _lines(path: Path) -> Iterator[str]:
+    number = 0
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            yield from file
+        with open_text(path) as file:
+            for line in file:
+                number += 1
+                yield line
+    except DamagedError as error:
+        raise TraceError(f"{path}:{number + 1}", f"cannot be read ({error.strerror})", "copy the file again, or record again") from None
     except OSError as error:
         raise TraceError(str(path), f"cannot be read ({error.strerror})", "check the path of the history") from None
     except UnicodeDecodeError:
-        raise TraceError(str(path), "is not text", "give a history (NDJSON)") from None
+        raise TraceError(f"{path}:{number + 1}" if number else str(path), "is not text", "give a history (NDJSON)") from None
 
 
 def _events(path: str, lines: Iterator[str]) -> Iterator[Event]:
@@ -213,21 +219,22 @@ class Rules:
         self.open: dict[str, str] = {}
 
     def check(self, place: str, event: Moment) -> None:
+        type_, process, op = event.type, event.process, event.op
         if event.seq != self.next:
             raise TraceError(place, f"'seq' is {event.seq}, expected {self.next}", "events are numbered from 0 without gaps")
-        if event.type not in TYPES:
-            raise TraceError(place, f"unknown type {event.type!r}", f"the types are {', '.join(TYPES)}")
+        if type_ not in TYPES:
+            raise TraceError(place, f"unknown type {type_!r}", f"the types are {', '.join(TYPES)}")
         if event.time is not None and event.time < 0:
             raise TraceError(place, f"'time' is {event.time}", "time is in nanoseconds since the start, not negative")
-        opened = self.open.get(event.process)
-        if event.type == "invoke" and opened is not None:
-            raise TraceError(place, f"{event.process} invokes {event.op} while {opened} is open", "close it with ok, fail or info first")
-        if event.type in ("ok", "fail") and opened != event.op:
-            raise TraceError(place, f"{event.type} closes {event.op} of {event.process}, which is not open", "write its invoke first")
-        if event.type == "invoke":
-            self.open[event.process] = event.op
-        elif event.type == "crash" or opened == event.op:
-            self.open.pop(event.process, None)
+        opened = self.open.get(process)
+        if type_ == "invoke":
+            if opened is not None:
+                raise TraceError(place, f"{process} invokes {op} while {opened} is open", "close it with ok, fail or info first")
+            self.open[process] = op
+        elif opened == op or type_ == "crash":
+            self.open.pop(process, None)
+        elif type_ in ("ok", "fail"):
+            raise TraceError(place, f"{type_} closes {op} of {process}, which is not open", "write its invoke first")
         self.next += 1
 
 
@@ -241,6 +248,8 @@ class Writer:
         self._path = Path(path)
         self._rules = Rules()
         if self._path.exists() and self._path.stat().st_size:
+            if is_compressed(self._path):
+                raise TraceError(str(path), "is compressed and cannot be continued", "unpack it, or give another file")
             self.header, events = read(self._path)
             for event in events:
                 self._rules.check(str(path), event)

@@ -113,8 +113,11 @@ class Machine:
         touched = {a.name: {u.target.args[0].name.partition(".")[0] for u in a.updates} for a in model.actions}
         self.private = frozenset(name for name, found in touched.items() if found <= {"job", "lock"}) - {GIVEN_UP}
         deciding = sorted(v.first + k for v in control(model) if v.first < self.shared for k in range(v.size))
-        self.control: Callable[[State], Hashable] = itemgetter(*deciding)
+        self._control: Callable[[State], Hashable] = itemgetter(*deciding)
+        self._controls: dict[Hashable, int] = {}
+        self._last: tuple[State | None, int] = None, 0
         self.deciding = frozenset(deciding)
+        self._arrived: dict[Hashable, Local] = {}
         self._enabled: dict[Hashable, list[Enabled]] = {}
         self._sure: dict[Hashable, tuple[str, Local] | None] = {}
         self._plain: dict[Hashable, Local] = {}
@@ -154,13 +157,24 @@ class Machine:
         )
         return not there & missing
 
+    def control(self, shared: State) -> int:
+        """A number for the values of the deciding slots: the same for the same ones."""
+        state, number = self._last
+        if state is not shared:  # the same state is asked for again and again
+            number = self._controls.setdefault(self._control(shared), len(self._controls))
+            self._last = shared, number
+        return number
+
     # Handlers
 
     def arrived(self, topic: int, default: int, numbers: int, queue: int, kind: str, phase: str = "arrived") -> Local:
         """A handler that has just got this request; with another phase, one that is further on."""
-        return self.handling(
-            phase=Phase.encode(phase), broker=1, topic=topic, default=default, numbers=numbers, queue=queue, kind=Kind.encode(kind)
-        )
+        key = (topic, default, numbers, queue, kind, phase)
+        found = self._arrived.get(key)
+        if found is None:
+            codes = {"topic": topic, "default": default, "numbers": numbers, "queue": queue, "kind": Kind.encode(kind)}
+            found = self._arrived[key] = self.handling(phase=Phase.encode(phase), broker=1, **codes)
+        return found
 
     def handling(self, **codes: int) -> Local:
         local = list(self.idle)

@@ -22,11 +22,13 @@ BATCH = 320
 _HEAD = 4  # bytes that say how long a message of a batch is
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Operation:
-    """A request. `opened` and `closed` are numbers of events; `closed` and `answer` are None where nobody knows how it ended.
+    """A request; nobody changes it.
 
-    `took` is in nanoseconds, None where there was no clock.
+    `opened` and `closed` are numbers of events; `closed` and `answer` are None where nobody knows how it ended. `took` is in nanoseconds,
+    None where there was no clock. `fields` are those of the header, `messages` is how many a batch has: 0 if it is refused because it is
+    none, None if its body is not in the history. `reason` is why a send or an update is out of the specification's reach, or nothing.
     """
 
     process: str
@@ -37,15 +39,18 @@ class Operation:
     asked: Mapping[str, Any]
     answer: Mapping[str, Any] | None
     took: int | None = None
-    fields: Mapping[str, str] = field(init=False)
-    _reason: str | None = field(init=False, default=None, repr=False, compare=False)
+
+    fields: Mapping[str, str] = field(init=False, repr=False)
+    topic: str = field(init=False)
+    messages: int | None = field(init=False)
+    reason: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", self.asked.get("fields") or {})
-
-    @property
-    def topic(self) -> str:
-        return str(self.fields.get("topic", ""))
+        fields = self.asked.get("fields")
+        self.fields = fields if isinstance(fields, Mapping) else {}
+        self.topic = str(self.fields.get("topic", ""))
+        self.messages = 1 if self.op != "batch" else self._batched()
+        self.reason = self._why()
 
     def number(self, name: str, otherwise: int = 0) -> int:
         """A field of the header as a number."""
@@ -67,24 +72,15 @@ class Operation:
         except ValueError:
             return None
 
-    @property
-    def reason(self) -> str:
-        """Why a send or an update is out of the specification's reach, or nothing."""
-        if self._reason is None:
-            object.__setattr__(self, "_reason", self._why())
-        return str(self._reason)
-
     def _why(self) -> str:
         if self.op == "batch":
             return "" if self.messages else "batches without messages" if self.messages == 0 else "batches without their body"
+        if self.op not in ("send", "update_topic"):
+            return ""
         code = UPDATE if self.op == "update_topic" else SEND
         return reach(code, self.fields, self.code, int(self.asked.get("bodySize") or 0))[1]
 
-    @property
-    def messages(self) -> int | None:
-        """How many messages a batch has; 0 if it is refused because it is none, None if its body is not in the history."""
-        if self.op != "batch":
-            return 1
+    def _batched(self) -> int | None:
         body = _body(self.asked)
         if body is None and self.asked.get("bodySize"):
             return None
@@ -204,10 +200,18 @@ def breaking(type_: str, seq: int, broker: str) -> Break:
 
 def operation(begun: Event, ended: Event | None) -> Operation:
     """The operation that a call is."""
-    answer = None if ended is None or begun.value.get("oneWay") or ended.value.get("code") is None else ended.value
     took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
-    closed = None if answer is None or ended is None else ended.seq
-    return Operation(begun.process, begun.op, begun.value["to"], begun.seq, closed, begun.value, answer, took)
+    end = None if ended is None else (ended.seq, ended.value)
+    return called(begun.process, begun.op, begun.seq, begun.value, end, took)
+
+
+def called(
+    process: str, op: str, opened: int, asked: Mapping[str, Any], end: tuple[int, Mapping[str, Any]] | None, took: int | None
+) -> Operation:
+    """The operation of a call: `end` are the number and the value of the event that closed it."""
+    if end is None or asked.get("oneWay") or end[1].get("code") is None:
+        return Operation(process, op, asked["to"], opened, None, asked, None, took)
+    return Operation(process, op, asked["to"], opened, end[0], asked, end[1], took)
 
 
 def snapshot(event: Event, place: str = "history") -> Snapshot:

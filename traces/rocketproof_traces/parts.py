@@ -33,8 +33,8 @@ class Part:
 
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
     `initial`: the topics that the broker had before the first event; `new`: it did not say so, and is taken for a new one. `fresh`: its
-    topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker has no
-    other part.
+    topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker makes
+    no other topics.
     """
 
     broker: str
@@ -175,7 +175,9 @@ def part_of(
     survey: Survey, broker: str, topics: tuple[str, ...], asked: Sequence[Operation], said: Sequence[Snapshot], *, alone: bool
 ) -> Part:
     """The part of these topics: `asked` are the requests of OF_A_PART about them, `said` what the broker said of its topics, both in
-    order. Of what was said only these topics, their defaults and the template count."""
+    order. Of what was said only these topics, their defaults and the template count. `alone`: no other
+    topic of the broker is asked for."""
+    alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
     part = Part(broker, topics, [one for one in asked if one.op in JUDGED], alone=alone)
     _know(part, said, survey)
     _cut(part, asked, survey)

@@ -17,6 +17,8 @@ from rocketproof_model import RocketproofError
 from rocketproof_model.language.types import JAVA_INT
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
+from .compressed import open_text
+
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
 SYSTEM_BUSY, SERVICE_NOT_AVAILABLE = 2, 14
 _V2 = {
@@ -36,7 +38,7 @@ _V2 = {
 _KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
 STATUSES = {10: "flush", 11: "replication", 12: "replication"}
 NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST = 16, 26
-_REQUIRED = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag")
+_REQUIRED = {"producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
@@ -105,7 +107,8 @@ class Case:
 def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a recording with their line numbers, in order. Raises RocketproofError for a file that is none."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
+        with open_text(path) as file:
+            lines = file.read().split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise RocketproofError(f"{path}: cannot be read as a recording ({said}); give a file of one JSON case a line") from None
@@ -218,7 +221,7 @@ def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _properties(fields: Mapping[str, Any]) -> dict[str, str]:
     """The message's properties (SEND-26); an item without a value is none."""
-    items = (item.partition("\x01") for item in str(fields.get("properties") or "").split("\x02"))
+    items = [item.partition("\x01") for item in str(fields.get("properties") or "").split("\x02")]
     return {name: value for name, _, value in items if name and value}
 
 
@@ -236,14 +239,14 @@ def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int)
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND, SEND_V2):
         return "other", "batches" if code == BATCH else f"request code {code}"
-    if not all(name in fields for name in _REQUIRED) or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
+    if not fields.keys() >= _REQUIRED or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
         return "other", "headers that do not decode"
-    if _bool(fields.get("batch", False)):
+    if "batch" in fields and _bool(fields["batch"]):
         return "other", "batches"
     text = str(fields.get("properties") or "")
-    if _CUT.search(text) or len(text.encode()) > _LARGE_PROPERTIES or body > _LARGE_BODY:
+    if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or _CUT.search(text))):
         return "other", "size limits"
-    properties = _properties(fields)
+    properties = _properties(fields) if text else {}
     stored = answered in (0, None, *STATUSES)
     if "DELAY" in properties and (not _is_int(properties["DELAY"]) or (int(properties["DELAY"]) > 0 and stored)):
         return "other", "delayed messages"

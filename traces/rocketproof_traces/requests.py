@@ -245,7 +245,8 @@ class Reduced(_OneStep):
 
 def fits_int(*numbers: int) -> bool:
     """Whether all are 32-bit ints."""
-    return all(JAVA_INT[0] <= n <= JAVA_INT[1] for n in numbers)
+    low, high = JAVA_INT
+    return min(numbers) >= low and max(numbers) <= high
 
 
 __all__ = ["COUNTED", "OVER", "Bodiless", "Claims", "Ended", "Reached", "Reduced", "Said", "Send", "Update", "fits_int"]

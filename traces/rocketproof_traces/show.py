@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +19,14 @@ from rocketproof_model.result import Witness
 
 from .words import Change, change_lines, changes, fill, in_order, lane, partner
 
+SHOWN: Final[Mapping[str, str]] = {
+    "always": "fails",
+    "step": "fails",
+    "reachable": "reached",
+    "leads_to": "waiting",
+    "deadlock_free": "stuck",
+}
+"""The word of `truths` for a state that shows the property, by the property's kind; a lemma speaks of no state."""
 _NONE = "these steps are no counterexample"
 
 
@@ -151,7 +160,7 @@ def _end(witness: Witness, views: Sequence[StepView]) -> str:
     if not views:
         return "a statement about values, without a path"
     id_, kind = witness.property.id, witness.property.kind
-    told = {"always": "fails", "step": "fails", "reachable": "reached"}.get(kind)
+    told = None if kind == "leads_to" else SHOWN.get(kind)  # who waits may be served later: there the end decides
     last = next((view for view in views if view.truth == told), views[-1])
     where = "in the initial state" if last.number == 0 else f"after step {last.number}"
     return {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Final
 
+from ..copies import copier
 from .codes import SYSTEM_ERROR
 
 RESPONSE, ONE_WAY = 1, 2
@@ -42,12 +42,12 @@ class Command:
         return bool(self.flag & ONE_WAY)
 
 
-_FIELDS = attrgetter(*Command.__dataclass_fields__)  # much quicker than dataclasses.replace
+_copied = copier(Command)
 
 
 def stamped(request: Command, opaque: int) -> Command:
     """A copy with this opaque."""
-    found = Command(*_FIELDS(request))
+    found = _copied(request)
     found.opaque = opaque
     return found
 

@@ -28,7 +28,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..errors import ModelError
-from .types import JAVA_INT, Bool, EnumType, Index, Int, MaybeType, SetType, Type
+from .types import JAVA_INT, Bool, EnumType, Index, Int, MaybeType, SetOf, SetType, Type
 
 _interned: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 _LIMIT = 2**62
@@ -447,8 +447,6 @@ def single(element: Any) -> Expr:
     """The set with one element."""
     if not isinstance(element, Expr) or not isinstance(element.type, Index):
         raise ModelError(f"'{element}' is not an element of an index", "single() takes an element")
-    from .types import SetOf
-
     if element.op == "const":
         return const(1 << element.args[0], SetOf(element.type))
     return Expr("single", (element,), SetOf(element.type))

@@ -16,8 +16,8 @@ from rocketproof_model import RocketproofError
 from rocketproof_traces.pools import Spread
 
 from .. import store
+from ..checks.plan import Task
 from ..choices import InputError
-from ..plan import Task
 from .shard import Came, Part, Shard, perform
 from .totals import Found, Totals, conclude
 

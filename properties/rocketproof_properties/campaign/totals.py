@@ -11,8 +11,8 @@ from typing import Any
 from rocketproof_model.result import Coverage, Move, Witness
 
 from .. import store
+from ..checks.plan import Task
 from ..choices import InputError
-from ..plan import Task
 from ..stateful import history, report
 from ..stateful.follow import Finding
 from ..stateful.machine import Campaign, perform

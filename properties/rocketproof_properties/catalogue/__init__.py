@@ -2,7 +2,7 @@
 
 `properties(specification)` gives the claims of a scope as checked properties, in a fixed order; `CASES` are the rows of
 the verdict matrix. To add a property: write its `Claim` beside its kin, put it into CLAIMS, and give it a case. A property of
-what the specification abstracts from is a `HistoryClaim`, and its cases are of the kind history.
+what the specification abstracts from is a `HistoryClaim` in `history`, and its cases are in `historycases`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from rocketproof_model.language.model import Property
 from rocketproof_model.specification import Part
 
-from . import answers, creation, durability, history, persistence, queues, routing, store, time
+from . import answers, creation, durability, historycases, persistence, queues, routing, store, time
 from .claim import Case, Claim
 from .history import HISTORY_CLAIMS, HistoryClaim
 
@@ -22,7 +22,7 @@ CLAIMS: tuple[Claim, ...] = tuple(
     c for module in (creation, queues, routing, store, persistence, answers, time, durability) for c in module.CLAIMS
 )
 CASES: tuple[Case, ...] = tuple(
-    c for module in (creation, queues, routing, store, persistence, answers, time, durability, history) for c in module.CASES
+    c for module in (creation, queues, routing, store, persistence, answers, time, durability, historycases) for c in module.CASES
 )
 
 

@@ -22,7 +22,8 @@ def search(*, peers: bool = False, spark: bool = False, json: Path | None = None
     json
         Write the rows to this file.
     """
-    from .. import bench, store
+    from .. import store
+    from ..benches import bench
 
     if peers and spark:
         raise InputError("--peers with --spark: the peers are beside the local search; leave out one of them")
@@ -57,7 +58,7 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
     profile = known("profile", profile, PROFILES)
     if json is not None:
         store.check_writable(json)
-    from ..skew import FIRST_MESSAGES, share
+    from ..benches.skew import FIRST_MESSAGES, share
 
     shares = []
     try:
@@ -93,7 +94,7 @@ def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: P
 
     if json is not None:
         store.check_writable(json)
-    from ..bench import serve as measure
+    from ..benches.bench import serve as measure
 
     rows, finished = measure(seconds=seconds, rounds=rounds, version=version)
     if json is not None:
@@ -116,7 +117,7 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
 
     if json is not None:
         store.check_writable(json)
-    from ..bench import simulate as measure
+    from ..benches.bench import simulate as measure
 
     rows, finished = measure(seconds=seconds)
     if json is not None:
@@ -136,7 +137,8 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = Non
     json
         Write the rows to this file.
     """
-    from .. import bench, store
+    from .. import store
+    from ..benches import bench
 
     if json is not None:
         store.check_writable(json)
@@ -162,7 +164,8 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
     """
     for size in sizes:
         positive("--sizes", size)
-    from .. import bench, store
+    from .. import store
+    from ..benches import bench
 
     for path, option in ((json, "--json"), (plot, "--plot")):
         if path is not None:

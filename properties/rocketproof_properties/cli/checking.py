@@ -30,10 +30,14 @@ def check(
     remote: str | None = None,
     cores: int | None = None,
     scratch: Path | None = None,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
     json: Path | None = None,
     witnesses: Path | None = None,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
+
+    Of the built-in specification a line for each property is printed, and in full what is not as expected; all verdicts are printed of
+    a model of your own, of properties that are named, and with --all.
 
     Parameters
     ----------
@@ -67,6 +71,8 @@ def check(
     scratch
         With --engine spark: a folder for the states, which driver and workers reach by this path; that for temporary files
         unless given.
+    every
+        Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
         Write the verdicts to this file.
     witnesses
@@ -85,9 +91,10 @@ def check(
         raise InputError(f"--seed {seed} is negative; give 0 or more")
     from rocketproof_traces import pools
 
-    from .. import matrix, output, store
-    from ..decide import Cluster
-    from ..plan import Request, plan
+    from .. import output, store
+    from ..checks import matrix, summary
+    from ..checks.decide import Cluster
+    from ..checks.plan import Request, plan
 
     folder = witnesses or store.DEFAULT_FOLDER
     store.check_folder(folder)
@@ -109,7 +116,10 @@ def check(
         report = matrix.run(chosen.tasks, line, settings)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
-    output.print_report(report, chosen.left_out)
+    if every or file is not None or property:
+        output.print_report(report, chosen.left_out)
+    else:
+        summary.render(report, chosen.left_out)
     return report.exit_code
 
 
@@ -215,7 +225,7 @@ def graph(
     from rocketproof_traces import graph as graphs
     from rocketproof_traces.files import replace_text
 
-    from .. import sources
+    from ..checks import sources
 
     subject = sources.choose(file, scope, profile).subject()
     made = graphs.state_graph(subject.instance, states, subject.properties)

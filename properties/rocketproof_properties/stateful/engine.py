@@ -20,7 +20,7 @@ from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.waiting import Waiting
 
-from ..sources import Source, Subject
+from ..checks.sources import Source, Subject
 from .answers import AnswersTarget
 from .expiry import ExpiryTarget
 from .flush import FlushTarget

@@ -13,11 +13,12 @@ from pathlib import Path
 from rocketproof_model.result import Limits
 from rocketproof_profiles import PROFILES
 
-from .. import matrix, output, store
+from .. import output, store
 from ..catalogue.claim import SEEDS
+from ..checks import matrix
+from ..checks.plan import Request, Task, plan
+from ..checks.sources import Source
 from ..choices import known
-from ..plan import Request, Task, plan
-from ..sources import Source
 from . import engine, show
 from .follow import Finding
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from .. import output
-from ..matrix import Report
-from ..rows import Row
+from ..checks.matrix import Report
+from ..checks.rows import Row
 from .replay import Replayed
 
 _EXPECTED = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rocketproof_profiles import SCHEDULE
 
-from ..catalogue import history as about
+from ..catalogue import historycases as about
 from .messages import Setting, Step
 
 Steps = st.SearchStrategy[Step]

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
 
 from ..catalogue import CASES
-from ..catalogue import history as about
+from ..catalogue import historycases as about
 from ..catalogue.claim import SEEDS, Case
 from ..history import FIXED
 from .rebuild import Rebuilt

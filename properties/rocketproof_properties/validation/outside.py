@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from rocketproof_model.interpreter import State, Step, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
-from rocketproof_traces.show import truths
+from rocketproof_traces.show import SHOWN, truths
 
 from ..choices import InputError
 from .target import Capability
@@ -31,14 +31,6 @@ REFUSED: Final[Mapping[str, str]] = {
 """What cannot be brought about, and why."""
 NEEDED: Final[Mapping[str, Capability]] = {"crash": Capability.KILL, "restart": Capability.RESTART}
 """What of a target an action needs beside its address."""
-SHOWN: Final[Mapping[str, str]] = {
-    "always": "fails",
-    "step": "fails",
-    "reachable": "reached",
-    "leads_to": "waiting",
-    "deadlock_free": "stuck",
-}
-"""The word for a state that shows the property, by the property's kind."""
 
 
 def needs(witness: Witness) -> frozenset[Capability]:

@@ -23,7 +23,7 @@ from rocketproof_model.interpreter import initial
 from rocketproof_model.specification import build, constants
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
-from ..catalogue import history as about
+from ..catalogue import historycases as about
 from ..stateful.messages import Step
 from ..stateful.offers import Offers
 from ..stateful.strategies import PROGRAMS

@@ -27,8 +27,8 @@ from rocketproof_profiles import TEMPLATE
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case
+from ..checks.sources import Source
 from ..choices import InputError
-from ..sources import Source
 from .enact import UNIT, Enactment
 from .held import Differs
 from .outside import needs, outside

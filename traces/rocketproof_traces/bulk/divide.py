@@ -82,16 +82,16 @@ class _Division:
         """The events up to the first that is missing or breaks the rules of histories."""
         rules, last = Rules(), None
         for row in _in_order(self.shelf, self.docket.pieces):
-            if last is not None and row.seq == last.seq:
+            if row.seq != rules.next:
+                if last is None or row.seq != last.seq:
+                    self.missing, self.after = (rules.next, row.seq), row.time
+                    return
                 if row != last:
                     self.problem = (row.seq, "is there twice, with different contents")
                     return
                 continue
-            if row.seq != rules.next:
-                self.missing, self.after = (rules.next, row.seq), row.time
-                return
             try:
-                rules.check(f"event {row.seq}", row)
+                rules.check(self.docket.history, row)
                 if row.type == "invoke":
                     check_asked(self.docket.history, row.seq, row.broker)
                 elif row.type == "state" and row.op == "topics":
@@ -103,18 +103,23 @@ class _Division:
                 self.problem = (row.seq, f"its value is no JSON ({error})")
                 return
             last = row
+            self.events = rules.next
             yield row
+
+    def _again(self) -> Iterator[Row]:
+        """The same events once more."""
+        number = 0
+        for row in _in_order(self.shelf, self.docket.pieces):
+            if number == self.events:
+                return
+            if row.seq == number:
+                number += 1
+                yield row
 
     def _look(self) -> None:
         """Survey the history."""
         survey = self.survey
-
-        def counted() -> Iterator[Row]:
-            for row in self._events():
-                self.events += 1
-                yield row
-
-        found_all: Iterable[Call[Row] | Row] = paired(counted())
+        found_all: Iterable[Call[Row] | Row] = paired(self._events())
         if sum(piece.rows for piece in self.docket.pieces) <= KEPT:
             self.kept = found_all = list(found_all)
         for found in found_all:
@@ -150,7 +155,7 @@ class _Division:
         for number, (broker, topics) in enumerate(groups):
             yield _brief(history, number, self._told(broker, topics, alone=len(parts_of[broker]) == 1))
         wanted = [{*topics, TEMPLATE, self.survey.cluster, broker} for broker, topics in groups]
-        for found in paired(self._events()) if self.kept is None else self.kept:
+        for found in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(found, Call):
                 begun, ended = found
                 if begun.topic is None or begun.op not in OF_A_PART or (begun.broker, begun.topic) not in of:

@@ -1,4 +1,5 @@
-"""From what somebody recorded to pieces on the shelf: NDJSON histories and their pieces, recordings of single requests, Parquet.
+"""From what somebody recorded to pieces on the shelf: NDJSON histories and their pieces, recordings of single requests (all of these as
+they are or compressed), Parquet.
 
 A source is known by its shape. What can be read before a damaged place is kept, and the place is noted; nothing is read twice.
 """
@@ -21,6 +22,7 @@ from pyarrow import fs
 from rocketproof_model import RocketproofError
 
 from .. import history
+from ..compressed import open_text
 from ..errors import TraceError
 from ..history import Event, Header
 from ..stored.paths import join, readable
@@ -191,7 +193,7 @@ def _first_object(path: Path) -> dict[str, Any]:
     """The first line of a text file. Raises TraceError where it is no JSON object."""
     line = ""
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with open_text(path) as file:
             line = file.readline()
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -9,17 +9,31 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from ..errors import TraceError, short
 from ..histories import judge_part
 from ..history import Event, Header
-from ..operations import Break, Operation, Snapshot, operation, snapshot
+from ..operations import Break, Operation, Snapshot, called, snapshot
 from ..parts import Part, Survey, part_of
 from .divide import HISTORY
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
+
+
+class _Row(NamedTuple):
+    """A row of CALLS, without what is the same in all of its part. Numbers and texts are null where the kind of row has none."""
+
+    kind: str
+    opened: int
+    closed: int
+    took: int | None
+    process: str
+    op: str
+    asked: str
+    answer: str | None
 
 
 def judge_calls(calls: pa.Table, profile: str, limit: int) -> pa.Table:
@@ -34,12 +48,12 @@ def judge_calls(calls: pa.Table, profile: str, limit: int) -> pa.Table:
 
 
 def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
-    rows = calls.to_pylist()
-    if not rows:
+    if not calls.num_rows:
         return VERDICTS.empty_table()
-    brief = json.loads(next(row["asked"] for row in rows if row["kind"] == "brief"))
-    history = rows[0]["history"]
-    if rows[0]["part"] == HISTORY:
+    history, number = calls["history"][0].as_py(), calls["part"][0].as_py()
+    rows = list(map(_Row._make, zip(*(calls[name].to_pylist() for name in _Row._fields), strict=True)))
+    brief = json.loads(next(row.asked for row in rows if row.kind == "brief"))
+    if number == HISTORY:
         return pa.Table.from_pylist([_whole(history, brief)], VERDICTS)
     name = f"{', '.join(brief['topics'])} at {brief['broker']}"
     try:
@@ -94,7 +108,7 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _part(brief: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Part:
+def _part(brief: Mapping[str, Any], rows: Sequence[_Row]) -> Part:
     broker = brief["broker"]
     survey = Survey(str(brief["origin"].get("cluster", "DefaultCluster")), begun={broker: brief["begun"]})
     if brief["break"] is not None:
@@ -102,18 +116,14 @@ def _part(brief: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Part:
     if brief["retry"] is not None:
         survey.retries[broker] = brief["retry"]
     survey.commits[broker] = brief["commits"]
-    asked = sorted((_operation(row) for row in rows if row["kind"] == "call"), key=lambda one: one.opened)
-    said = sorted((_snapshot(row) for row in rows if row["kind"] == "topics"), key=lambda one: one.seq)
+    asked = sorted([_operation(row) for row in rows if row.kind == "call"], key=attrgetter("opened"))
+    said = sorted([_snapshot(row) for row in rows if row.kind == "topics"], key=attrgetter("seq"))
     return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"])
 
 
-def _operation(row: Mapping[str, Any]) -> Operation:
-    took = row["took"]
-    began = None if took is None else 0
-    begun = Event(row["opened"], "invoke", row["process"], row["op"], _value(row["opened"], row["asked"]), began)
-    if row["answer"] is None:
-        return operation(begun, None)
-    return operation(begun, Event(row["closed"], "ok", row["process"], row["op"], _value(row["closed"], row["answer"]), took))
+def _operation(row: _Row) -> Operation:
+    end = None if row.answer is None else (row.closed, _value(row.closed, row.answer))
+    return called(row.process, row.op, row.opened, _value(row.opened, row.asked), end, row.took)
 
 
 def _value(seq: int, text: str) -> dict[str, Any]:
@@ -126,8 +136,8 @@ def _value(seq: int, text: str) -> dict[str, Any]:
     return value
 
 
-def _snapshot(row: Mapping[str, Any]) -> Snapshot:
-    return snapshot(Event(row["opened"], "state", row["process"], row["op"], json.loads(row["asked"])))
+def _snapshot(row: _Row) -> Snapshot:
+    return snapshot(Event(row.opened, "state", row.process, row.op, json.loads(row.asked)))
 
 
 def reasons(tables: Iterable[pa.Table]) -> Counter[str]:

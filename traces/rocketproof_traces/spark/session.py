@@ -18,9 +18,12 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ..errors import TraceError
 from ..pools import cores as usable_cores
+from ..reach import ANSWER_SECONDS, nobody
 from . import environment, gateway
 from .java import find_java
 
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
 # Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the
 # CPU time of a session with a few jobs, and give nothing back.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-# A client of Spark Connect would ask a server that is not there again and again for half an hour.
-_ANSWER_SECONDS = 15
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -121,15 +121,41 @@ def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSessio
 
 
 def _reach(url: str) -> None:
-    """Raises OSError where nobody answers at the address of a Spark Connect server, PySparkException for one that is none."""
+    """Raises OSError where nobody answers at the address of a Spark Connect server, PySparkException for one that is none.
+
+    A client of Spark Connect would ask a server that is not there again and again for half an hour.
+    """
     import grpc  # type: ignore[import-untyped]  # it tells no types
     from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: it says what to install
 
-    with DefaultChannelBuilder(url).toChannel() as channel:
+    builder = DefaultChannelBuilder(url)
+    parts = urlsplit(url)
+    silent = None if getproxies() else nobody(parts.hostname or "", parts.port or builder.default_port(), speaks=False)
+    if silent is not None:
+        raise OSError(silent)
+    with builder.toChannel() as channel:
         try:
-            grpc.channel_ready_future(channel).result(_ANSWER_SECONDS)
+            grpc.channel_ready_future(channel).result(ANSWER_SECONDS)
         except grpc.FutureTimeoutError:
-            raise OSError(f"no answer in {_ANSWER_SECONDS} s") from None
+            raise OSError(f"no answer in {ANSWER_SECONDS} s") from None
+
+
+def _check_master(master: str) -> None:
+    """Raises TraceError where nobody is at any address of a standalone master, which Spark would call for minutes.
+
+    Of several masters one is enough: the others may be in reserve.
+    """
+    silent = []
+    for address in master.removeprefix("spark://").split(","):
+        parts = urlsplit(f"//{address}")
+        try:
+            found = nobody(parts.hostname or "", parts.port or 7077, speaks=False)
+        except ValueError:  # no port: Spark has its own words for that
+            return
+        if found is None:
+            return
+        silent.append(found)
+    raise TraceError(f"Spark on {master}", f"gives no session: {', '.join(silent)}", "check the URL and the master")
 
 
 def _submitted(properties: Mapping[str, str]) -> SparkSession:
@@ -145,6 +171,8 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
     from pyspark.find_spark_home import _find_spark_home
     from pyspark.sql import SparkSession
 
+    if master.startswith("spark://"):
+        _check_master(master)
     here = master.startswith("local") or any(host in master for host in _LOOPBACK)
     folder = Path(tempfile.mkdtemp(prefix="rocketproof-spark-"))
     settings = {"spark.app.name": "rocketproof", **_ALWAYS, **_QUIET, **_places(folder), **_sizes(master, cores)}

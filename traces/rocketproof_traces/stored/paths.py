@@ -8,22 +8,30 @@ pyarrow's file systems.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
+from urllib.request import getproxies
 
+from ..reach import ANSWER_SECONDS, nobody
 from .errors import StoredError
 
 Buffer = memoryview
 
+_GOOGLE = "check the bucket and GOOGLE_APPLICATION_CREDENTIALS (a public one: gs://anonymous@BUCKET); ?retry_limit_seconds=N waits longer"
 _REMEDIES = {
+    "gs": _GOOGLE,
+    "gcs": _GOOGLE,
     "hdfs": "check the address; Hadoop's libhdfs and Java are found by HADOOP_HOME, JAVA_HOME and CLASSPATH",
     "s3": "check the bucket, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
 }
 """How to mend what cannot be read, by the scheme of its URL."""
+_GOOGLES = re.compile(r"google::cloud::Status\(\w+: (?:Retry policy exhausted, with a last message of )?(.*?) error_info=.*", re.DOTALL)
+"""An error of Google's library around what went wrong."""
 
 
 class Source(Protocol):
@@ -218,8 +226,47 @@ def file_system(url: str) -> tuple[Any, str]:
     from pyarrow import fs
 
     with readable(url):
-        system, inner = fs.FileSystem.from_uri(url)
+        system, inner = fs.FileSystem.from_uri(_patient(url))
     return system, str(inner)
+
+
+def _patient(url: str) -> str:
+    """The URL, with a bound of seconds instead of Google's quarter of an hour of asking again; a bound that is there stands.
+
+    Raises OSError where its server is known and nobody is there.
+    """
+    scheme, netloc, _, query, _ = urlsplit(url)
+    google = scheme in ("gs", "gcs")
+    given = parse_qs(query)
+    if google and "retry_limit_seconds" in given:
+        return url
+    server = _server(scheme, netloc, given)
+    silent = nobody(*server, speaks=scheme != "hdfs") if server is not None else None
+    if silent is not None:
+        raise OSError(silent)
+    return f"{url}{'&' if query else '?'}retry_limit_seconds={ANSWER_SECONDS}" if google else url
+
+
+def _server(scheme: str, netloc: str, given: Mapping[str, Sequence[str]]) -> tuple[str, int] | None:
+    """Host and port that a URL will be asked from; None where only its library knows, or a proxy does it."""
+    if scheme == "hdfs":
+        port = urlsplit(f"//{netloc}").port  # without one it may be the name of several servers
+        return (urlsplit(f"//{netloc}").hostname or "", port) if port is not None else None
+    if scheme == "s3":
+        address = _first(given, "endpoint_override") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    elif scheme in ("gs", "gcs"):
+        emulated = os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT") or os.environ.get("STORAGE_EMULATOR_HOST")
+        address = _first(given, "endpoint_override") or emulated or "storage.googleapis.com"
+    else:
+        return None
+    if not address or getproxies():
+        return None
+    parts = urlsplit(address if "://" in address else f"{_first(given, 'scheme') or 'https'}://{address}")
+    return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def _first(given: Mapping[str, Sequence[str]], name: str) -> str:
+    return given[name][0] if name in given else ""
 
 
 @contextmanager
@@ -232,7 +279,7 @@ def readable(path: str) -> Iterator[None]:
 
 
 def _unreadable(path: str, error: Exception) -> StoredError:
-    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    reason = getattr(error, "strerror", None) or _GOOGLES.sub(r"\1", str(error)).splitlines()[0]
     return StoredError(
         path, f"cannot be read ({reason})", _REMEDIES.get(path.partition("://")[0], "give a path that this process may read")
     )

@@ -20,7 +20,7 @@ from typing import Any
 from rocketproof_model import EvaluationError, Model, ModelError
 from rocketproof_model.interpreter import initial
 
-from .choices import InputError, known, offer
+from ..choices import InputError, known, offer
 
 VERDICTS = ("holds", "violated", "unknown")
 DEFAULT = "default"

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
-from . import farm, store
+from .. import store
+from . import farm
 from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided

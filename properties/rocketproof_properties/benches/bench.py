@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .choices import InputError
+from ..choices import InputError
 from .figures import Bench, Tell
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .choices import InputError, known, offer
+from ..choices import InputError, known, offer
 from .sources import Source, specified
 
 DEPTH = 8
@@ -119,7 +119,7 @@ def _from_catalogue(request: Request) -> Plan:
     from rocketproof_model.specification import NAMES, SCOPES
     from rocketproof_profiles import PROFILES
 
-    from .catalogue import CASES
+    from ..catalogue import CASES
 
     ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
     profiles = [known("profile", name, PROFILES) for name in request.profiles]

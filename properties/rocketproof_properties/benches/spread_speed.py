@@ -17,10 +17,10 @@ from rocketproof_model.result import Explored
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
+from ..checks.sources import Source
 from .figures import Bench, Tell, aligned, machine_line
 from .measure import java_pid, own_seconds
 from .search_speed import PROFILE
-from .sources import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,5 +1,6 @@
-"""One measurement in a process of its own: `python -m rocketproof_properties.measure '{"file": ..., "scope": ..., "threads": ...}'`.
+"""One measurement of the search in a process of its own.
 
+`python -m rocketproof_properties.benches.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON.
 Compiling (or loading what the cache has) is kept apart from searching by a first search that a limit ends at once.
 """
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rocketproof_model import Instance, search
 from rocketproof_model.result import Limits
 
-from .modelfile import load
+from ..checks.modelfile import load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

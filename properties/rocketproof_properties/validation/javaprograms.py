@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .validation import jars
-from .validation.target import TargetError
+from . import jars
+from .target import TargetError
 
 SECONDS = 300.0
 """How long a compilation or a program may take before it is ended."""

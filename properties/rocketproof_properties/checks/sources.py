@@ -14,8 +14,8 @@ from typing import Any
 
 from rocketproof_model import Instance, Property, RocketproofError
 
+from ..choices import InputError, known, offer
 from . import modelfile
-from .choices import InputError, known, offer
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def specified(scope: str) -> tuple[Property, ...]:
 def _specification(scope: str) -> tuple[Any, tuple[Property, ...]]:
     from rocketproof_model.specification import NAMES, part
 
-    from .catalogue import properties
+    from ..catalogue import properties
 
     specification = part(known("scope", scope, NAMES))
     return specification, tuple(properties(specification))

@@ -25,7 +25,7 @@ from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
-from .audits.command import plan_of
+from ..audits.command import plan_of
 from .fabricate import Plan as Made
 from .fabricate import fabricate
 from .figures import Bench, Tell, aligned, machine_line

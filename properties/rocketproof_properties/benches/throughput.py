@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..validation.apache import Apache
+from ..validation.javaprograms import JavaPrograms
+from ..validation.parts import Processes
+from ..validation.served import Served
+from ..validation.target import Setup, Target, TargetError
 from .figures import aligned, machine_line
-from .javaprograms import JavaPrograms
-from .validation.apache import Apache
-from .validation.parts import Processes
-from .validation.served import Served
-from .validation.target import Setup, Target, TargetError
 
 Bench = dict[str, Any]
 
 PROGRAM = "Throughput"
-SOURCES = Path(__file__).resolve().parent.parent / "bench" / "java"
+SOURCES = Path(__file__).resolve().parents[2] / "bench" / "java"
 BROKER = "broker-a"
 PROFILE = "P494"
 THREADS = (1, 8)

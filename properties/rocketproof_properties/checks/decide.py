@@ -15,8 +15,9 @@ from typing import Any
 from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
-from . import store, vacuity
-from .choices import InputError
+from .. import store
+from ..choices import InputError
+from . import vacuity
 from .plan import DEPTH, Task
 from .rows import Row, decided, undecided
 from .sources import Source, Subject
@@ -247,7 +248,7 @@ class _Work:
         self.stop_if_interrupted()
 
     def stateful(self, subject: Subject) -> None:
-        from .stateful import engine, report
+        from ..stateful import engine, report
 
         questions = list(self.questions(subject))
         due = {id(claim): tasks[0].expected for tasks, claim in questions}
@@ -271,7 +272,7 @@ class _Work:
 
     def history(self) -> None:
         """Programs of messages; a breach's witness is a test."""
-        from .stateful import history
+        from ..stateful import history
 
         budget, source = self.budget, self.unit.source
         condition = self.unit.tasks[0].condition

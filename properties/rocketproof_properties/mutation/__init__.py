@@ -1,0 +1,1 @@
+"""One-place changes of the specification, each with the property that notices it."""

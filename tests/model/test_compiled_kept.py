@@ -1,0 +1,79 @@
+"""Compiled functions are kept for some states of a package, not for all that ever were."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from rocketproof_model import compiled
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package whose files the test changes, and a cache of its own."""
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiled, "_directory", compiled._directory.__wrapped__)  # each call is that of another process
+    made = tmp_path / "toys"
+    made.mkdir()
+    return made
+
+
+def use(package: Path, text: str, hours_ago: float) -> Path:
+    """The folder of a state of the package, with something in it, last used so many hours ago."""
+    (package / "one.py").write_text(text)
+    folder = compiled._directory(package)
+    (folder / "inner").mkdir(parents=True, exist_ok=True)
+    (folder / "inner" / "one.nbi").write_bytes(b"index")
+    then = time.time() - 3600 * hours_ago
+    os.utime(folder, (then, then))
+    return folder
+
+
+def test_the_last_used_folders_stay(package: Path) -> None:
+    folders = [use(package, f"n = {n}", hours_ago=20 - n) for n in range(compiled.KEPT)]
+    assert len(set(folders)) == compiled.KEPT and all(map(Path.exists, folders))
+    assert use(package, "n = 0", hours_ago=2) == folders[0], "the same files, the same folder"
+    newest = use(package, "n = 99", hours_ago=2)
+    assert [folder.exists() for folder in (*folders, newest)] == [True, False, True, True, True]
+
+
+def test_what_may_be_in_use_stays(package: Path) -> None:
+    folders = [use(package, f"n = {n}", hours_ago=0.9) for n in range(3 * compiled.KEPT)]
+    assert all(map(Path.exists, folders))
+
+
+def test_what_belongs_to_others_stays(package: Path) -> None:
+    parent = use(package, "n = 0", hours_ago=50).parent
+    others = [parent / "toys-and-others-0123456789abcdef", parent / "toys-mine", parent / f"{'0' * 64}.o"]
+    for other in others:
+        other.mkdir()
+        os.utime(other, (0, 0))
+    for n in range(3 * compiled.KEPT):
+        use(package, f"n = {n + 1}", hours_ago=40 - n)
+    assert all(map(Path.exists, others))
+    assert len([path for path in parent.iterdir() if path not in others]) == compiled.KEPT
+
+
+def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) -> None:
+    source = "def add(a, b):\n    return a + b\n"
+    (package / "one.py").write_text(source)
+    names: dict[str, object] = {}
+    exec(compile(source, str(package / "one.py"), "exec"), names)
+    add = compiled.compiled(names["add"])  # type: ignore[arg-type]
+    assert add(1, 2) == 3
+    folder = compiled._directory(package)
+    kept = len(list(folder.rglob("*.nbc")))
+    compiled.shutil.rmtree(folder)
+    assert add(1.5, 2) == 3.5
+    assert kept == 1 and len(list(folder.rglob("*.nbc"))) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = package.parent / "blocked"
+    blocked.write_text("a file")
+    monkeypatch.setenv("ROCKETPROOF_CACHE", str(blocked))
+    (package / "one.py").write_text("n = 0")
+    assert compiled._directory(package).parent == blocked

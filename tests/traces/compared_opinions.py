@@ -1,0 +1,122 @@
+"""The judge and its second opinion on random histories, compared.
+
+    PYTHONPATH=model:traces:impl:properties python tests/traces/compared_opinions.py --each 1000
+
+judges 1,000 histories of each shape, which are 21,000, and prints how many there were of each verdict; a disagreement is printed with its
+seed, and then it ends with 1. Histories of more than `--most` states at an event are counted and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from random_histories import PROFILES, SHAPES, Chance, truth
+from tiny_opinion import TooLarge, opinions
+from told_lies import told
+
+from rocketproof_traces.histories import judge_history
+from rocketproof_traces.history import Event, Header
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One history: what each of the two says is not explained first, in each part that is illegal. `lies` were told in it."""
+
+    header: Header
+    events: list[Event]
+    profile: str
+    lies: int
+    judged: list[int]
+    naive: list[int]
+    states: int
+    open: int
+    why: str
+
+    @property
+    def agree(self) -> bool:
+        return self.judged == self.naive
+
+
+def made(shape: str, seed: int, profile: str = "", auto: bool | None = None) -> tuple[Header, list[Event], str, int]:
+    """A history of a shape by its number: the header, the events, the profile, and how many lies were told."""
+    chance = Chance(f"{shape} {seed}")
+    drawn = chance.choice(PROFILES)
+    profile = profile or drawn
+    header, events = truth(chance, SHAPES[shape], profile, auto)
+    lies = chance.choice((0, 1, 1, 2, 3))
+    return header, told(chance, events, lies), profile, lies
+
+
+def compared(shape: str, seed: int, most: int, profile: str = "", auto: bool | None = None) -> Compared:
+    """Judge a history, and compare. Raises TooLarge where the enumeration would go through more than `most` states at an event."""
+    header, events, profile, lies = made(shape, seed, profile, auto)
+    naive, states = opinions(events, header, profile, most)
+    verdict = judge_history(header, events, profile)
+    assert verdict.verdict in ("ok", "illegal")
+    said = [str(f) for f in verdict.findings]
+    return Compared(
+        header, events, profile, lies, [f.seq for f in verdict.findings], naive, states, opened_at_once(events), "; ".join(said)
+    )
+
+
+def opened_at_once(events: Sequence[Event]) -> int:
+    """The largest number of calls that are open together."""
+    now, most = set[str](), 0
+    for e in events:
+        if e.type == "invoke":
+            now.add(e.process)
+        elif e.type != "state":
+            now.discard(e.process)
+        most = max(most, len(now))
+    return most
+
+
+def printed(one: Compared) -> str:
+    lines = [f"{one.profile} {dict(one.header.origin)} judged {one.judged} naive {one.naive} {one.why}"]
+    return "\n".join([*lines, *(f"  {e.seq} {e.time} {e.type} {e.process} {e.op} {dict(e.value)}" for e in one.events)])
+
+
+def tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--each", type=int, default=100, help="histories of each shape")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--most", type=int, default=2000, help="states at one event above which a history is left out")
+    parser.add_argument("--shape", action="append", choices=list(SHAPES))
+    parser.add_argument("--show", type=int, default=3, help="disagreements that are printed, of each shape")
+    options = parser.parse_args(arguments)
+    different = 0
+    for shape in options.shape or SHAPES:
+        counts, opened, states, began, shown = Counter[str](), Counter[int](), 0, time.process_time(), 0
+        for seed in range(options.first, options.first + options.each):
+            try:
+                one = compared(shape, seed, options.most)
+            except TooLarge:
+                counts["too large"] += 1
+                continue
+            states += one.states
+            opened[one.open] += 1
+            counts["illegal" if one.naive else "ok"] += 1
+            if not one.agree:
+                counts["different"] += 1
+                counts["other verdict"] += bool(one.judged) != bool(one.naive)
+                if shown < options.show:
+                    shown += 1
+                    tell(f"{shape} {seed}: {printed(one)}")
+        different += counts["different"]
+        spent = time.process_time() - began
+        tell(f"{shape:25} {dict(counts)} open {dict(sorted(opened.items()))} states {states} CPU {spent:.0f} s")
+    return int(different > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

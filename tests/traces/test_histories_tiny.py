@@ -1,0 +1,26 @@
+"""On small histories of every shape, many of them with lies, the judge says what an enumeration of a broker written by hand says.
+
+The whole comparison is a command: see compared_opinions.
+"""
+
+import pytest
+from compared_opinions import compared, printed
+from random_histories import PROFILES, SHAPES
+from tiny_opinion import TooLarge
+
+HISTORIES = 3
+MOST = 1500  # states at one event
+
+
+@pytest.mark.parametrize(("number", "shape"), list(enumerate(SHAPES)), ids=list(SHAPES))
+def test_the_judge_agrees_with_a_broker_written_by_hand(number: int, shape: str) -> None:
+    """A shape keeps to one release and one switch here, because the judge compiles the specification for each."""
+    agreed = 0
+    for seed in range(HISTORIES):
+        try:
+            one = compared(shape, seed, MOST, PROFILES[number % len(PROFILES)], auto=number % 3 != 2)
+        except TooLarge:
+            continue
+        assert one.agree, printed(one)
+        agreed += 1
+    assert agreed

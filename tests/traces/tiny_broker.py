@@ -1,0 +1,228 @@
+"""A broker written by hand: the steps of the specification that an answer can depend on, in plain Python, and all orders of them.
+
+It shares nothing with the judge, nor with the terms of the specification, so that a mistake in either shows as a difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+TEMPLATE, CLUSTER, RETRY, DLQ = "TBW102", "DefaultCluster", "%RETRY%", "%DLQ%"
+SWITCHED = ("P49", "P494", "P533")  # these look at the name of a topic
+STORED = (0, 10, 11, 12)
+HALVES = {
+    "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT",
+}  # fmt: skip
+FORBIDDEN = {"P49": {"SCHEDULE_TOPIC_XXXX"}, **dict.fromkeys(("P494", "P533"), HALVES | {"SCHEDULE_TOPIC_XXXX"})}
+
+Config = tuple[int, int, int, bool]
+"""Read and write queues, permission, order."""
+Job = tuple[Any, ...]
+State = tuple[tuple[Config | None, ...], tuple[tuple[int, int, int], ...], int | None, tuple[Job | None, ...]]
+"""The topics' configurations, (topic, queue, next offset) where that is not 0, who has the lock, and where each request is."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as the broker takes it. `since` and `until` are numbers of events; `answer` is what has to come, None if nobody knows."""
+
+    op: str
+    topic: str
+    since: int = 0
+    until: int | None = None
+    queue: int = 0
+    numbers: int = 0
+    default: str = TEMPLATE
+    count: int = 1
+    counted: bool = True
+    wanted: Config = (0, 0, 0, False)
+    patient: bool = True
+    answer: tuple[Any, ...] | None = None
+
+
+@dataclass
+class Broker:
+    """One broker: its release, its settings, and the topics that one looks at. `crowded`: others may hold the lock, unseen from here."""
+
+    profile: str
+    auto_create: bool
+    permission: int
+    topics: tuple[str, ...]
+    asked: list[Asked] = field(default_factory=list)
+    crowded: bool = False
+    name: str = "broker-a"
+
+    def begin(self, table: Mapping[str, Config], ends: Mapping[tuple[str, int], int]) -> State:
+        counters = tuple(sorted((self.topics.index(t), q, n) for (t, q), n in ends.items() if n))
+        return tuple(table.get(t) for t in self.topics), counters, None, tuple(None for _ in self.asked)
+
+    def kind(self, topic: str) -> str:
+        """What a broker's checks know of a name."""
+        if topic in (CLUSTER, self.name):
+            return "system"
+        if topic == TEMPLATE:
+            return "template"
+        if self.profile in SWITCHED:
+            if not topic.strip():
+                return "blank"
+            if not re.fullmatch(r"[%|a-zA-Z0-9_-]+", topic, re.ASCII):
+                return "illegal"
+            if len(topic) > 127:
+                return "long"
+            if topic in FORBIDDEN[self.profile]:
+                return "forbidden"
+        if topic.startswith(RETRY):
+            return "retry"
+        return "long" if len(topic) > 127 else "ordinary"
+
+    def opened(self, state: State, number: int) -> State:
+        first = "here" if self.asked[number].op == "own" else "arrived"
+        return moved(state, number, (first, False, 0, 0, 0))
+
+    def steps(self, state: State) -> Iterator[State]:
+        """What may happen next, whoever does it."""
+        for number, job in enumerate(state[3]):
+            if job is not None and job[0] != "done":
+                one = self.asked[number]
+                if one.op in ("send", "batch", "own"):
+                    yield from self._handled(state, number, one, job)
+                else:
+                    yield from self._at_once(state, number, one)
+
+    def _at_once(self, state: State, number: int, one: Asked) -> Iterator[State]:
+        table, ends, holder, jobs = state
+        t = self.topics.index(one.topic)
+        if one.op == "update_topic":
+            if self.kind(one.topic) in ("ordinary", "retry"):
+                changed = (changed_at(table, t, one.wanted), ends, holder, jobs)
+                yield moved(changed, number, ("done", "updated"))
+            else:
+                yield moved(state, number, ("done", "refused"))
+        elif one.op == "topic_config":
+            yield moved(state, number, ("done", table[t]))
+        elif one.op == "max_offset":
+            yield moved(state, number, ("done", counter(ends, t, one.queue)))
+        elif one.op == "bodiless":
+            yield moved(state, number, ("done", 1, None, None))
+        elif one.op == "reduced":  # the creation of a topic that is elsewhere takes INHERIT from the template
+            known = table[t]
+            if known is not None:
+                yield moved((changed_at(table, t, (*known[:2], 6, known[3])), ends, holder, jobs), number, None)
+
+    def _handled(self, state: State, number: int, one: Asked, job: Job) -> Iterator[State]:
+        table, ends, holder, jobs = state
+        phase, second, read, write, perm = job
+        t = self.topics.index(one.topic)
+        config = table[t]
+
+        def at(phase: str, after: State = state, made: tuple[int, int, int] = (read, write, perm), *, second: bool = second) -> State:
+            return moved(after, number, (phase, second, *made))
+
+        def end(code: int, queue: int | None = None, offset: int | None = None, after: State = state) -> State:
+            return moved(after, number, ("done", code, queue, offset))
+
+        free = (table, ends, None, jobs)
+        if phase == "arrived":
+            code = self._refusal(one.topic, config)
+            yield end(code) if code else at("missing" if config is None else "checked")
+        elif phase == "missing":
+            if holder is None:
+                yield at("locked", (table, ends, number, jobs))
+            if one.patient and (holder is not None or self.crowded):
+                yield at("failed")
+        elif phase == "locked":
+            yield at("found" if config is not None else "template")
+        elif phase == "found":
+            yield at("checked", free)
+        elif phase == "template":
+            d = self.topics.index(one.default)
+            source = table[d]
+            if second:
+                yield at("built", state, (1, 1, 6))
+            elif source is None:
+                yield at("refused")
+            else:
+                if one.default == TEMPLATE and not self.auto_create:
+                    source = (*source[:2], 6, source[3])
+                yield at("inherit", (changed_at(table, d, source), ends, holder, jobs))
+        elif phase == "inherit":
+            source = table[self.topics.index(one.default)]
+            assert source is not None
+            if source[2] & 1:
+                wide = max(0, min(one.numbers, source[1]))
+                yield at("built", state, (wide, wide, source[2] - 1))
+            else:
+                yield at("refused")
+        elif phase == "built":
+            yield at("put", (changed_at(table, t, (read, write, perm, False)), ends, holder, jobs))
+        elif phase == "put":
+            yield at("checked", free)
+        elif phase == "refused":
+            yield at("failed", free)
+        elif phase == "failed":
+            if self.kind(one.topic) == "retry" and not second:
+                yield at("missing" if config is None else "checked", second=True)
+            else:
+                yield end(17)
+        elif phase == "checked":
+            assert config is not None
+            yield at("here") if one.queue < max(config[0], config[1]) else end(1)
+        elif phase == "here":
+            yield from self._stored(state, number, one, t)
+
+    def _stored(self, state: State, number: int, one: Asked, t: int) -> Iterator[State]:
+        table, ends, holder, jobs = state
+        config = table[t]
+        if one.queue < 0 and (config is None or config[1] == 0):
+            if config is not None:
+                yield moved(state, number, ("done", 1, None, None))
+        elif self.profile not in SWITCHED and self.kind(one.topic) == "long":
+            yield moved(state, number, ("done", 13, None, None))
+        else:
+            for queue in (one.queue,) if one.queue >= 0 else range(config[1] if config is not None else 0):
+                next_ = counter(ends, t, queue)
+                after = (table, counted(ends, t, queue, next_ + one.count), holder, jobs) if one.counted else state
+                yield moved(after, number, ("done", 0, queue, next_ if one.counted else 0))
+
+    def _refusal(self, topic: str, config: Config | None) -> int:
+        if not self.permission & 2 and config is not None and config[3]:
+            return 16
+        if self.profile in SWITCHED:
+            return {"blank": 1, "illegal": 1, "long": 1, "forbidden": 16}.get(self.kind(topic), 0)
+        return int(topic == TEMPLATE)
+
+    def fits(self, one: Asked, job: Job | None) -> bool:
+        """Whether a request is over, with the answer that came."""
+        if job is None or job[0] != "done" or one.answer is None:
+            return False
+        if one.op == "update_topic":
+            return (job[1] == "updated") == (one.answer[0] == 0)
+        if one.op == "topic_config":
+            return bool(job[1] == one.answer[0])
+        if one.op == "max_offset":
+            return bool(0 <= one.answer[0] <= job[1])
+        code, queue, offset = one.answer
+        if one.op == "bodiless":
+            return bool(code == 1)
+        if job[1] == 0:
+            return bool(code in STORED and (queue, offset) == job[2:])
+        return bool(code == job[1]) or (job[1] == 1 and code == 29 and self.profile == "P533")
+
+
+def moved(state: State, number: int, job: Job | None) -> State:
+    return (*state[:3], (*state[3][:number], job, *state[3][number + 1 :]))
+
+
+def changed_at(table: tuple[Config | None, ...], t: int, config: Config | None) -> tuple[Config | None, ...]:
+    return (*table[:t], config, *table[t + 1 :])
+
+
+def counter(ends: tuple[tuple[int, int, int], ...], t: int, queue: int) -> int:
+    return next((n for topic, q, n in ends if (topic, q) == (t, queue)), 0)
+
+
+def counted(ends: tuple[tuple[int, int, int], ...], t: int, queue: int, n: int) -> tuple[tuple[int, int, int], ...]:
+    return tuple(sorted([*(e for e in ends if e[:2] != (t, queue)), (t, queue, n)]))

@@ -1,0 +1,289 @@
+"""A second opinion about histories that shares nothing with the judge: a reader of events written by hand, and all states at once.
+
+Every state is kept that explains the events so far: every order of every step of every request, nothing left out and nothing put together.
+What the judge's documentation says of its parts (another topic's creation may hold the lock, what a broker stores by itself may come at
+any time) is said here once more.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from tiny_broker import CLUSTER, DLQ, RETRY, STORED, TEMPLATE, Asked, Broker, Config, State, moved
+
+from rocketproof_traces.history import Event, Header
+
+JUDGED = ("send", "batch", "update_topic", "topic_config", "max_offset")
+LOCK_WAIT = 3_000_000_000  # nanoseconds
+
+
+class TooLarge(Exception):
+    """There are more states than one wants to wait for."""
+
+
+@dataclass
+class Call:
+    """A request of a history, and the event that ended it, None where none did."""
+
+    begun: Event
+    ended: Event | None = None
+    failed: bool = False
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        return self.begun.value.get("fields") or {}
+
+    @property
+    def topic(self) -> str:
+        return str(self.fields.get("topic"))
+
+    @property
+    def code(self) -> int | None:
+        return None if self.ended is None or self.begun.value.get("oneWay") else self.ended.value.get("code")
+
+    def said(self, name: str) -> int | None:
+        value = (self.ended.value.get("fields") or {}).get(name) if self.ended is not None else None
+        return None if value is None else int(value)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        pairs = [item.split("\x01") for item in str(self.fields.get("properties", "")).split("\x02") if item]
+        return {pair[0]: pair[1] for pair in pairs}
+
+    @property
+    def messages(self) -> int | None:
+        """How many messages a batch has, None if that is not told."""
+        if self.begun.op == "send":
+            return 1
+        if "body" not in self.begun.value:
+            return None
+        body, found = base64.b64decode(self.begun.value["body"]), 0
+        while body:
+            body, found = body[int.from_bytes(body[:4], "big") :], found + 1
+        return found
+
+
+class Reader:
+    """The calls, looks and breaks of one broker's history."""
+
+    def __init__(self, events: Sequence[Event], header: Header, broker: str) -> None:
+        self.broker, self.header = broker, header
+        self.calls: list[Call] = []
+        self.looks = [e for e in events if e.type == "state" and e.process == broker and e.op == "topics"]
+        self.over = len(events)  # the first event from which on the broker is another one
+        open_: dict[str, Call] = {}
+        for event in events:
+            if event.type == "invoke":
+                open_[event.process] = Call(event)
+                if event.value["to"] == broker:
+                    self.calls.append(open_[event.process])
+                    if event.op == "configure":
+                        self.over = min(self.over, event.seq)
+            elif event.type == "crash":
+                open_.pop(event.process, None)
+                if event.process == broker:
+                    self.over = min(self.over, event.seq)
+            elif event.type in ("ok", "fail", "info") and event.process in open_ and open_[event.process].begun.op == event.op:
+                call = open_.pop(event.process)
+                call.ended = event if event.type == "ok" else None
+                call.failed = event.type == "fail"
+        self.makers = [c for c in self.calls if c.begun.op in ("heartbeat", "send_back", "update_group")]
+        self.calls = [c for c in self.calls if not c.failed]
+        self.commits = [c.begun.seq for c in self.calls if c.begun.op == "end_transaction" and c.fields.get("commitOrRollback") == "8"]
+        self.judged = [c for c in self.calls if c.begun.op in JUDGED]
+        begun = min((c.begun.seq for c in self.judged), default=len(events))
+        before = [e for e in self.looks if e.seq < begun]
+        self.table = _table(before[-1]) if before else None
+        self.looks = [e for e in self.looks if e.seq >= begun]
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """The topics that are judged together: with the default topics that users made."""
+        groups: list[set[str]] = []
+        for call in self.judged:
+            mine = {call.topic}
+            default = str(call.fields.get("defaultTopic", TEMPLATE))
+            if call.begun.op in ("send", "batch") and default not in (TEMPLATE, CLUSTER, self.broker):
+                mine.add(default)
+            groups = [g for g in groups if not g & mine] + [mine.union(*(g for g in groups if g & mine))]
+        return [tuple(sorted(g)) for g in groups]
+
+
+def _table(event: Event) -> dict[str, Config]:
+    return {name: _config(entry) for name, entry in event.value["topics"].items()}
+
+
+def _config(entry: Mapping[str, Any]) -> Config:
+    return entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], bool(entry.get("order", False))
+
+
+class Opinion:
+    """What explains the part of a history that is about some topics of a broker. `most` bounds the states at one event."""
+
+    def __init__(self, found: Reader, profile: str, topics: tuple[str, ...], *, crowded: bool, most: int) -> None:
+        self.found, self.profile, self.topics, self.most = found, profile, topics, most
+        self.crowded = crowded
+        self.states = 0
+        self.calls = [c for c in found.calls if c.topic in topics and c.begun.op in (*JUDGED, "delete_topic")]
+        self.end = self._end()
+
+    def _end(self) -> int:
+        ends = [self.found.over]
+        if any(t.startswith(DLQ) for t in self.topics):
+            return 0
+        if any(t.startswith(RETRY) for t in self.topics):
+            ends += [c.begun.seq for c in self.found.makers if not c.failed]
+        for c in self.calls:
+            unread = c.begun.op == "send" and "flag" not in c.fields
+            untold = c.begun.op == "batch" and c.messages is None
+            ordered = c.begun.op == "update_topic" and c.fields.get("order") == "true"
+            if c.begun.op == "delete_topic" or unread or untold or ordered:
+                ends.append(c.begun.seq)
+        return min(ends)
+
+    def first(self) -> int | None:
+        """The first event that no state explains, whatever the settings are that nobody told."""
+        settings = self.found.header.origin.get("settings", {})
+        said = settings.get("autoCreateTopicEnable")
+        if said is not None:
+            switches = [said == "true"]
+        elif self.found.table is None or self.found.table.get(TEMPLATE, (0, 0, 0, False))[2] & 1:
+            switches = [True, False]
+        else:
+            switches = [False]
+        firsts = [self._first(auto, settings.get("brokerPermission", 6)) for auto in switches]
+        return None if None in firsts else max(f for f in firsts if f is not None)
+
+    def _first(self, auto: bool, permission: int) -> int | None:
+        topics = list(dict.fromkeys([TEMPLATE, *self.topics, *(str(c.fields.get("defaultTopic", TEMPLATE)) for c in self.calls)]))
+        broker = Broker(self.profile, auto, permission, tuple(topics), crowded=self.crowded, name=self.found.broker)
+        asked: list[Asked] = []
+        for call in self.calls:
+            if call.begun.op != "delete_topic" and call.begun.seq < self.end:
+                asked += self._asked(call)
+        if self.crowded and not auto:
+            asked.append(Asked("reduced", TEMPLATE, since=-1))
+        broker.asked = sorted(asked, key=lambda one: one.since)
+        table = self.found.table
+        table = self._new(auto) if table is None else table
+        states = {broker.begin(table, ends) for ends in self._starts(table, broker.asked)}
+        moments = [(one.since, 0, k) for k, one in enumerate(broker.asked)]
+        moments += [(one.until, 1, k) for k, one in enumerate(broker.asked) if one.until is not None]
+        moments += [(e.seq, 2, k) for k, e in enumerate(self.found.looks) if e.seq < self.end]
+        for seq, what, k in sorted(moments):
+            if what == 0:
+                states = {broker.opened(s, k) for s in states}
+                continue
+            states = self._closure(broker, states)
+            if what == 1:
+                states = {moved(s, k, None) for s in states if broker.fits(broker.asked[k], s[3][k])}
+            else:
+                now = _table(self.found.looks[k])
+                states = {s for s in states if all(s[0][topics.index(t)] == now.get(t) for t in self.topics)}
+            if not states:
+                return seq
+        return None
+
+    def _closure(self, broker: Broker, states: set[State]) -> set[State]:
+        seen, todo = set(states), list(states)
+        while todo:
+            for after in broker.steps(todo.pop()):
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+            if len(seen) > self.most:
+                raise TooLarge
+        self.states += len(seen)
+        return seen
+
+    def _new(self, auto: bool) -> dict[str, Config]:
+        """The topics of a broker that has just been set up."""
+        table: dict[str, Config] = {
+            "SELF_TEST_TOPIC": (1, 1, 6, False), "BenchmarkTest": (1024, 1024, 6, False), CLUSTER: (16, 16, 7, False),
+            self.found.broker: (1, 1, 7, False), "OFFSET_MOVED_EVENT": (1, 1, 6, False), "SCHEDULE_TOPIC_XXXX": (18, 18, 6, False),
+        }  # fmt: skip
+        if self.profile == "P533":
+            table |= {"RMQ_SYS_TRANS_HALF_TOPIC": (1, 1, 6, False), "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 1, 6, False)}
+        return {**table, TEMPLATE: (8, 8, 7, False)} if auto else table
+
+    def _starts(self, table: Mapping[str, Config], asked: Sequence[Asked]) -> list[dict[tuple[str, int], int]]:
+        """Where the queues may begin: at 0, or of topics that were there before, at any of the offsets that the history names."""
+        if self.found.table is None or not any(t in table for t in self.topics):
+            return [{}]
+        named: dict[tuple[str, int], set[int]] = {}
+        for one in asked:
+            if one.answer is not None and one.op == "max_offset":
+                named.setdefault((one.topic, one.queue), {0}).add(one.answer[0])
+            elif one.answer is not None and one.op in ("send", "batch") and one.answer[0] in STORED and one.counted:
+                named.setdefault((one.topic, one.answer[1]), {0}).add(one.answer[2])
+        return [dict(zip(named, start, strict=True)) for start in product(*map(sorted, named.values()))]
+
+    def _asked(self, call: Call) -> list[Asked]:
+        """What a call asks of the broker, and what the broker may do by itself because of it."""
+        op, seq, fields = call.begun.op, call.begun.seq, call.fields
+        answered = call.ended is not None and call.code is not None and call.ended.seq < self.end
+        until = call.ended.seq if answered and call.ended is not None else None
+        code = call.code
+        if op == "update_topic":
+            wanted = (int(fields["readQueueNums"]), int(fields["writeQueueNums"]), int(fields["perm"]), False)
+            return [Asked(op, call.topic, seq, until, wanted=wanted, answer=(code,))]
+        if op == "topic_config":
+            return [] if not answered or code not in (0, 17) else [Asked(op, call.topic, seq, until, answer=(_body(call),))]
+        if op == "max_offset":
+            queue = int(fields["queueId"])
+            return [] if not answered or code != 0 else [Asked(op, call.topic, seq, until, queue, answer=(call.said("offset"),))]
+        queue = int(fields["queueId"])
+        took = None
+        if call.ended is not None and call.ended.time is not None and call.begun.time is not None:
+            took = call.ended.time - call.begun.time
+        one = Asked(
+            op, call.topic, seq, until, queue, int(fields["defaultTopicQueueNums"]), str(fields["defaultTopic"]), call.messages or 0,
+            counted=int(fields["sysFlag"]) & 12 in (0, 8), patient=took is None or took >= LOCK_WAIT,
+            answer=(code, call.said("queueId"), call.said("queueOffset")),
+        )  # fmt: skip
+        elsewhere, own = self._elsewhere(call)
+        busy = code in (2, 14)
+        limits = op == "batch" and code == 13
+        if elsewhere or busy or limits:
+            one = replace(one, until=None, answer=None, counted=one.counted and not (elsewhere or limits))
+        if self.profile == "P533" and call.begun.value.get("bodySize") == 0:
+            one = Asked("bodiless", call.topic, seq, one.until, answer=one.answer)
+        mine = [Asked("own", call.topic, since, queue=queue) for since in own if since < self.end]
+        return [one, *mine]
+
+    def _elsewhere(self, call: Call) -> tuple[bool, list[int]]:
+        """Whether a message is stored in another topic than its own, and from when on the broker may store it in its own."""
+        stored = call.code is None or call.code in STORED
+        if call.begun.op == "send" and "DELAY" in call.properties and stored:
+            return True, [call.begun.seq]
+        if call.begun.op == "send" and call.properties.get("TRAN_MSG") == "true" and (stored or call.code == 16):
+            return True, [seq for seq in self.found.commits if seq > call.begun.seq]
+        if call.begun.op == "send" and call.topic.startswith(RETRY) and "reconsumeTimes" in call.fields:
+            left = int(call.fields.get("maxReconsumeTimes", 16)) - int(call.fields["reconsumeTimes"])
+            return left < 0 or (left == 0 and self.profile != "P533"), []
+        return False, []
+
+
+def _body(call: Call) -> Config | None:
+    assert call.ended is not None
+    return None if call.code != 0 else _config(json.loads(base64.b64decode(call.ended.value["body"])))
+
+
+def opinions(events: Sequence[Event], header: Header, profile: str, most: int) -> tuple[list[int], int]:
+    """For each part that is illegal the first event that nothing explains, in order, and how many states were gone through."""
+    firsts, states = [], 0
+    for broker in sorted({str(e.value["to"]) for e in events if e.type == "invoke"}):
+        found = Reader(events, header, broker)
+        groups = found.groups()
+        crowded = len(groups) > 1 or not all(c.failed for c in found.makers)
+        for topics in groups:
+            opinion = Opinion(found, profile, topics, crowded=crowded, most=most)
+            first = opinion.first()
+            states += opinion.states
+            if first is not None:
+                firsts.append(first)
+    return sorted(firsts), states

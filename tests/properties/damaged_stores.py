@@ -10,11 +10,11 @@ import random
 import shutil
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_properties.fabricate import Plan, fabricate
+from rocketproof_properties.benches.fabricate import Plan, fabricate
 
 MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
 SMALL = Plan(700_000, seed=3, topics=5, queues=3, bodies=(80, 400), delayed=60, transactions=60, file_size=200_000, queue_file_size=12_000)
@@ -71,6 +71,11 @@ class Damaged:
     records: list[Stored]
     rng: random.Random
     used: set[int] = field(default_factory=set)
+
+    @property
+    def log(self) -> Path:
+        """The folder of the log's files."""
+        return next(self.root.glob("dledger-*/data"), self.root / "commitlog")
 
     def take(self, wanted: Callable[[Stored], bool] = lambda r: r.is_plain, apart: int = 1) -> Stored:
         """A random record of the wanted kind with a record of its queue before and behind it, away from other damage."""
@@ -175,7 +180,7 @@ def _property(d: Damaged, wanted: Callable[[Stored], bool], old: bytes, new: byt
 
 
 def _blank(d: Damaged) -> int:
-    path = sorted((d.root / "commitlog").iterdir())[1]
+    path = sorted(d.log.iterdir())[1]
     last = [r for r in d.records if r.path == path][-1]
     at = last.at + last.size
     (size,) = struct.unpack(">i", path.read_bytes()[at : at + 4])
@@ -184,7 +189,7 @@ def _blank(d: Damaged) -> int:
 
 
 def _cut(d: Damaged) -> int:
-    path = sorted((d.root / "commitlog").iterdir())[-1]
+    path = sorted(d.log.iterdir())[-1]
     inside = [r for r in d.records if r.path == path]
     record = inside[-1]
     with path.open("r+b") as file:
@@ -193,13 +198,13 @@ def _cut(d: Damaged) -> int:
 
 
 def _without_file(d: Damaged) -> int:
-    _, path, behind = sorted((d.root / "commitlog").iterdir())[:3]
+    _, path, behind = sorted(d.log.iterdir())[:3]
     path.unlink()
     return int(behind.name)
 
 
 def _only_blank(d: Damaged) -> int:
-    path = sorted((d.root / "commitlog").iterdir())[1]
+    path = sorted(d.log.iterdir())[1]
     size = path.stat().st_size
     path.write_bytes(struct.pack(">II", size, BLANK) + bytes(size - 8))
     return int(path.name)
@@ -288,7 +293,7 @@ DAMAGES = [
 def copied(source: Path, records: list[Stored], to: Path, seed: int) -> Damaged:
     """A copy of a store, to be damaged."""
     shutil.copytree(source, to)
-    there = [Stored(to / "commitlog" / r.path.name, *(getattr(r, name) for name in list(Stored.__annotations__)[1:])) for r in records]
+    there = [replace(record, path=to / record.path.relative_to(source)) for record in records]
     return Damaged(to, there, random.Random(seed))
 
 

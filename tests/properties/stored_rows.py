@@ -37,13 +37,20 @@ ENTRY: Row = {
     "index": 5, "entryOffset": 5000, "entrySize": 150, "recordThere": True, "recordOffset": 5000, "recordSize": 150, "sameTopic": True,
     "recordQueueId": 1, "queueId": 1, "recordQueueOffset": 5, "sysFlag": 0,
 }  # fmt: skip
-FILE: Row = {"base": 1000, "size": 1000, "end": 900, "blank": 100, "last": False}
+LEDGER: Row = {
+    "place": 5000, "kind": 1, "size": 198, "index": 7, "term": 3, "position": 5000, "bodySize": 150, "bodyCRC": 0, "computedCRC": 0,
+    "recordSize": 150, "indexKnown": True, "indexThere": True, "indexPosition": 5000, "indexSize": 198, "indexNumber": 7, "indexTerm": 3,
+}  # fmt: skip
+EMPTY = {"kind": 2, "size": 48, "bodySize": 0, "recordSize": 0, "indexSize": 48}
+FILE: Row = {"ledger": False, "base": 1000, "size": 1000, "end": 900, "blank": 100, "last": False}
 TOPIC: Row = {
     "topicClass": "ordinary", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "topicSysFlag": 0, "order": False, "sameName": True,
 }  # fmt: skip
 TABLE: Row = {"there": True, "counter": 5, "timestamp": 1, "created": 5, "records": 1}
 DAMAGE: Row = {"offset": 5000, "length": 10, "reason": "none"}
-BASE = {"record": RECORD, "queue": QUEUE, "entry": ENTRY, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE}
+BASE = {
+    "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE,
+}  # fmt: skip
 
 # Rows of one kind: what differs from the sound one, and the rules that it breaks.
 ROWS: dict[str, list[tuple[Row, set[str]]]] = {
@@ -212,6 +219,28 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"sysFlag": 8}, set()),
         ({"sysFlag": 3}, set()),
     ],
+    "ledger": [
+        ({}, set()),
+        (EMPTY, set()),
+        ({**EMPTY, "kind": 3, "bodySize": 10, "size": 58, "indexSize": 58}, set()),
+        ({"position": 5001}, {"INV-37.ledger"}),
+        ({"position": 4999}, {"INV-37.ledger"}),
+        ({"size": 199, "indexSize": 199}, {"INV-40.ledger"}),
+        ({"bodySize": 151}, {"INV-40.ledger", "INV-40.body"}),
+        ({"bodySize": 151, "size": 199, "indexSize": 199}, {"INV-40.body"}),
+        ({"recordSize": 149}, {"INV-40.body"}),
+        ({"kind": 2}, {"APP-08.ledger"}),
+        ({"kind": 0}, {"APP-08.ledger"}),
+        ({"bodyCRC": 5, "computedCRC": 5}, set()),
+        ({"bodyCRC": 5, "computedCRC": 6}, {"INV-41.ledger"}),
+        ({"indexThere": False}, {"INV-36.ledger"}),
+        ({"indexThere": False, "indexKnown": False}, set()),
+        ({"indexThere": False, "indexKnown": False, "indexPosition": 0, "indexSize": 0, "indexNumber": 0, "indexTerm": 0}, set()),
+        ({"indexPosition": 5001}, {"INV-44.ledger"}),
+        ({"indexSize": 197}, {"INV-44.ledgerSize"}),
+        ({"indexNumber": 8}, {"INV-44.ledgerTerm"}),
+        ({"indexTerm": 2}, {"INV-44.ledgerTerm"}),
+    ],
     "file": [
         ({}, set()),
         ({"end": 1000, "blank": 0}, set()),
@@ -221,6 +250,11 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"end": 0, "blank": 1}, {"INV-06.stored"}),
         ({"end": 0, "blank": 0}, set()),
         ({"end": 1, "blank": 999}, set()),
+        ({"ledger": True}, set()),
+        ({"ledger": True, "end": 0, "blank": 1000}, {"INV-06.ledger"}),
+        ({"ledger": True, "end": 0, "blank": 1}, {"INV-06.ledger"}),
+        ({"ledger": True, "end": 0, "blank": 0}, set()),
+        ({"ledger": True, "end": 1, "blank": 999}, set()),
     ],
     "topic": [
         ({}, set()),
@@ -285,6 +319,13 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
         ({"queueOffset": -1}, {"queueOffset": 0}, set()),
         ({"innerNumber": 5}, {"queueOffset": 12}, set()),
         ({"innerNumber": 5}, {"queueOffset": 8}, {"INV-34.stored"}),
+    ],
+    "ledgers": [
+        ({}, {"index": 8}, set()),
+        ({}, {"index": 8, "term": 4}, set()),
+        ({}, {"index": 7}, {"INV-34.ledger"}),
+        ({}, {"index": 9}, {"INV-34.ledger"}),
+        ({}, {"index": 8, "term": 2}, {"INV-42.ledger"}),
     ],
     "files": [
         ({}, {"base": 2000}, set()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,9 +26,11 @@ from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.audits import command as audits
 from rocketproof_properties.validation.apache import Apache, profile_of
+from rocketproof_properties.validation.ports import Addresses
 from rocketproof_properties.validation.probe import ask
 from rocketproof_properties.validation.target import Running, Setup
 from rocketproof_traces.pools import on_processes
+from rocketproof_traces.stored.segments import log_files
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")
@@ -190,6 +193,68 @@ def test_the_audit_finds_what_a_request_has_done_that_the_broker_should_not_have
         time.sleep(1.5)
         running.stop("broker-a")
     assert audited(root, version) == {"INV-06.stored": 1, "INV-45.half": 1, "TRX-05.stored": 1}
+
+
+# A store of theirs with a log of DLedger
+
+
+def entries_of(root: Path) -> list[tuple[int, ...]]:
+    """Of each entry of DLedger's log: type, size, index, term, position, channel, two checksums, size of the body; and, of the record in
+    it, its size, where it says that it lies, and its magic number."""
+    found = []
+    for path in sorted((root / "dledger-n0" / "data").iterdir()):
+        data, at = path.read_bytes(), 0
+        while at + 8 <= len(data) and struct.unpack_from(">i", data, at)[0] == 1:
+            header = struct.unpack_from(">iiqqqiiii", data, at)
+            size, magic = struct.unpack_from(">iI", data, at + 48)
+            found.append((*header, size, *struct.unpack_from(">q", data, at + 76), magic))
+            at += header[1]
+        assert data[at : at + 4] in (bytes(4), b"\xff" * 4)
+        assert data[at : at + 4] == bytes(4) or struct.unpack_from(">i", data, at + 4) == (len(data) - at,)
+        assert not any(data[at + 8 :])
+    return found
+
+
+@pytest.mark.behaviour("INV-37", "INV-44")
+@pytest.mark.parametrize("mixed", [False, True], ids=["from the start", "after a plain log"])
+def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Running], None], tmp_path: Path) -> None:
+    """Entries and their index are as they are described, and nothing is found in them; a message too large for a file is refused."""
+    root = tmp_path / "store"
+    small = {"mappedFileSizeCommitLog": "32768"}
+    if mixed:
+        with Apache(version).open(Setup(stores={"broker-a": root}, settings=small)) as running:
+            fill(running.brokers["broker-a"], rounds=20)
+            time.sleep(1.5)
+            running.stop("broker-a")
+    plain = sum(1 for _ in (root / "commitlog").glob("*")) if mixed else 0
+    port = Addresses().take().rpartition(":")[2]
+    ledger = {"enableDLegerCommitLog": "true", "dLegerGroup": "g", "dLegerPeers": f"n0-127.0.0.1:{port}", "dLegerSelfId": "n0"}
+    with Apache(version).open(Setup(stores={"broker-a": root}, settings={**small, **ledger})) as running:
+        address = running.brokers["broker-a"]
+        sent = fill(address)
+        with pytest.raises(AssertionError, match="busy"):
+            send(address, "Orders", bytes(40_000))
+        send(address, "Orders", b"goes on")
+        time.sleep(1.5)
+        ended(running)
+    entries = entries_of(root)
+    assert len(entries) >= len(sent) + 4
+    assert all((kind, size, position + 48, magic) == (1, 48 + inner, offset, 0xDAA320A7) and body == inner
+               for kind, size, _, _, position, _, _, _, body, inner, offset, magic in entries)  # fmt: skip
+    assert [entry[2] for entry in entries] == list(range(len(entries)))
+    (index,) = (root / "dledger-n0" / "index").iterdir()
+    with index.open("rb") as file:
+        said = [struct.unpack(">iqiqq", file.read(32)) for _ in entries]
+    assert said == [(kind, position, size, number, term) for kind, size, number, term, position, *_ in entries]
+    files = log_files([str(root)])
+    assert [file.header for file in files] == [0] * plain + [48] * (len(files) - plain)
+    assert audited(root, version).keys() == {"INV-06.ledger"}
+    last = entries[-1]
+    path = Path(files[-1].path)
+    with path.open("r+b") as log:
+        log.seek(last[4] - files[-1].base + 24)
+        log.write(struct.pack(">q", 5))
+    assert audited(root, version).keys() == {"INV-06.ledger", "INV-37.ledger"}
 
 
 # A store of ours, opened by them

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from damaged_stores import DAMAGES, Damaged, made
+from damaged_stores import DAMAGES, Damaged, copied, made
+from ledger_stores import OTHERS, OWN, as_ledger
 
 from rocketproof_properties.audits import command
+from rocketproof_properties.benches.fabricate import Plan as Made
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.cli import run
-from rocketproof_properties.fabricate import Plan as Made
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, Outcome, audit
 from rocketproof_traces.pools import Spread, on_processes
@@ -47,6 +48,15 @@ def test_spark_finds_what_this_process_finds(spark: SparkSession, tmp_path: Path
     there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_processes(1), 50_000)
     assert there.totals == here.totals
     assert set(places) <= {(found.property, found.offset) for found in there.totals[0].findings}
+
+
+def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "ledger"
+    store = copied(root, as_ledger(*made(tmp_path / "plain"), root), tmp_path / "store", 21)
+    places = {(damage.property, damage.do(store)) for damage in (*OTHERS, *OWN) if not damage.whole}
+    there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_processes(1), 50_000)
+    assert there.totals == here.totals
+    assert places <= {(found.property, found.offset) for found in there.totals[0].findings}
 
 
 def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) -> None:

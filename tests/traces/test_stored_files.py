@@ -144,7 +144,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
             at, limit = 0, chance.choice([len(data), 1 << 20])
             while at < len(data):
                 place = address + start, at, len(data), len(data), limit, 0
-                _, at, why = kernel.walk(*place, 3, table.ctypes.data, 0, ROWS, names.address, 0)
+                _, at, why = kernel.walk(*place, 3, table.ctypes.data, 0, ROWS, names.address, 0, 0)
                 names.grow()
                 at += 1 if why in (kernel.ODD, kernel.MORE) else 0
             assert 0 <= kernel.find_magic(address + start, 0, len(data)) <= len(data)

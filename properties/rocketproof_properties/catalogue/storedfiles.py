@@ -1,4 +1,4 @@
-"""Rules about what is in a broker's files besides records: queues and their entries, the log's files, the topic table.
+"""Rules about what is in a broker's files besides records: queues and their entries, DLedger's entries, the log's files, the topic table.
 
 See `stored`, which these rules are a part of.
 """
@@ -9,7 +9,7 @@ from rocketproof_model import after, implies, ite, maximum, minimum, without_bit
 from rocketproof_model.specification.arithmetic import INHERIT, READ, WRITE, has_bit, legal_queue
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, is_, transaction, vocabulary
-from rocketproof_traces.stored.layout import BLANK_SIZE
+from rocketproof_traces.stored.layout import BLANK_SIZE, LEDGER_DATA, LEDGER_HEADER
 
 
 def queues() -> list[Rule]:
@@ -101,6 +101,80 @@ def entries() -> list[Rule]:
     ]  # fmt: skip
 
 
+def ledger() -> list[Rule]:
+    """The entries of DLedger's log, which records lie in, and the index beside it."""
+    e = vocabulary()["ledger"].row
+    has_record = e.recordSize != 0
+    return [
+        rule(
+            "INV-37.ledger",
+            "an entry of DLedger says the place where it lies",
+            "ledger", "error",
+            e.position == e.place, e.place, e.position,
+        ),
+        rule(
+            "INV-40.ledger",
+            "the size of a DLedger entry is that of its header and its body",
+            "ledger", "error",
+            e.size == LEDGER_HEADER + e.bodySize, LEDGER_HEADER + e.bodySize, e.size,
+        ),
+        rule(
+            "INV-40.body",
+            "the body of a DLedger entry is one record",
+            "ledger", "error",
+            implies(has_record, e.bodySize == e.recordSize), e.recordSize, e.bodySize,
+        ),
+        rule(
+            "INV-41.ledger",
+            "the checksum of a DLedger entry's body, where the entry has one, is that of the body",
+            "ledger", "error",
+            e.bodyCRC == e.computedCRC, e.computedCRC, e.bodyCRC,
+        ),
+        rule(
+            "APP-08.ledger",
+            "a DLedger entry with a record is of the type of data",
+            "ledger", "error",
+            implies(has_record, e.kind == LEDGER_DATA), LEDGER_DATA, e.kind,
+        ),
+        rule(
+            "INV-36.ledger",
+            "every DLedger entry is in the index beside the log",
+            "ledger", "warning",
+            implies(e.indexKnown, e.indexThere), True, e.indexThere,
+        ),
+        rule(
+            "INV-44.ledger",
+            "the index of DLedger says where an entry lies",
+            "ledger", "error",
+            implies(e.indexThere, e.indexPosition == e.place), e.place, e.indexPosition,
+        ),
+        rule(
+            "INV-44.ledgerSize",
+            "the index of DLedger says the size of an entry",
+            "ledger", "error",
+            implies(e.indexThere, e.indexSize == e.size), e.size, e.indexSize,
+        ),
+        rule(
+            "INV-44.ledgerTerm",
+            "the index of DLedger says number and term of an entry",
+            "ledger", "error",
+            implies(e.indexThere, (e.indexNumber == e.index) & (e.indexTerm == e.term)), e.term, e.indexTerm,
+        ),
+        rule(
+            "INV-34.ledger",
+            "the indices of DLedger's entries are consecutive",
+            "ledgers", "error",
+            after(e.index) == e.index + 1, e.index + 1, after(e.index),
+        ),
+        rule(
+            "INV-42.ledger",
+            "the terms of DLedger's entries never fall",
+            "ledgers", "error",
+            after(e.term) >= e.term, e.term, after(e.term),
+        ),
+    ]  # fmt: skip
+
+
 def files() -> list[Rule]:
     f = vocabulary()["file"].row
     rest = f.size - f.end
@@ -115,7 +189,13 @@ def files() -> list[Rule]:
             "INV-06.stored",
             "a file of the log begins with a record: a message too large for any file was acknowledged, and left nothing but blanks",
             "file", "error",
-            ~((f.end == 0) & (f.blank > 0)), 0, f.blank,
+            f.ledger | ~((f.end == 0) & (f.blank > 0)), 0, f.blank,
+        ),
+        rule(
+            "INV-06.ledger",
+            "a file of DLedger's log begins with an entry: a message too large for any file was refused, and left nothing but blanks",
+            "file", "note",
+            ~f.ledger | ~((f.end == 0) & (f.blank > 0)), 0, f.blank,
         ),
         rule(
             "INV-37.files",
@@ -230,4 +310,4 @@ def damage() -> list[Rule]:
     ]
 
 
-PARTS = (queues, entries, files, topics, table, damage)
+PARTS = (queues, entries, ledger, files, topics, table, damage)

@@ -146,21 +146,27 @@ class Merger:
         self._decide("line", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
 
     def _log_borders(self) -> None:
-        before: Numbers = {}
-        after: Numbers = {}
-        where: list[tuple[str, str]] = []
-        last: Segment | None = None
-        for segment in self.parts:
-            if segment.error:
-                last = None
-            if not segment.edges:
-                continue
-            if last is not None:
-                _append(before, {name: values[1] for name, values in last.edges.items()})
-                _append(after, {name: values[0] for name, values in segment.edges.items()})
-                where.append((segment.task.file.path, segment.edge_topics[0]))
-            last = segment
-        self._decide("log", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
+        """The last record, or entry of DLedger, before a border and the first one behind it."""
+        for over in dict.fromkeys(over for segment in self.segments for over in segment.edges):
+            before: Numbers = {}
+            after: Numbers = {}
+            where: list[tuple[str, str]] = []
+            last: Segment | None = None
+            for segment in self.parts:
+                if segment.error:
+                    last = None
+                if over not in segment.edges:
+                    continue
+                if last is not None:
+                    _append(before, {name: values[1] for name, values in last.edges[over].items()})
+                    _append(after, {name: values[0] for name, values in segment.edges[over].items()})
+                    where.append((segment.task.file.path, segment.edge_topics[over]))
+                last = segment
+
+            def place(row: int, where: Sequence[tuple[str, str]] = where, after: Numbers = after) -> dict[str, Any]:
+                return self._record(*where[row], after, row)
+
+            self._decide(over, before, after, place)
 
     def _record(self, path: str, topic: str, rows: Numbers, row: int) -> dict[str, Any]:
         offset = rows["physicalOffset"][row]
@@ -189,7 +195,8 @@ class Merger:
             blanks = [blank for part in parts for blank in part.blanks]
             end = _end_of(parts, blanks) - file.base
             size = blanks[0][1] if blanks else 0
-            _append(rows, {"base": file.base, "size": file.length, "end": end, "blank": size, "last": int(file.last)})
+            facts_of = {"base": file.base, "size": file.length, "end": end, "blank": size, "last": int(file.last)}
+            _append(rows, {"ledger": int(file.header > 0), **facts_of})
             told.append(file)
 
         def place(row: int) -> dict[str, Any]:

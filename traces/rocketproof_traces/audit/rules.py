@@ -12,7 +12,7 @@ from rocketproof_model.language.model import Instance, Property
 
 from .vocabulary import SETTINGS, Vocabulary, vocabulary
 
-Over = Literal["record", "log", "line", "queue", "entry", "file", "files", "topic", "table", "damage"]
+Over = Literal["record", "log", "line", "queue", "entry", "ledger", "ledgers", "file", "files", "topic", "table", "damage"]
 Severity = Literal["error", "warning", "note"]
 
 # The rows that a rule is about: of which vocabulary, and whether it relates each to the one after it.
@@ -22,6 +22,8 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "line": ("record", True),
     "queue": ("queue", False),
     "entry": ("entry", False),
+    "ledger": ("ledger", False),
+    "ledgers": ("ledger", True),
     "file": ("file", False),
     "files": ("file", True),
     "topic": ("topic", False),
@@ -35,8 +37,9 @@ _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with w
 @dataclass(frozen=True, eq=False)
 class Rule:
     """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
-    `queue`, an `entry` that no record claims, a `file` of the log, two successive `files`, a `topic` or the `table` of topics.json,
-    a stretch of `damage`. `expected` and `found` are terms over the same rows: what a finding prints."""
+    `queue`, an `entry` that no record claims, an entry of DLedger's log (`ledger`), two successive ones (`ledgers`), a `file` of the log,
+    two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`. `expected` and `found` are terms over the same
+    rows: what a finding prints."""
 
     claim: Property
     over: Over

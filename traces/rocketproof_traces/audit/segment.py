@@ -18,6 +18,7 @@ from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import BIT, COLUMNS, Column, Kind, column
 from ..stored.layout import SYSTEM_TOPICS
+from ..stored.ledger import LedgerIndex, entries
 from ..stored.names import Names
 from ..stored.paths import is_remote, open_source
 from ..stored.queues import Lookup
@@ -69,8 +70,9 @@ class Segment:
     """What a task found. `begin` and `end`: where its walk began and ended in the file, None if no record begins there; `data_end`: the
     physical offset from which on the file has zeros only, None if the walk did not come so far. `queues`: columns by name, one element a
     queue that has a record here; `first` and `final` in it: columns of the first and the last record that takes a queue offset. `edges`:
-    columns of the first and of the last record. `blanks`: where one lies and the size that it tells. `error`: why there is nothing,
-    NOT_READ for a task that an interrupted audit has not come to."""
+    by the kind of their rules, columns of the first and of the last record or entry of DLedger, `edge_topics`: the first one's topic.
+    `blanks`: where one lies and the size that it tells. `error`: why there is nothing, NOT_READ for a task that an interrupted audit has
+    not come to."""
 
     task: Task
     begin: int | None
@@ -81,8 +83,8 @@ class Segment:
     counts: dict[str, int]
     findings: list[Finding]
     queues: dict[str, Any]
-    edges: dict[str, list[int]]
-    edge_topics: list[str]
+    edges: dict[str, dict[str, list[int]]]
+    edge_topics: dict[str, str]
     blanks: list[tuple[int, int]]
     error: str = ""
 
@@ -114,7 +116,7 @@ def answer(plan: Plan, text: str) -> str:
 
 def nothing(task: Task, error: str) -> Segment:
     """The result of a task that could not be done."""
-    return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, [], [], error)
+    return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, {}, [], error)
 
 
 def audit_segment(plan: Plan, task: Task) -> Segment:
@@ -122,8 +124,8 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
     made = programs(plan)
     store = opened(task.store, task.moment)
     names = Names(SYSTEM_TOPICS)
-    with open_source(task.file.path) as source, Records(store.log) as log:
-        auditor = _Auditor(plan, made, store, task, names, log)
+    with open_source(task.file.path) as source, Records(store.log) as log, LedgerIndex(task.file.index) as index:
+        auditor = _Auditor(plan, made, store, task, names, log, index)
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
@@ -142,10 +144,11 @@ class _Auditor:
     task: Task
     names: Names
     log: Records
+    index: LedgerIndex
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Finding] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
-    edges: dict[str, list[int]] = field(default_factory=dict)
+    edges: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     records: int = 0
     chunk: Chunk = field(init=False)
 
@@ -153,7 +156,6 @@ class _Auditor:
         self.lookup = Lookup(self.store.queues, self.names)
         self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
         self.lines = Lines(tuple(dict.fromkeys((*PLACE, *self.made["line"].reads))))
-        self.edge_columns = tuple(dict.fromkeys((*PLACE, "topic", *self.made["log"].reads)))
         self.texts: list[str] = []
         self.classes = np.zeros(0, np.int64)
         self.limits = np.zeros(0, np.int64)
@@ -168,6 +170,8 @@ class _Auditor:
             table = table[:, chunk.is_message]
         if table.shape[1]:
             self._records(table)
+        if self.task.file.header:
+            self._entries(chunk)
 
     def _others(self, table: NDArray[np.int64], kinds: Column) -> None:
         blanks = np.flatnonzero(kinds == Kind.BLANK)
@@ -186,19 +190,42 @@ class _Auditor:
         matched = member & rows["entryThere"].astype(np.bool_) & (rows["entryOffset"] == rows["physicalOffset"])
         follows, earlier = self.lines.follow(rows, member, matched)
         self._decide("line", earlier, {name: rows[name][follows] for name in (*self.lines.columns, "topic")})
-        self._log(rows)
+        if not self.task.file.header:
+            # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
+            self._follow("log", rows)
 
-    def _log(self, rows: dict[str, Column]) -> None:
-        """Each record and the one before it in the log, the last one of the chunk before included."""
-        if not self.edges:
-            self.edges = {name: [int(rows[name][0]), int(rows[name][0])] for name in self.edge_columns}
-            before, after = {name: rows[name][:-1] for name in self.edges}, {name: rows[name][1:] for name in self.edges}
+    def _entries(self, chunk: Chunk) -> None:
+        """The headers of DLedger's entries, and the index beside them."""
+        numbers, said = entries(chunk)
+        if not len(numbers):
+            return
+        index = self.index.find(said["index"])
+        known = (index["there"] == 2) | ((index["there"] == 1) & self.store.has_stopped)
+        rows = {
+            **{name: chunk[name][numbers] for name in ("topic", "queueId", "queueOffset")},
+            **said,
+            "physicalOffset": said["place"],
+            "indexKnown": known.astype(np.int64),
+            "indexThere": (index["there"] == 2).astype(np.int64),
+            **{f"index{name.capitalize()}": index[name] for name in ("position", "size", "term")},
+            "indexNumber": index["index"],
+        }
+        self._decide("ledger", rows, None)
+        self._follow("ledgers", rows)
+
+    def _follow(self, over: str, rows: dict[str, Column]) -> None:
+        """Each record or entry and the one before it in the log, the last one of the chunk before included."""
+        edges = self.edges.get(over)
+        if edges is None:
+            columns = dict.fromkeys((*PLACE, "topic", *self.made[over].reads))
+            edges = self.edges[over] = {name: [int(rows[name][0]), int(rows[name][0])] for name in columns}
+            before, after = {name: rows[name][:-1] for name in edges}, {name: rows[name][1:] for name in edges}
         else:
-            before = {name: np.concatenate(([last], rows[name][:-1])) for name, (_, last) in self.edges.items()}
-            after = {name: rows[name] for name in self.edges}
-        for name, edge in self.edges.items():
+            before = {name: np.concatenate(([last], rows[name][:-1])) for name, (_, last) in edges.items()}
+            after = {name: rows[name] for name in edges}
+        for name, edge in edges.items():
             edge[1] = int(rows[name][-1])
-        self._decide("log", before, after)
+        self._decide(over, before, after)
 
     def _join(self, rows: dict[str, Column]) -> None:
         """Add what the store says about the records' topics, levels and entries."""
@@ -273,7 +300,7 @@ class _Auditor:
             "first": {name: values[:n].tolist() for name, values in lines.first.items()},
             "final": {name: values[:n].tolist() for name, values in lines.final.items()},
         }
-        edge_topics = [texts[k] if k >= 0 else "" for k in self.edges.get("topic", [])]
+        firsts = {over: edges["topic"][0] for over, edges in self.edges.items()}
         return Segment(
             self.task,
             walked.begin,
@@ -285,7 +312,7 @@ class _Auditor:
             self.found,
             queues,
             self.edges,
-            edge_topics,
+            {over: texts[topic] if topic >= 0 else "" for over, topic in firsts.items()},
             self.blanks,
         )
 

@@ -68,10 +68,16 @@ class Store:
         return Queues([] if unread.rocks_queues(self.folder) else [self.folder])
 
     @cached_property
+    def has_stopped(self) -> bool:
+        """The broker has stopped in order."""
+        return not has_abort(self.folder)
+
+    @cached_property
     def dispatched(self) -> int:
         """The greatest physical offset that an entry points at, where the broker runs or was killed: it fills the queues in the order of
-        the log, and what lies behind is not in them yet. NEVER_BEHIND where it has stopped in order."""
-        if not has_abort(self.folder):
+        the log, and what lies behind is not in them yet; nor is what DLedger's group has not agreed on. NEVER_BEHIND where the broker has
+        stopped in order."""
+        if self.has_stopped and not any(file.header for file in self.log):
             return NEVER_BEHIND
         last = (queue.entries(queue.max - 1, 1).physicalOffset for queue in self.queues.all() if queue.max > queue.min)
         return max((int(found[0]) for found in last if len(found)), default=-1)

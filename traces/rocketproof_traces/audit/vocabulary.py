@@ -1,4 +1,5 @@
-"""What a rule about a store can speak of: facts of a record, a consume queue's entry, a queue, a file, a topic, the topic table.
+"""What a rule about a store can speak of: facts of a record, an entry of a consume queue or of DLedger, a queue, a file, a topic, the topic
+table.
 
 Each is a small model without actions, whose variables are the columns that the audit fills; its constants are the settings of the
 broker that wrote the store. A rule is a property of one of them: `always` about each row, `step` about a row and the next one of
@@ -115,15 +116,38 @@ ENTRY: Mapping[str, Type] = {
 }
 """An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say?"""
 
+LEDGER: Mapping[str, Type] = {
+    "place": I64,
+    "kind": I32,
+    "size": I32,
+    "index": I64,
+    "term": I64,
+    "position": I64,
+    "bodySize": I32,
+    "bodyCRC": I32,
+    "computedCRC": I32,
+    "recordSize": I32,
+    "indexKnown": Bool,
+    "indexThere": Bool,
+    "indexPosition": I64,
+    "indexSize": I32,
+    "indexNumber": I64,
+    "indexTerm": I64,
+}
+"""An entry of DLedger's log: where it lies (`place`), what its header says, and the size of its record, 0 without one; `computedCRC`: of
+its body, where the header has a checksum, else 0. `indexKnown`: the index beside the log is to have it; `indexThere`: it has, and says
+the next four."""
+
 FILE: Mapping[str, Type] = {
+    "ledger": Bool,
     "base": I64,
     "size": I64,
     "end": I64,
     "blank": I64,
     "last": Bool,
 }
-"""A file of the log: `end`: where its records end, from its begin; `blank`: the size that the blank record there tells, 0 without one;
-`last`: no later file has data."""
+"""A file of the log: `ledger`: it is DLedger's; `end`: where its records end, from its begin; `blank`: the size that the blank record there
+tells, 0 without one; `last`: no later file has data."""
 
 TOPIC: Mapping[str, Type] = {
     "topicClass": Class,
@@ -213,6 +237,7 @@ def vocabulary() -> Mapping[str, Vocabulary]:
         "record": _vocabulary("record", RECORD, counted),
         "queue": _vocabulary("queue", QUEUE),
         "entry": _vocabulary("entry", ENTRY),
+        "ledger": _vocabulary("ledger", LEDGER),
         "file": _vocabulary("file", FILE),
         "topic": _vocabulary("topic", TOPIC),
         "table": _vocabulary("table", TABLE),

@@ -54,6 +54,13 @@ class Chunk:
         start = max(offset - self.range.file.base, 0)
         return self._window.bytes_at(start, max(0, min(offset - self.range.file.base + length, self.range.file.length) - start))
 
+    def spans(self, offsets: Column, length: int) -> NDArray[np.uint8]:
+        """So many bytes at each of some physical offsets, one behind the other; they lie in what was walked for this chunk."""
+        starts = offsets - self._window.offset_of_zero
+        data = np.empty(len(starts) * length, np.uint8)
+        _gather(self._window.address, starts, starts + length, data.ctypes.data)
+        return data
+
     def text(self, name: str) -> pa.Array:
         """The texts of "topic", "properties", "tags" or "keys", null where there is none. What is no UTF-8 has replacement characters."""
         import pyarrow as pa

@@ -148,15 +148,15 @@ def _carryless(blocks: int):
             keep = emitter.table("keep", bytes(size) + b"\xff" * size)
             begin = emitter.table("begin", bytes(size) + b"\xff" * 4 + bytes(2 * size))
             constants = emitter.table("last", b"".join(each.to_bytes(8, "little") for pair in reversed(_LAST) for each in pair))
-            zero, one, step = _I64(0), _I64(1), _I64(size)
+            step = _I64(size)
             end = builder.add(start, length)
-            odd = builder.add(builder.and_(builder.sub(length, one), _I64(size - 1)), one)  # bytes of the first vector, 1 to `size`
+            odd = builder.add(builder.and_(builder.sub(length, _I64(1)), _I64(size - 1)), _I64(1))  # bytes of the first vector, 1 to `size`
             at = cgutils.alloca_once_value(builder, builder.add(start, odd))
             total = cgutils.alloca_once_value(builder, emitter.constants((0, 0)))
 
             def left():
-                """How many vectors are not read yet."""
-                return builder.sdiv(builder.sub(end, builder.load(at)), step)
+                """How many bytes are not read yet, always whole vectors."""
+                return builder.sub(end, builder.load(at))
 
             def following():
                 here = builder.load(at)
@@ -164,32 +164,32 @@ def _carryless(blocks: int):
                 return emitter.load(base, here)
 
             def add(x, behind):
-                """Add a vector that has so many vectors behind it to the total."""
-                entry = builder.sub(_I64((_NEAR - blocks) * _BLOCK), builder.mul(behind, step))
+                """Add a vector that has so many bytes behind it to the total."""
+                entry = builder.sub(_I64((_NEAR - blocks) * _BLOCK), behind)
                 builder.store(emitter.fold(x, emitter.from_table(constants, entry), builder.load(total)), total)
 
             first = builder.and_(emitter.load(base, builder.sub(builder.load(at), step)), emitter.from_table(keep, odd))
             first = builder.xor(first, emitter.from_table(begin, odd))
-            with builder.if_else(builder.icmp_signed("==", left(), zero)) as (is_all, is_not_all):
+            with builder.if_else(builder.icmp_signed("==", left(), _I64(0))) as (is_all, is_not_all):
                 with is_all:
-                    add(first, zero)
+                    add(first, _I64(0))
                 with is_not_all:
                     # The start value may reach into the second vector.
                     second = builder.xor(following(), emitter.from_table(begin, builder.add(odd, step)))
-                    with builder.if_else(builder.icmp_signed("<", left(), _I64(_NEAR // blocks - 1))) as (near, far):
+                    with builder.if_else(builder.icmp_signed("<", left(), _I64(_NEAR * _BLOCK - size))) as (near, far):
                         with near:
-                            add(first, builder.add(left(), one))
+                            add(first, builder.add(left(), step))
                             add(second, left())
                         with far:
                             next_, over = emitter.constants(_fold(blocks)), emitter.constants(_fold(_LANES * blocks))
                             values = [emitter.fold(first, next_, second), *(following() for _ in range(_LANES - 1))]
                             lanes = [cgutils.alloca_once_value(builder, value) for value in values]
-                            with cgutils.for_range(builder, builder.sdiv(left(), _I64(_LANES))):
+                            with cgutils.for_range(builder, builder.udiv(left(), _I64(_LANES * size))):
                                 for lane in lanes:
                                     builder.store(emitter.fold(builder.load(lane), over, following()), lane)
                             for number, lane in enumerate(lanes):
-                                add(builder.load(lane), builder.add(left(), _I64(_LANES - 1 - number)))
-            with cgutils.for_range(builder, left()):
+                                add(builder.load(lane), builder.add(left(), _I64((_LANES - 1 - number) * size)))
+            with cgutils.for_range(builder, builder.udiv(left(), step)):
                 x = following()
                 add(x, left())
             return builder.xor(emitter.reduced(builder.load(total)), _I64(0xFFFFFFFF))

@@ -27,6 +27,7 @@ class Kind(IntEnum):
     MESSAGE_V2 = 2  # a record whose topic's length has two bytes
     BLANK = 3  # the rest of a file
     CORRUPT = 4  # bytes that are no record; `reason` says why, `size` how many
+    EMPTY = 5  # an entry of DLedger that has no record, `size` bytes with its header
 
 
 class Reason(IntEnum):

@@ -45,7 +45,7 @@ from .layout import (
 from .memory import big16, big32, big64, byte, lowest, put, same, word
 from .names import CAPACITY, COUNT, LONGEST, ROOM, USED
 from .numbering import number_in
-from .properties import CRC, read_properties
+from .properties import CRC, RARE, read_properties
 from .table import COLUMN_COUNT, LINE, line
 
 PROPERTIES: Final = 2  # beside CRC: the flag for properties
@@ -79,10 +79,21 @@ def _cut(value):
 @njit(nogil=True, inline="always")
 def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length, topic_at, topic_length, properties_length):
     """Write the row of a record at `out`. Lengths of -1 mean that the part is not to be read."""
+    if word(out, _KIND) == 0 or word(out, _PRESENT) & RARE:
+        # These columns are written only where they change: in new room, and over a row that had something else in them.
+        put(out, _REASON, 0)
+        put(out, _DELAY, 0)
+        put(out, _REAL_TOPIC, -1)
+        put(out, _REAL_QUEUE, -1)
+        put(out, _RETRY_TOPIC, -1)
+        put(out, _RECONSUME, -1)
+        put(out, _MAX_RECONSUME, -1)
+        put(out, _RECORD_CRC, -1)
+        put(out, _COMPUTED_RECORD, -1)
+        put(out, _INNER, 1)
     second = byte(base, at + 7) == _SECOND & 0xFF
     system = big32(base, at + SYS_FLAG_AT)
     put(out, _KIND, _MESSAGE_V2 if second else _MESSAGE)
-    put(out, _REASON, 0)
     put(out, _PHYSICAL, origin + at)
     put(out, _SIZE, size)
     put(out, _PARTS, parts)
@@ -110,15 +121,6 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
     put(out, _TOPIC, number_in(base, topic_at, topic_length, table) if 0 <= topic_length <= LONGEST else -1)
     put(out, _TOPIC_LENGTH, topic_length)
     put(out, _PROPERTIES_LENGTH, properties_length)
-    put(out, _DELAY, 0)
-    put(out, _REAL_TOPIC, -1)
-    put(out, _REAL_QUEUE, -1)
-    put(out, _RETRY_TOPIC, -1)
-    put(out, _RECONSUME, -1)
-    put(out, _MAX_RECONSUME, -1)
-    put(out, _RECORD_CRC, -1)
-    put(out, _COMPUTED_RECORD, -1)
-    put(out, _INNER, 1)
     if flags & PROPERTIES and properties_length > 0:
         read_properties(base, at, parts, flags, out, table, topic_at + topic_length + 2, properties_length)
     else:
@@ -145,7 +147,7 @@ def blank_row(out, kind, reason, position, size):
 
 
 @compiled
-def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given):
+def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given, header):
     """Walk from `at` on, and write rows from `row` on; the next row, the next place, and why it stopped there.
 
     Places count from the buffer's start, at address `base`. The buffer has bytes up to `end`, the file up to `limit`; no record
@@ -153,6 +155,8 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
 
     `given`, if it is not 0, is the address of seven words about one record whose lengths were looked at elsewhere, and which is all in
     the buffer: size, sum of parts, places of body and topic in the record, lengths of body, topic and properties. Its row is the only one.
+
+    `header`: how many bytes, which are not looked at, lie between a record and the next one.
     """
     while True:
         if at >= stop:
@@ -169,7 +173,7 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
             size = big32(base, at)
             magic = big32(base, at + 4) & 0xFFFFFFFF
             if magic not in (_FIRST, _SECOND):
-                if magic != _REST or size != limit - at:
+                if magic != _REST or header or size != limit - at:
                     return row, at, ODD
                 blank_row(out + row * 8, _BLANK, 0, origin + at, size)
                 row += 1
@@ -200,7 +204,7 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
             base, at, origin, flags, out + row * 8, table, size, parts, body_at, body_length, topic_at, topic_length, properties_length
         )  # fmt: skip
         row += 1
-        at += size
+        at += size + header
         if given:
             return row, at, FULL
 

@@ -24,6 +24,13 @@ BLANK_SIZE: Final = 8  # size and magic number of a blank; it fills the rest of 
 COMPRESSED, MULTI_TAGS, TRANSACTION_BITS, BORN_IPV6, STORE_IPV6, UNWRAP, INNER_BATCH = 1, 2, 12, 16, 32, 64, 128
 NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
 
+# A log of DLedger has a header in front of each record: type 4, size 4, index 8, term 8, position 8, channel 4, checksums of the chain and
+# of the body 4 + 4, body size 4. The size is the header's and the body's. An entry of another type than data has no record. The rest of a
+# file is a type and a size. An index beside the log has an entry for each: type 4, position 8, size 4, index 8, term 8.
+LEDGER_HEADER: Final = 48
+LEDGER_DATA, LEDGER_OTHERS, LEDGER_BLANK = 1, (2, 3), -1
+LEDGER_INDEX: Final = 32
+
 # Limits of what a record says about itself.
 TOPIC_LIMIT, TOPIC_LIMIT_V2, PROPERTIES_LIMIT = 127, 32767, 32767
 

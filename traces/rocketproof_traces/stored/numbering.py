@@ -28,23 +28,23 @@ def _hash(base, at, length):
 
 
 @njit(nogil=True, inline="always")
-def _equal(base, at, other, there, length):
+def _is(number, value, base, at, length, table):
+    """Whether a name has a number, by its hash, its length and the bytes that the hash is of: all of them up to 24."""
+    there = word(table, POOL) + word(word(table, STARTS), number * 8)
+    if word(word(table, HASHES), number * 8) != value or word(word(table, LENGTHS), number * 8) != length:
+        return False
     if length < 8:
-        return head(base, at, length) == head(other, there, length)
+        return head(base, at, length) == head(there, 0, length)
     middle, last = (length >> 1) - 4, length - 8
-    differ = word(base, at) ^ word(other, there)
-    differ |= word(base, at + middle) ^ word(other, there + middle)
-    differ |= word(base, at + last) ^ word(other, there + last)
-    done = 8
-    while length > 24 and done < last:
-        differ |= word(base, at + done) ^ word(other, there + done)
-        done += 8
+    differ = word(base, at) ^ word(there, 0)
+    differ |= word(base, at + middle) ^ word(there, middle)
+    differ |= word(base, at + last) ^ word(there, last)
     return differ == 0
 
 
-@njit(nogil=True, inline="always")
-def number_in(base, at, length, table):
-    """The number of a name. There must be room for a new one."""
+@compiled
+def number_of(base, at, length, table):
+    """The number of a name, which is added where it is new. There must be room for a new one."""
     value = _hash(base, at, length)
     slots, mask = word(table, SLOTS), word(table, MASK)
     slot = value & mask
@@ -52,12 +52,13 @@ def number_in(base, at, length, table):
         number = word(slots, slot * 8) - 1
         if number < 0:
             break
-        if (
-            word(word(table, HASHES), number * 8) == value
-            and word(word(table, LENGTHS), number * 8) == length
-            and _equal(base, at, word(table, POOL), word(word(table, STARTS), number * 8), length)
-        ):
-            return number
+        if _is(number, value, base, at, length, table):
+            there = word(table, POOL) + word(word(table, STARTS), number * 8)
+            done = 8
+            while done < length - 8 and word(base, at + done) == word(there, done):
+                done += 8
+            if done >= length - 8:
+                return number
         slot = (slot + 1) & mask
     number, used = word(table, COUNT), word(table, USED)
     put(slots, slot * 8, number + 1)
@@ -71,6 +72,11 @@ def number_in(base, at, length, table):
     return number
 
 
-@compiled
-def number_of(base, at, length, table):
-    return number_in(base, at, length, table)
+@njit(nogil=True, inline="always")
+def number_in(base, at, length, table):
+    """The same for a loop over records: it has only the usual case, as the compiler would do for each name what long ones need."""
+    value = _hash(base, at, length)
+    number = word(word(table, SLOTS), (value & word(table, MASK)) * 8) - 1
+    if number >= 0 and length <= 24 and _is(number, value, base, at, length, table):
+        return number
+    return number_of(base, at, length, table)

@@ -21,6 +21,8 @@ from .layout import (
     BORN_IPV6,
     FIXED_SIZE,
     IPV6_MORE,
+    LEDGER_BLANK,
+    LEDGER_OTHERS,
     MESSAGE_MAGIC,
     MESSAGE_MAGIC_V2,
     PHYSICAL_OFFSET_AT,
@@ -32,6 +34,8 @@ from .memory import MARGIN
 from .paths import Source, read
 
 _PAIR, _INT, _SHORT, _LONG = Struct(">iI"), Struct(">i"), Struct(">h"), Struct(">q")
+_LEDGER_PAIR, _LEDGER = Struct(">ii"), Struct(">ii16xq12xi")
+_NEITHER = 0, 1  # a size and a magic number of nothing
 _BLOCK = 1 << 20
 _LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
@@ -57,20 +61,48 @@ class Parts:
 
 
 class Place:
-    """Questions about places in a file of the log, whose first byte has the physical offset `base`."""
+    """Questions about places in a file of the log, whose first byte has the physical offset `base`. A place is where a record begins
+    with the `header` bytes before it."""
 
-    def __init__(self, source: Source, base: int) -> None:
+    def __init__(self, source: Source, base: int, header: int = 0) -> None:
         self.source = source
         self.base = base
+        self.header = header
         self.length = source.length
 
-    def head(self, at: int) -> tuple[int, int]:
-        """The size and magic number that stand at a place; there are 8 bytes."""
+    def head(self, at: int) -> tuple[int, int] | None:
+        """The size and magic number of the record or blank at a place, zeros where nothing is written; None if the file ends in them."""
+        if self.header:
+            return self._head_of_entry(at)
+        if at + BLANK_SIZE > self.length:
+            return None
         size, magic = _PAIR.unpack(read(self.source, at, BLANK_SIZE))
         return size, magic
 
+    def _head_of_entry(self, at: int) -> tuple[int, int] | None:
+        """The same of an entry of DLedger."""
+        data = read(self.source, at, min(self.header + BLANK_SIZE, self.length - at))
+        kind, size = _LEDGER_PAIR.unpack_from(data) if len(data) >= BLANK_SIZE else (0, 0)
+        if kind == LEDGER_BLANK:
+            return size, BLANK_MAGIC
+        if len(data) < self.header + BLANK_SIZE:
+            return None
+        inner, magic = _PAIR.unpack_from(data, self.header)
+        if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2) or not (kind or size or inner or magic):
+            return inner, magic
+        return _NEITHER
+
+    def empty(self, at: int) -> int | None:
+        """Where the entry of DLedger at a place ends that has no record."""
+        if not self.header or at + self.header > self.length:
+            return None
+        kind, size, position, body = _LEDGER.unpack(read(self.source, at, self.header))
+        agrees = kind in LEDGER_OTHERS and position == self.base + at and body >= 0 and size == self.header + body
+        return at + int(size) if agrees and at + size <= self.length else None
+
     def parts(self, at: int) -> Parts | None:
         """The record at a place with a magic number; None if the file ends in its fixed places."""
+        at += self.header
         if at + FIXED_SIZE > self.length:
             return None
         data = read(self.source, at, min(_LONGEST_HEAD, self.length - at))
@@ -108,17 +140,18 @@ class Place:
 
     def _agreeing(self, at: int) -> int | None:
         """Where the blank or record that agrees ends."""
-        if at + BLANK_SIZE > self.length:
-            return None
-        size, magic = self.head(at)
+        head = self.head(at)
+        if head is None:
+            return self.empty(at)
+        size, magic = head
         if magic == BLANK_MAGIC:
             return self.length if size == self.length - at else None
         if magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
+            return self.empty(at)
+        parts, record = self.parts(at), at + self.header
+        if parts is None or parts.parts != size or parts.stored_offset != self.base + record:
             return None
-        parts = self.parts(at)
-        if parts is None or parts.parts != size or parts.stored_offset != self.base + at:
-            return None
-        return at + size
+        return record + size
 
     def is_plausible(self, at: int) -> bool:
         """Whether a record or a blank begins at a place, by all that can be seen from there."""
@@ -127,19 +160,42 @@ class Place:
             return False
         if end == self.length or self.agrees(end) or self.is_zero(end):
             return True
-        parts = self.parts(at)
+        parts = None if end == self.empty(at) else self.parts(at)
         return parts is not None and self._body_is_whole(at, parts)
 
     def _body_is_whole(self, at: int, parts: Parts) -> bool:
-        (stored,) = _INT.unpack(read(self.source, at + 8, 4))
+        (stored,) = _INT.unpack(read(self.source, at + self.header + 8, 4))
         return int(stored) == zlib.crc32(read(self.source, parts.body_at, parts.body_length)) & 0x7FFFFFFF
 
     def next_plausible(self, at: int, end: int) -> int | None:
-        """The first plausible place in [at, end)."""
-        for found in self._magic_numbers(at + 4, min(end + 4, self.length)):
-            if self.is_plausible(found - 4):
-                return found - 4
-        return None
+        """The first plausible place in [at, end), passing over entries of DLedger without a record."""
+        before = self.header + 4
+        places = (found - before for found in self._magic_numbers(at + before, min(end + before, self.length)))
+        found = next(filter(self.is_plausible, places), None)
+        if found is None and self.header:
+            return next((place for place in self._last_blank(at) if place < end), None)
+        return found
+
+    def _last_blank(self, at: int) -> Iterator[int]:
+        """Where the blank at the end of a file of DLedger begins, at a place or behind it: all behind its type and size are zeros."""
+        last = self._last_data(at)
+        return (place for place in range(max(at, last - 7), last - 2) if self._agreeing(place) == self.length)
+
+    def _last_data(self, at: int) -> int:
+        """The last byte that is not zero, looked for from the file's end down to a place; -1 for none."""
+        from .kernel import find_data
+
+        room = np.zeros(_BLOCK + 2 * MARGIN, np.uint8)
+        end = self.length
+        while end > at:
+            start = max(at, end - _BLOCK)
+            if self.source.data_from(start) < end:
+                self.source.read_into(start, room[MARGIN : MARGIN + end - start].data)
+                first, last = find_data(room.ctypes.data + MARGIN, 0, end - start)
+                if first < end - start:
+                    return start + int(last)
+            end = start
+        return -1
 
     def is_covered(self, at: int) -> bool:
         """Whether a record or a blank that agrees, and begins up to LARGEST bytes before a place, reaches beyond it."""
@@ -149,9 +205,9 @@ class Place:
         count = at - first
         room = np.zeros(count + 2 * MARGIN, np.uint8)
         self.source.read_into(first, room[MARGIN : MARGIN + count].data)
-        here = 3
+        here = self.header + 3
         while (here := find_reaching(room.ctypes.data + MARGIN, here + 1, count)) < count:
-            end = self._agreeing(first + here - 4)
+            end = self._agreeing(first + here - 4 - self.header)
             if end is not None and end > at:
                 return True
         return False

@@ -31,6 +31,8 @@ _B_TAGS, _B_KEYS, _B_WAIT, _B_DELAY, _B_TRAN_MSG = (BIT[name] for name in ("TAGS
 _B_REAL_TOPIC, _B_REAL_QID, _B_RETRY_TOPIC, _B_CRC = (BIT[name] for name in ("REAL_TOPIC", "REAL_QID", "RETRY_TOPIC", "__CRC32#"))
 _B_RECONSUME, _B_MAX = BIT["RECONSUME_TIME"], BIT["MAX_RECONSUME_TIMES"]
 _TELLING: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != "TAGS") | _B_CRC
+RARE: Final = _TELLING & ~(_B_WAIT | _B_TRAN_MSG)
+"""Properties that have a column to themselves for what they say."""
 _LONG: Final = sum(bit for name, bit in BIT.items() if len(name) > 8)
 
 

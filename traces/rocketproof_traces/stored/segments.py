@@ -7,24 +7,31 @@ record at the very offset it lies at, the two may differ: `mend` compares them, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from .errors import StoredError
+from .layout import BLANK_SIZE, LEDGER_HEADER, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .paths import join, names_of, open_source, read
 
 RANGE_SIZE = 256 << 20
+_MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2)]
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file of the commit log: its first byte's physical offset, its bytes, and whether no later file has data."""
+    """A file of the commit log: its first byte's physical offset, its bytes, and whether no later file has data. `header`: the bytes in
+    front of each record, which a log of DLedger has; `index`: the folder of the index beside such a log, empty where it is not known."""
 
     path: str
     base: int
     length: int
     last: bool
+    header: int = 0
+    index: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,31 +59,57 @@ class Walked:
 
 
 def log_files(folders: Sequence[str]) -> tuple[LogFile, ...]:
-    """The files of a commit log in order. A folder is a store's, or has the files themselves; a store may have several.
+    """The files of a commit log in order. A folder is a store's, or has the files themselves; a store may have several, and a part of its
+    log with DLedger, behind what was written without it.
 
     Raises StoredError if there is none, and if two have the same name.
     """
-    found: dict[int, str] = {}
-    for folder in folders:
-        inner = join(folder, "commitlog")
-        names = names_of(inner)
-        if not names:
-            inner, names = folder, names_of(folder)
-        for name in names:
-            if not _is_log_name(name):
-                continue
-            if int(name) in found:
-                raise StoredError(join(inner, name), f"is there a second time as {found[int(name)]}", "give folders of one store")
-            found[int(name)] = join(inner, name)
+    found: dict[int, _Named] = {}
+    for named in (named for folder in folders for named in _named(folder)):
+        if named.base in found:
+            raise StoredError(named.path, f"is there a second time as {found[named.base].path}", "give folders of one store")
+        found[named.base] = named
     if not found:
-        other = [join(folder, name) for folder in folders for name in names_of(folder) if name.startswith("dledger-")]
-        problem = f"has no commit log but DLedger's in {other[0]}, whose records are not read" if other else "has no commit log"
-        raise StoredError(", ".join(folders), problem, "give a store's folder, or one with files of 20 digits")
+        raise StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
     files = []
-    data = [_begin(found[base]) for base in sorted(found)]
-    for number, base in enumerate(sorted(found)):
-        files.append(LogFile(found[base], base, data[number][0], not any(filled for _, filled in data[number + 1 :])))
+    order = [found[base] for base in sorted(found)]
+    data = [_begin(named.path) for named in order]
+    for number, named in enumerate(order):
+        last = not any(filled for _, filled in data[number + 1 :])
+        files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.beside))
     return tuple(files)
+
+
+class _Named(NamedTuple):
+    path: str
+    base: int
+    header: int
+    beside: str
+
+
+def _named(folder: str) -> list[_Named]:
+    """The files of the log in a folder, by their names."""
+    plain = _in(join(folder, "commitlog"), 0)
+    members = [join(folder, name) for name in names_of(folder) if name.startswith("dledger-")]
+    entries = [named for member in members for named in _in(join(member, "data"), LEDGER_HEADER, join(member, "index"))]
+    if plain or entries:
+        return plain + entries
+    alone = _in(folder, 0)
+    return _in(folder, LEDGER_HEADER) if _are_entries(alone) else alone
+
+
+def _in(folder: str, header: int, index: str = "") -> list[_Named]:
+    return [_Named(join(folder, name), int(name), header, index) for name in names_of(folder) if _is_log_name(name)]
+
+
+def _are_entries(files: Sequence[_Named]) -> bool:
+    """More of the files have a message's magic number behind DLedger's header than at their begin."""
+    seen: Counter[int] = Counter()
+    for named in files:
+        with open_source(named.path) as source:
+            head = read(source, 0, min(LEDGER_HEADER + BLANK_SIZE, source.length))
+        seen.update(header for header in (0, LEDGER_HEADER) if head[header + 4 : header + BLANK_SIZE] in _MAGIC)
+    return seen[LEDGER_HEADER] > seen[0]
 
 
 def _is_log_name(name: str) -> bool:

@@ -11,7 +11,8 @@ from numba import njit
 
 from .memory import byte, word
 
-_P2, _P3, _P4, _P5, _P6, _P7, _P8 = (31**power & 0xFFFFFFFF for power in range(2, 9))
+_P2, _P4, _P8 = (31**power & 0xFFFFFFFF for power in (2, 4, 8))
+_EVEN_BYTES, _EVEN_PAIRS = 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF
 _HIGH_BITS: Final = 0x8080808080808080 - (1 << 64)
 _TRUE: Final = int.from_bytes(b"true", "little")
 
@@ -70,9 +71,10 @@ def java_hash(base, at, length):
     while True:
         if found & _HIGH_BITS:
             return _wide_hash(base, at, length)
-        value *= _P8
-        value += (found & 255) * _P7 + (found >> 8 & 255) * _P6 + (found >> 16 & 255) * _P5 + (found >> 24 & 255) * _P4
-        value += (found >> 32 & 255) * _P3 + (found >> 40 & 255) * _P2 + (found >> 48 & 255) * 31 + (found >> 56 & 255)
+        # Pairs of bytes, pairs of these, and again: Horner's rule in lanes of 16, 32 and 64 bits.
+        pairs = (found & _EVEN_BYTES) * 31 + (found >> 8 & _EVEN_BYTES)
+        fours = (pairs & _EVEN_PAIRS) * _P2 + (pairs >> 16 & _EVEN_PAIRS)
+        value = value * _P8 + (fours & 0xFFFFFFFF) * _P4 + (fours >> 32)
         if done >= length:
             break
         found = word(base, at + done)

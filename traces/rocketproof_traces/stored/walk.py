@@ -14,7 +14,7 @@ import numpy as np
 
 from .chunk import Chunk
 from .facts import Column, Kind, Reason
-from .layout import BLANK_MAGIC, BLANK_SIZE, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
+from .layout import BLANK_MAGIC, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .names import Names
 from .paths import Source, open_source
 from .plausible import Parts, Place
@@ -25,11 +25,12 @@ from .window import WINDOW_SIZE, Window
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Bytes [start, end) of the file that are no record; no `reason` for the zeros behind the data."""
+    """Bytes [start, end) of the file that are no record. Those that are CORRUPT for no `reason` get no row: zeros behind the data."""
 
     start: int
     end: int
     reason: Reason
+    kind: Kind = Kind.CORRUPT
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Walk:
         self.range = range_
         self.names = names
         self.data_end: int | None = None
+        self._header = range_.file.header
         self._flags = (CRC if crc else 0) | (kernel.PROPERTIES if properties else 0)
         self._most = min(rows, ROWS)
         self._size = window
@@ -96,14 +98,14 @@ class Walk:
     def _chunks(self, source: Source) -> Iterator[Chunk]:
         kernel, range_ = self._kernel, self.range
         base = range_.file.base
-        place = Place(source, base)
+        place = Place(source, base, self._header)
         begin = self._begin(place)
         if begin is None:
             self._walked = Walked(range_, None, None, 0, 0)
             return
         window = Window(source, base, min(self._size, max(source.length - begin, 1)))
         table = new_table()
-        at, row, total = begin, 0, 0
+        at, row, total = self._behind_blank(place, begin), 0, 0
         while at < place.length and not (at >= range_.end and place.is_plausible(at)):
             if not window.has(at, at + 1):
                 if row:
@@ -127,11 +129,13 @@ class Walk:
             elif why != kernel.FULL:
                 found = self._look(place, at)
                 if isinstance(found, _Plain):
-                    window.fill(at, found.size)
+                    window.fill(at, self._header + found.size)
                 elif isinstance(found, _Stretch):
+                    if found.kind == Kind.EMPTY and not window.has(at, found.end):
+                        window.fill(at, found.end - at)
                     at = found.end
-                    if found.reason:
-                        kernel.blank_row(table.ctypes.data, Kind.CORRUPT, found.reason, base + found.start, at - found.start)
+                    if found.reason or found.kind != Kind.CORRUPT:
+                        kernel.blank_row(table.ctypes.data, found.kind, found.reason, base + found.start, at - found.start)
                         row = 1
                 else:
                     self._crooked_row(found, window, table)
@@ -151,31 +155,49 @@ class Walk:
 
     def _look(self, place: Place, at: int) -> _Plain | _Stretch | _Crooked:
         """What stands at a place that is not plain."""
-        rest = place.length - at
-        if rest < BLANK_SIZE:
+        empty = place.empty(at)
+        if empty is not None:
+            return _Stretch(at, empty, Reason.NONE, Kind.EMPTY)
+        head = place.head(at)
+        if head is None:
             return self._zeros(place, at) if place.is_zero(at) else _Stretch(at, place.length, Reason.TRUNCATED)
-        size, magic = place.head(at)
+        size, magic = head
         if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
             return self._look_at_record(place, at, size)
         if magic == BLANK_MAGIC:
-            return self._stretch(place, at, Reason.BLANK, cut=size > rest)
+            return self._look_at_blank(place, at, size)
         if size == 0 and magic == 0:
             return self._zeros(place, at)
         return self._stretch(place, at, Reason.MAGIC)
 
+    def _behind_blank(self, place: Place, begin: int) -> int:
+        """Where the data of a file of DLedger begins: a log that was cleaned in the middle of a file has a blank over what is gone."""
+        head = place.head(begin) if self._header and begin == 0 else None
+        if head is None or head[1] != BLANK_MAGIC:
+            return begin
+        return head[0] if 0 < head[0] < place.length and place.is_plausible(head[0]) else begin
+
+    def _look_at_blank(self, place: Place, at: int, size: int) -> _Stretch:
+        """A blank that the kernel does not know, or that is wrong."""
+        if self._header and size == place.length - at:
+            return _Stretch(at, place.length, Reason.NONE, Kind.BLANK)
+        return self._stretch(place, at, Reason.BLANK, cut=size > place.length - at)
+
     def _look_at_record(self, place: Place, at: int, size: int) -> _Plain | _Stretch | _Crooked:
-        rest = place.length - at
+        record = at + self._header
+        rest = place.length - record
         parts = place.parts(at)
         fits = FIXED_SIZE <= size <= rest
         if parts is None:
             return self._stretch(place, at, Reason.SIZE, cut=True)
         if fits and parts.parts == size:
             return _Plain(size)
-        ends = [at + each for each in (parts.parts, size) if FIXED_SIZE <= each <= rest]
+        ends = [record + each for each in (parts.parts, size) if FIXED_SIZE <= each <= rest]
         followed = [end for end in ends if end == place.length or place.is_plausible(end)] or [end for end in ends if place.is_zero(end)]
         if followed:
             return _Crooked(at, parts, followed[0])
-        return self._stretch(place, at, Reason.LENGTHS if fits else Reason.SIZE, cut=size > rest and parts.stored_offset == place.base + at)
+        cut = size > rest and parts.stored_offset == place.base + record
+        return self._stretch(place, at, Reason.LENGTHS if fits else Reason.SIZE, cut=cut)
 
     def _zeros(self, place: Place, at: int) -> _Stretch:
         """The end of the data, or a hole."""
@@ -199,22 +221,25 @@ class Walk:
     def _crooked_row(self, found: _Crooked, window: Window, table: Any) -> None:
         """The row of a record whose lengths do not agree. Its parts are read only if it is the size that is wrong."""
         parts, at = found.parts, found.start
-        if at + parts.parts == found.next:
-            needed = parts.parts
-            topic_at, lengths = parts.topic_at - at, (parts.body_length, parts.topic_length, parts.properties_length)
+        record = at + self._header
+        if record + parts.parts == found.next:
+            needed = self._header + parts.parts
+            topic_at, lengths = parts.topic_at - record, (parts.body_length, parts.topic_length, parts.properties_length)
         else:
-            needed = min(FIXED_SIZE + 2 * IPV6_MORE, window.source.length - at)
+            needed = min(self._header + FIXED_SIZE + 2 * IPV6_MORE, window.source.length - at)
             topic_at, lengths = 0, (-1, -1, -1)
         if not window.has(at, at + needed):
             window.fill(at, needed)
         self.names.grow()
-        given = np.array([parts.size, parts.parts, parts.body_at - at, topic_at, *lengths], np.int64)
+        given = np.array([parts.size, parts.parts, parts.body_at - record, topic_at, *lengths], np.int64)
         self._step(window, table, at, 0, at + 1, given.ctypes.data)
 
     def _step(self, window: Window, table: Column, at: int, row: int, stop: int, given: int = 0) -> tuple[int, int, int]:
         """Let the kernel walk from a place in the file; the next row, the next place in the window, and why it stopped."""
-        found: tuple[int, int, int] = self._kernel.walk(
-            window.address, at - window.start, window.end - window.start, stop - window.start, window.source.length - window.start,
-            window.offset_of_zero, self._flags, table.ctypes.data, row, self._most, self.names.address, given,
+        # The kernel's places are those of records, behind their headers.
+        start = window.start - self._header
+        row, there, why = self._kernel.walk(
+            window.address, at - start, window.end - window.start, stop - start, window.source.length - window.start,
+            window.offset_of_zero, self._flags, table.ctypes.data, row, self._most, self.names.address, given, self._header,
         )  # fmt: skip
-        return found
+        return row, there - self._header, why

@@ -1,7 +1,7 @@
 """The judge of many histories on Spark: the functions of `bulk` as tasks, which may be done again, on any worker, with the same result.
 
 Three steps: files to pieces (a task each), histories divided into calls (a task each, streaming), parts judged (`applyInArrow`, grouped by
-history and part). Between them goes what Spark shuffles; verdicts are written by Spark, which keeps one attempt of each task.
+history and part). Between them goes what Spark shuffles, calls packed by part; verdicts are written by Spark, which keeps one attempt of each task.
 
 A single folder of files is a stream: `availableNow` takes the files that its checkpoint has not seen. What a history needs of earlier runs
 is on the shelf, written so that doing it again changes nothing.
@@ -13,9 +13,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..bulk.divide import Docket, divide
 from ..bulk.intake import sources, take
@@ -29,6 +32,8 @@ from ..errors import TraceError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_PACKED = "history string, part int, calls binary"
+"""Calls of one part as a record batch of Arrow (CALLS): Spark moves few large values much faster than many rows."""
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 
 
@@ -125,13 +130,33 @@ def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFra
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
-                yield from divide(Shelf(root), _docket(json.loads(text)))
+                yield from map(_packed, divide(Shelf(root), _docket(json.loads(text))))
 
-    def verdict(calls: pa.Table) -> pa.Table:
-        return judge_calls(calls, profile, limit)
+    def verdict(packed: pa.Table) -> pa.Table:
+        return judge_calls(_unpacked(packed), profile, limit)
 
-    calls = _spread(spark, "docket", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _columns(CALLS))
+    calls = _spread(spark, "docket", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
     return calls.groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
+
+
+def _packed(calls: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of CALLS of one history, packed by their parts."""
+    calls = calls.take(pc.sort_indices(calls["part"]))
+    parts = calls["part"].to_numpy()
+    edges = [0, *(np.flatnonzero(parts[1:] != parts[:-1]) + 1).tolist(), len(parts)]
+    pieces = [calls.slice(a, b - a) for a, b in pairwise(edges) if a < b]
+    found = {
+        "history": [piece["history"][0].as_py() for piece in pieces],
+        "part": pa.array([piece["part"][0].as_py() for piece in pieces], pa.int32()),
+        "calls": pa.array([piece.serialize().to_pybytes() for piece in pieces], pa.binary()),
+    }
+    return pa.RecordBatch.from_pydict(found)
+
+
+def _unpacked(packed: pa.Table) -> pa.Table:
+    """The rows of CALLS again."""
+    values = [value.as_buffer() for chunk in packed["calls"].chunks for value in chunk]
+    return pa.Table.from_batches([pa.ipc.read_record_batch(value, CALLS) for value in values], CALLS)
 
 
 def _docket(data: dict[str, Any]) -> Docket:

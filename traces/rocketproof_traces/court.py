@@ -188,7 +188,7 @@ class Court:
             private=self.machine.private,
             deciding=bits(self.machine.deciding - {self.machine.first["lock"]}),
         )
-        return search.run(self._start())
+        return search.run(self._start(last))
 
     def _add(self, request: Request, one: Operation | None) -> int:
         self.requests.append(request)
@@ -264,7 +264,8 @@ class Court:
         start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")
         return Send(self.machine, start, self.topics[topic], 0, claims=claims)
 
-    def _start(self) -> tuple[int, ...]:
+    def _start(self, last: int) -> tuple[int, ...]:
+        """The state before the first event; where queues begin that were there before is what the answers up to an event let them."""
         shared = self.machine.start
         for name, topic in self.topics.items():
             shared = self.machine.with_config(shared, topic, self.initial.get(name))
@@ -273,12 +274,12 @@ class Court:
         sent: dict[tuple[int, int], int] = {}
         for taken in self._taken:
             key = (taken.topic, taken.queue)
-            sent[key] = min(sent.get(key, taken.offset), taken.offset)
+            if taken.closed <= last:
+                sent[key] = min(sent.get(key, taken.offset), taken.offset)
         reached: dict[tuple[int, int], int] = {}  # what a broker says of a queue may be behind its records
-        last = last_of(self.part)
         for one in self.part.asked:
-            offset = one.answered("offset")
-            if one.op == "max_offset" and one.closed is not None and one.closed <= last and offset is not None:
+            offset = one.answered("offset") if one.op == "max_offset" else None
+            if offset is not None and one.closed is not None and one.closed <= last:
                 key = (self.topics[one.topic], one.number("queueId"))
                 reached[key] = max(reached.get(key, offset), offset)
         queues = range(self.machine.shape.queues)

@@ -84,7 +84,7 @@ def test_a_finding_in_all_its_forms(store: Path, tmp_path: Path, capsys: pytest.
     assert (found.property, found.file, found.offset, found.found) == ("APP-08.reconsumeTimes", str(path), int(path.name), "-1")
     said = capsys.readouterr().out
     assert f"first in {path} at {int(path.name):,}" in said
-    assert "APP-08.reconsumeTimes  error, 1 time" in said
+    assert "APP-08.reconsumeTimes  warning, 1 time" in said
 
 
 def test_several_stores(store: Path, sound: Path, tmp_path: Path) -> None:
@@ -102,6 +102,8 @@ def test_one_property_of_many(store: Path) -> None:
 
 BAD: dict[str, tuple[Callable[[Path], Sequence[str | Path]], str]] = {
     "no store": (lambda p: [], "no store; give the folder that has commitlog in it"),
+    "an empty name": (lambda p: [""], "'': is no folder; give a store's folder"),
+    "a setting that no rule asks for": (lambda p: [p, "--set", "messageDelayLevel"], "such as maxMessageSize="),
     "no folder": (lambda p: [p / "nowhere"], "is no folder; give a store's folder"),
     "a file": (lambda p: [logs(p)[0]], "is no folder"),
     "no commit log": (lambda p: [p / "config"], "has no commit log"),
@@ -122,6 +124,47 @@ def test_bad_input_is_one_line(name: str, sound: Path, capsys: pytest.CaptureFix
     message = capsys.readouterr().err
     assert said in message
     assert message.count("\n") == 1
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a name beyond all offsets": (lambda p: (p / "commitlog" / ("9" * 20)).touch(), f"{'9' * 20}: is named by an offset beyond 8 bytes"),
+    "a queue's": (lambda p: (next(p.glob("consumequeue/*/*")) / ("9" * 20)).touch(), f"{'9' * 20}: is named by an offset"),
+    "a pipe": (lambda p: os.mkfifo(p / "commitlog" / f"{1 << 40:020d}"), "is no regular file"),
+    "a folder": (lambda p: (p / "commitlog" / f"{1 << 40:020d}").mkdir(), "is no regular file; take it away"),
+    "a deep table": (lambda p: (p / "config" / "topics.json").write_text("[" * 200_000), "topics.json: is no table (too deep)"),
+    "a pipe as table": (lambda p: _pipe(p / "config" / "topics.json"), "topics.json: is no regular file"),
+    "a number beyond 8 bytes": (lambda p: _huge(p / "config" / "topics.json"), "has an entry of another form"),
+    "the same of a group": (
+        lambda p: (p / "config" / "subscriptionGroup.json").write_text('{"subscriptionGroupTable": {"g": {"retryMaxTimes": 1e400}}}'),
+        "subscriptionGroup.json: ",
+    ),
+}
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _huge(path: Path) -> None:
+    path.write_text(path.read_text().replace('"perm": 6', f'"perm": {10**30}', 1))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with names")
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_no_broker_leaves_is_said_in_one_line(name: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change, said = BROKEN[name]
+    change(store)
+    assert local(store) == 2
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_store_that_is_refused_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert local(tmp_path, "--out", tmp_path / "found") == 2
+    assert "has no commit log" in capsys.readouterr().err
+    assert not (tmp_path / "found").exists()
 
 
 def test_an_empty_commit_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,9 @@ QUERIES = {
     "INV-44.size": "from counted where entryOffset = physicalOffset and entrySize != size",
     "INV-44.tags": f"from counted where entryOffset = physicalOffset and entryTags != tagsHash and not ({DELAYED})",
     "REC-04.deliver": f"from counted join delays on level = least(delayLevel, 18) where {DELAYED} and entryOffset = physicalOffset "
-    "and entryTags != storeTimestamp + wait",
+    "and entryTags != storeTimestamp + wait and (entryTags < storeTimestamp or (entryTags - storeTimestamp) % 1000 != 0)",
+    "REC-04.level": f"from counted join delays on level = least(delayLevel, 18) where {DELAYED} and entryOffset = physicalOffset "
+    "and entryTags != storeTimestamp + wait and entryTags >= storeTimestamp and (entryTags - storeTimestamp) % 1000 = 0",
     "INV-46.stored": f"from log where {SCHEDULE} and delayLevel <= 0",
     "INV-45.queue": f"from log where {DELAYED} and queueId != delayLevel - 1",
     "INV-45.topic": f"from log where {DELAYED} and (realTopic is null or realQueueId < 0)",
@@ -107,6 +109,7 @@ QUERIES = {
     "TRX-04.queue": f"from log where {HALF} and queueId != 0",
     "TRX-04.topic": f"from log where {HALF} and (realTopic is null or realQueueId < 0)",
     "TRX-05.stored": f"from log where not ({HALF}) and sysFlag & 12 in (4, 12)",
+    "TRX-06.other": "from log where sysFlag & 12 in (0, 4) and preparedTransactionOffset != 0",
     "TRX-06.commit": "from log where sysFlag & 12 = 8 and not (preparedTransactionOffset between 1 and physicalOffset - 1 "
     "or preparedTransactionOffset = 0 and realTopic is not null and realQueueId >= 0)",
 }  # fmt: skip

@@ -160,6 +160,14 @@ def _entry(form: str, place: int, value: Callable[[Stored], int], wanted: Callab
     return do
 
 
+def _waits_longer(d: Damaged) -> int:
+    record = d.take(_in_schedule)
+    path, at = d.entry(record)
+    (due,) = struct.unpack_from(">q", path.read_bytes(), at + 12)
+    d.write(path, at + 12, struct.pack(">q", due + 2000))
+    return record.offset
+
+
 def _more_entries(d: Damaged) -> int:
     """An entry behind the last one, which points at a record of another queue."""
     record = d.take()
@@ -259,6 +267,8 @@ DAMAGES = [
     Damage("consumed again -1 times", "APP-08.reconsumeTimes", lambda d: d.put(d.take(), 72, ">i", -1)),
     Damage("no store port", "INV-43.stored", lambda d: d.put(d.take(), 68, ">i", 0)),
     Damage("commit before its half", "TRX-06.commit", lambda d: d.put(d.take(_committed), 76, ">q", 1 << 50)),
+    Damage("half message of a plain record", "TRX-06.other", lambda d: d.put(d.take(), 76, ">q", 4711)),
+    Damage("another level's time", "REC-04.level", _waits_longer),
     Damage("level", "INV-45.queue", lambda d: d.put(d.take(_in_schedule), 12, ">i", 9), ("*",)),
     Damage(
         "no topic to deliver to", "INV-45.topic", lambda d: _property(d, _in_schedule, b"REAL_TOPIC", b"REAL_TROPIC"[:10])

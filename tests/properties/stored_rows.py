@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_traces.stored.facts import BIT
+from rocketproof_traces.stored.facts import BIT, RUN_ON
 
 Row = dict[str, Any]
 Step = tuple[Row, Row]
@@ -122,9 +122,21 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"entryTags": 101}, {"INV-44.tags"}),
         ({"entryTags": 101, "delayLevel": 1, "realClass": "ordinary"}, {"INV-44.tags"}),
         ({"entryTags": 101, "odd": BIT["TAGS"]}, set()),
+        ({"entryTags": 0, "odd": RUN_ON}, set()),
         ({"entryTags": -(2**31) - 1}, set()),
         ({"entryTags": -(2**31)}, {"INV-44.tags"}),
         ({**DELAYED, "entryTags": 1_010_011}, {"REC-04.deliver"}),
+        ({**DELAYED, "entryTags": 1_012_010}, {"REC-04.level"}),
+        ({**DELAYED, "entryTags": 1_000_010}, {"REC-04.level"}),
+        ({**DELAYED, "sysFlag": 8, "preparedTransactionOffset": 1, "entryTags": 1_012_010}, {"REC-04.level"}),
+        ({**DELAYED, "entryThere": False, "entryTags": 1_012_010}, {"INV-36.stored"}),
+        ({"topicClass": "schedule", "queueId": 2, "tagsHash": 1_012_010, "entryTags": 1_012_010}, {"INV-46.stored"}),
+        ({"delayLevel": 1, "realClass": "ordinary", "tagsHash": 1_012_010, "entryTags": 1_012_010}, set()),
+        ({**DELAYED, "entryTags": 999_010}, {"REC-04.deliver"}),
+        ({**DELAYED, "levelDelay": -1000, "entryTags": 999_010}, set()),
+        ({**DELAYED, "levelDelay": 1, "entryTags": 1_000_011}, set()),
+        ({**PREPARED, **DELAYED, "entryThere": True, "entryTags": 1_012_010}, {"TRX-05.stored"}),
+        ({**DELAYED, "entryOffset": 5001, "entryTags": 1_012_010}, {"INV-44.later"}),
         ({"topicClass": "schedule", "queueId": 2}, {"INV-46.stored"}),
         ({"topicClass": "schedule", "queueId": 2, "entryTags": 5}, {"INV-46.stored", "INV-44.tags"}),
         ({"topicClass": "schedule", "delayLevel": -1}, {"INV-46.stored"}),
@@ -147,6 +159,9 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"topicClass": "dead", "reconsumeTimes": 15}, {"INV-47.stored"}),
         *[({**SENT_BACK, "retryClass": name}, {"INV-49.stored"}) for name in ("retry", "dead", "schedule", "half")],
         ({"retryClass": "ordinary"}, {"INV-50.stored"}),
+        ({"retryClass": "ordinary", "reconsumeTimes": 1}, {"INV-50.stored"}),
+        ({"retryClass": "ordinary", "topicClass": "dead", "reconsumeTimes": 1, "retryMaxTimes": 1}, set()),
+        ({"retryClass": "ordinary", "topicClass": "dead", "reconsumeTimes": 2, "retryMaxTimes": 1}, {"INV-50.stored"}),
         ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 3}, set()),
         ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 2}, {"INV-48.chain"}),
         ({**SENT_BACK, "originKnown": True, "originSame": False, "reconsumeTimes": 1}, {"INV-49.chain"}),
@@ -169,7 +184,10 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({**COMMITTED, "preparedTransactionOffset": 0, "realClass": "none"}, {"TRX-06.commit"}),
         ({**COMMITTED, "preparedTransactionOffset": 0, "realQueueId": -1}, {"TRX-06.commit"}),
         ({**COMMITTED, "preparedTransactionOffset": 1, "realQueueId": -1}, set()),
-        ({"preparedTransactionOffset": 6000}, set()),
+        ({"preparedTransactionOffset": 6000}, {"TRX-06.other"}),
+        ({**HALF, "preparedTransactionOffset": -1}, {"TRX-06.other"}),
+        ({**PREPARED, "preparedTransactionOffset": 1}, {"TRX-06.other", "TRX-05.stored"}),
+        ({"sysFlag": 12, "queueOffset": 0, "preparedTransactionOffset": 1}, {"TRX-05.stored"}),
         ({"topicClass": "operations"}, set()),
         ({"topicClass": "operations", "tagsHash": 101, "entryTags": 101}, {"TRX-07.operations"}),
         ({"tagsHash": 101, "entryTags": 101}, set()),
@@ -317,8 +335,13 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
         ({}, {"queueOffset": 7}, {"INV-34.stored"}),
         ({}, {"queueOffset": 0}, {"INV-34.again"}),
         ({"queueOffset": -1}, {"queueOffset": 0}, set()),
-        ({"innerNumber": 5}, {"queueOffset": 12}, set()),
-        ({"innerNumber": 5}, {"queueOffset": 8}, {"INV-34.stored"}),
+        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 12}, set()),
+        ({"innerNumber": 5, "sysFlag": 128}, {"queueOffset": 8}, {"INV-34.stored"}),
+        ({"innerNumber": 0, "sysFlag": 128}, {"queueOffset": 8}, set()),
+        ({"queueOffset": -5, "innerNumber": 5, "sysFlag": 128}, {"queueOffset": 0}, set()),
+        ({"queueOffset": -5, "innerNumber": 5}, {"queueOffset": 0}, {"INV-34.again"}),
+        ({"innerNumber": 5}, {"queueOffset": 8}, set()),
+        ({"innerNumber": 5}, {"queueOffset": 12}, {"INV-34.stored"}),
     ],
     "ledgers": [
         ({}, {"index": 8}, set()),
@@ -344,6 +367,11 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"clock_skew": 0}, "record", {"bornTimestamp": 1_000_011}, {"CL-01.born"}),
     ({"stores_parsed": False}, "record", {"properties": BIT["WAIT"]}, set()),
     ({"stores_wait": True}, "record", {"properties": BIT["WAIT"]}, set()),
+    ({"before_49": False}, "record", {"entryTags": 0, "odd": RUN_ON}, {"INV-44.tags"}),
+    (
+        {"before_49": False}, "record",
+        {"retryClass": "ordinary", "topicClass": "dead", "reconsumeTimes": 1, "retryMaxTimes": 1}, {"INV-50.stored"},
+    ),
     ({"half_messages": False}, "record", PREPARED, set()),
     ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),

@@ -98,14 +98,24 @@ def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp
 
 
 @pytest.mark.parametrize(
-    ("rule", "relation"),
+    ("rule", "relations"),
     [
-        ("INV-30.stored", "below"),
-        ("INV-40.limit", "at most"),
-        ("INV-47.stored", "at least"),
-        ("INV-06.stored", "above"),
-        ("INV-34.stored", ""),
+        ("INV-30.stored", ["below"]),
+        ("INV-40.limit", ["at most"]),
+        ("INV-47.stored", ["at least"]),
+        ("INV-43.stored", ["at least", "at most"]),
+        ("INV-06.stored", ["at most"]),
+        ("TRX-06.commit", ["at least", "below", "above"]),
+        ("INV-34.stored", []),
+        ("INV-41.record", []),
     ],
 )
-def test_how_what_is_found_has_to_stand_to_what_is_expected(rule: str, relation: str) -> None:
-    assert {each.id: each.relation for each in stored_rules()}[rule] == relation
+def test_how_what_is_found_has_to_stand_to_what_is_expected(rule: str, relations: list[str]) -> None:
+    assert {each.id: [bound.relation for bound in each.bounds] for each in stored_rules()}[rule] == relations
+
+
+def test_of_two_bounds_a_finding_tells_the_one_that_is_broken(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*sound, tmp_path / "store", 1)
+    low, high = (store.put(store.take(), 68, ">i", port) for port in (0, 70_000))
+    said = {found.offset: (found.expected, found.found) for found in audited(store.root).findings}
+    assert said == {low: ("at least 1", "0"), high: ("at most 65535", "70000")}

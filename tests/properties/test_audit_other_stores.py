@@ -9,11 +9,13 @@ import json
 import shutil
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from damaged_stores import Damaged, Stored, copied, made
+from damaged_stores import SMALL, Damaged, Stored, copied, made
 
 from rocketproof_properties.audits import command
 from rocketproof_properties.audits.brokerconf import of_broker
@@ -21,6 +23,7 @@ from rocketproof_properties.choices import InputError
 from rocketproof_traces.audit.run import Outcome
 from rocketproof_traces.audit.store import legal
 from rocketproof_traces.pools import on_processes
+from rocketproof_traces.stored.queues import Queue
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 HOST = bytes((127, 0, 0, 1)) + struct.pack(">i", 10911)
@@ -75,9 +78,11 @@ def test_delay_levels_are_what_the_store_shows_or_what_is_given(store: Damaged) 
         change_tags(store, record, 77_000)
     assert found(store.root) == {}
     usual = "messageDelayLevel=1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-    assert found(store.root, usual) == {"REC-04.deliver": len(delayed(store, level))}
+    assert found(store.root, usual) == {"REC-04.level": len(delayed(store, level))}
     change_tags(store, delayed(store, level)[3], 1000)
-    assert found(store.root) == {"REC-04.deliver": 1}
+    assert found(store.root) == {"REC-04.level": 1}
+    change_tags(store, delayed(store, level)[2], 1)
+    assert found(store.root) == {"REC-04.level": 1, "REC-04.deliver": 1}
 
 
 def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
@@ -95,7 +100,7 @@ def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
         ("messageDelayLevel=", "is no value"),
         ("maxMessageSize=4m", "maxMessageSize=4m is no value"),
         ("brokerName=a", "brokerName"),
-        ("maxMessageSize", "is no setting"),
+        ("maxMessageSize", "is no setting; give name=value, such as maxMessageSize"),
     ],
 )
 def test_a_setting_that_cannot_be_meant(text: str, said: str) -> None:
@@ -234,6 +239,63 @@ def test_the_checksum_over_a_whole_record_as_5_3_3_writes_it(tmp_path: Path) -> 
     write(tmp_path / "wrong", "commitlog", CHECKED.replace(b"k0 g0", b"k0 g1"), 4000)
     assert found(tmp_path / "sound") == {"INV-28.stored": 1}
     assert found(tmp_path / "wrong") == {"INV-28.stored": 1, "INV-41.record": 1}
+
+
+@pytest.mark.behaviour("INV-44", "SEND-26")
+@pytest.mark.parametrize("value", ["x\1UNIQ_KEY\1y", "x" * 70 + "\1y", "x" * 64 + "\1"])
+def test_tags_that_run_on_are_read_by_no_broker_before_4_9(value: str, tmp_path: Path) -> None:
+    for name, text in (("run-on", value), ("plain", "x")):
+        data = record("Orders", 0, 0, f"TAGS\1{text}\2".encode())
+        write(tmp_path / name, "commitlog", data, 4000)
+        write(tmp_path / name, "consumequeue/Orders/0", struct.pack(">qiq", 0, len(data), 0), 200)
+    wrong = {"INV-28.stored": 1, "INV-44.tags": 1}
+    assert found(tmp_path / "run-on", profile="P49") == found(tmp_path / "run-on", profile="P40") == {"INV-28.stored": 1}
+    assert found(tmp_path / "run-on", profile="P494") == found(tmp_path / "plain", profile="P49") == wrong
+
+
+# Entries that are zero
+
+
+@pytest.fixture(scope="module")
+def small_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
+    """A store whose queues have files of 30 entries."""
+    return made(tmp_path_factory.mktemp("small") / "store", replace(SMALL, queue_file_size=600))
+
+
+def longest(store: Damaged) -> list[Stored]:
+    """The records of the queue with the most of them, the log's first one in another queue."""
+    first = store.records[0]
+    queues = Counter((r.topic, r.queue) for r in store.records if r.is_plain and (r.topic, r.queue) != (first.topic, first.queue))
+    (key, _), *_ = queues.most_common(1)
+    return [r for r in store.records if (r.topic, r.queue) == key and r.flags in (0, 8)]
+
+
+@pytest.mark.behaviour("INV-36", "INV-44")
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*small_files, tmp_path / "store", 1)
+    records = longest(store)
+    log = sorted((store.root / "commitlog").iterdir())
+    start = int(log[1].name) if cleaned else 0
+    first = next(r.index for r in records if r.offset >= start)
+    for record in reversed(records):
+        path, at = store.entry(record)
+        entry = path.read_bytes()[at : at + 20]
+        store.write(path, at, bytes(20))
+        queue = Queue(record.topic, record.queue, str(path.parent))
+        if record is records[-1]:
+            assert queue.max == record.index
+            store.write(path, at, entry)
+            continue
+        assert (queue.min, queue.max) == (0, len(records))
+        if record.index != first - 1:  # that one may as well be the first of the log
+            assert queue.between(start, 1 << 62) == (first, len(records))
+        store.write(path, at, entry)
+    if cleaned:
+        log[0].unlink()
+    at_border = next(r for r in records[30::30] if r.offset > start)
+    store.write(*store.entry(at_border), bytes(20))
+    assert found(store.root) == {"INV-36.stored": 1, "INV-44.record" if cleaned else "INV-44.queue": 1}
 
 
 @pytest.mark.behaviour("INV-48", "INV-49")

@@ -21,22 +21,25 @@ from rocketproof_model.columns import compile_columns
 from rocketproof_model.language.types import Type
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.rules import KINDS, chosen, instance
-from rocketproof_traces.stored.facts import BIT
+from rocketproof_traces.stored.facts import BIT, RUN_ON
 
 ROWS = 4000
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "topic_limit": 127,
+    "before_49": True,
 }  # fmt: skip
 OTHERS: list[dict[str, Any]] = [
     {"max_message_size": 160, "limits_record": False, "clock_skew": 0, "known_flags": 15, "half_messages": False, "check_names": False},
-    {"max_message_size": 140, "stores_wait": True, "max_delay_level": 2, "topic_limit": 255},
+    {"max_message_size": 140, "stores_wait": True, "max_delay_level": 2, "topic_limit": 255, "before_49": False},
     {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9},
 ]
 
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
+UNSET = "entryTags < storeTimestamp or (entryTags - storeTimestamp) % 1000 <> 0"
 OWN = f"{COUNTED} and entryThere and entryOffset = physicalOffset"
+NUMBER = "( 1 + greatest( innerNumber - 1, 0 ) * ( sysFlag // 128 % 2 = 1 )::int )"
 SQL = {
     "record": {
         "INV-37.stored": "storedPhysicalOffset <> physicalOffset",
@@ -58,9 +61,12 @@ SQL = {
         "INV-44.offset": f"{COUNTED} and entryThere and entryOffset < physicalOffset",
         "INV-44.later": f"{COUNTED} and entryThere and entryOffset > physicalOffset",
         "INV-44.size": f"{OWN} and entrySize <> size",
-        # Tags that are no text have no known hash, and a number far below zero is an address in an extension's file.
-        "INV-44.tags": f"{OWN} and not ({DELAY}) and odd & {BIT['TAGS']} = 0 and entryTags > -2147483649 and entryTags <> tagsHash",
-        "REC-04.deliver": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay",
+        # Tags that are no text have no known hash, older brokers read a part of those that run on, and a number far below zero is an
+        # address in an extension's file.
+        "INV-44.tags": f"{OWN} and not ({DELAY}) and odd & {BIT['TAGS']} = 0 and entryTags > -2147483649 and entryTags <> tagsHash "
+        f"and (odd & {RUN_ON} = 0 or not $before_49)",
+        "REC-04.deliver": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and ({UNSET})",
+        "REC-04.level": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and not ({UNSET})",
         "INV-46.stored": "topicClass = 'schedule' and not delayLevel > 0",
         "INV-45.queue": f"{DELAY} and queueId <> delayLevel - 1",
         "INV-45.topic": f"{DELAY} and (realClass = 'none' or realQueueId < 0)",
@@ -70,7 +76,8 @@ SQL = {
         "INV-48.chain": "originKnown and reconsumeTimes <= originTimes",
         "INV-49.chain": "originKnown and not originSame",
         "INV-49.stored": "retryClass in ('retry', 'dead', 'schedule', 'half')",
-        "INV-50.stored": f"retryClass <> 'none' and properties & {BIT['ORIGIN_MESSAGE_ID']} = 0",
+        "INV-50.stored": f"retryClass <> 'none' and properties & {BIT['ORIGIN_MESSAGE_ID']} = 0 "
+        "and not ($before_49 and topicClass = 'dead' and reconsumeTimes < 2)",
         "INV-57.stored": f"$stores_parsed and not $stores_wait and properties & {BIT['WAIT']} <> 0 and realClass = 'none' "
         "and retryClass = 'none' and topicClass in ('ordinary', 'own', 'template')",
         "TRX-04.bits": "$half_messages and topicClass = 'half' and sysFlag & 12 <> 0",
@@ -79,12 +86,13 @@ SQL = {
         "TRX-05.stored": "$half_messages and topicClass <> 'half' and sysFlag & 12 in (4, 12)",
         "TRX-06.commit": "sysFlag & 12 = 8 and not (preparedTransactionOffset between 1 and physicalOffset - 1 "
         "or preparedTransactionOffset = 0 and realClass <> 'none' and realQueueId >= 0)",
+        "TRX-06.other": "sysFlag & 12 in (0, 4) and preparedTransactionOffset <> 0",
         "TRX-07.operations": "topicClass = 'operations' and tagsHash <> 100",
     },
     "log": {"INV-42.stored": "storeTimestamp > next.storeTimestamp"},
     "line": {
-        "INV-34.stored": "next.queueOffset not in (0, queueOffset + innerNumber)",
-        "INV-34.again": "next.queueOffset = 0 and queueOffset + innerNumber <> 0",
+        "INV-34.stored": f"next.queueOffset not in (0, queueOffset + {NUMBER} )",
+        "INV-34.again": f"next.queueOffset = 0 and queueOffset + {NUMBER} <> 0",
     },
     "queue": {
         "INV-30.sign": "queueId < 0",
@@ -204,7 +212,8 @@ def by_sql(path: Path, step: bool, predicate: str, given: dict[str, Any]) -> lis
 def _of_this(predicate: str) -> str:
     """Columns that are not said to be of the next row are of this one."""
     words = predicate.split(" ")
-    return " ".join(w if not w[0].isalpha() or w in ("in", "not", "and", "or") or w.startswith("next.") else f"this.{w}" for w in words)
+    others = ("in", "not", "and", "or", "greatest(")
+    return " ".join(w if not w[0].isalpha() or w in others or w.startswith("next.") else f"this.{w}" for w in words)
 
 
 def test_the_settings_are_the_defaults_of_a_profile() -> None:

@@ -210,6 +210,7 @@ class Reader:
             if value is not None:
                 row["properties"] |= 1 << bit
                 row["odd"] |= (not self.known(row, name, value, checked)) << bit
+        row["odd"] |= (b"\1" in values.get("TAGS", b"")) << len(KNOWN)
         return row
 
     def known(self, row: Row, name: str, value: bytes, checked: bytes) -> bool:

@@ -26,11 +26,13 @@ def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
 
 
 def _one_by_one(given: Sequence[str]) -> Mapping[str, str]:
-    if not given:
-        return {}
-    from ..brokersettings import split  # it loads the brokers, which an audit does without
-
-    return {known("setting", name, _READ): value for name, value in map(split, given)}
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--set {text}: is no setting; give name=value, such as maxMessageSize=8388608")
+        found[known("setting", name, _READ)] = value
+    return found
 
 
 def _in_file(file: Path | None) -> Mapping[str, str]:

@@ -89,13 +89,13 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
+    if "" in stores:
+        raise InputError("'': is no folder; give a store's folder, the one that has commitlog in it, or . for this one")
     folders = tuple(dict.fromkeys(absolute(store.rstrip("/") or store) for store in stores))
     for folder in folders:
         if "://" not in folder and not Path(folder).is_dir():
             raise InputError(f"{folder}: is no folder; give a store's folder, the one that has commitlog in it")
     with _writing(out):
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
         outcome = audit(plan, folders, spread, Kept(None if out is None else out / KEPT, plan), report, **more)
         audited = Audited(plan.rules, outcome, profile)
         if out is not None:

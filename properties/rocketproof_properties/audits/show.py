@@ -42,8 +42,7 @@ def _rule(audited: Audited, rule: Rule, found: list[Finding], say: Say) -> None:
     say(f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {times}: {rule.claim.sentence}", _STYLE[rule.severity])
     if found:
         first = found[0]
-        expected = f"{rule.relation} {first.expected}".lstrip()
-        say(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {expected}, found {first.found}")
+        say(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}")
     if len(found) < count:
         say(f"    {len(found):,} of them are kept as findings")
 

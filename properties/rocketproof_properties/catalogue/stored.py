@@ -10,15 +10,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from rocketproof_model import after, implies, ite, maximum, without_bits
+from rocketproof_model import after, implies, ite, maximum, rem, without_bits
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, has, is_, transaction, vocabulary
-from rocketproof_traces.stored.facts import BIT
-from rocketproof_traces.stored.layout import COMMIT, EXTENSION_LIMIT, PROPERTIES_LIMIT
+from rocketproof_traces.stored.facts import BIT, RUN_ON
+from rocketproof_traces.stored.layout import COMMIT, EXTENSION_LIMIT, INNER_BATCH, PREPARED, PROPERTIES_LIMIT
 
 from . import storedfiles
 
+_BEFORE_49 = frozenset({"P40", "P45", "P49"})
+SECOND = 1000  # milliseconds
 TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end half messages
 
 
@@ -61,8 +63,7 @@ def layout() -> list[Rule]:
             "STO-01.topic",
             "a record names its topic with 1 to as many bytes as the broker allows",
             "record", "error",
-            (r.topicLength >= 1) & (r.topicLength <= given["topic_limit"]),
-            ite(r.topicLength < 1, 1, given["topic_limit"]), r.topicLength,
+            (r.topicLength >= 1) & (r.topicLength <= given["topic_limit"]), given["topic_limit"], r.topicLength,
         ),
         rule(
             "APP-05.stored",
@@ -78,14 +79,14 @@ def layout() -> list[Rule]:
         ),
         rule(
             "APP-08.sysFlag",
-            "a record's sysFlag has known bits only",
-            "record", "error",
+            "a record's sysFlag has known bits only: no client has sent others, which a broker stores",
+            "record", "warning",
             without_bits(r.sysFlag, given["known_flags"]) == 0, r.sysFlag & given["known_flags"], r.sysFlag,
         ),
         rule(
             "APP-08.reconsumeTimes",
-            "a record has been consumed again no negative number of times",
-            "record", "error",
+            "a record has been consumed again no negative number of times: no client has sent one, which a broker stores",
+            "record", "warning",
             r.reconsumeTimes >= 0, 0, r.reconsumeTimes,
         ),
         rule(
@@ -119,12 +120,15 @@ def times() -> list[Rule]:
 
 def offsets() -> list[Rule]:
     """Queue offsets, and the consume queue's entries."""
-    r = vocabulary()["record"].row
+    r, given = vocabulary()["record"].row, vocabulary()["record"].given
     there = counted(r) & r.entryThere
     own = there & (r.entryOffset == r.physicalOffset)
-    following = r.queueOffset + r.innerNumber
+    following = r.queueOffset + ite((r.sysFlag & INNER_BATCH) != 0, maximum(r.innerNumber, 1), 1)
     delayed = (r.topicClass == "schedule") & (r.delayLevel > 0)
-    readable = ((r.odd & BIT["TAGS"]) == 0) & (r.entryTags > EXTENSION_LIMIT)
+    readable = ((r.odd & BIT["TAGS"]) == 0) & (r.entryTags > EXTENSION_LIMIT) & ~(given["before_49"] & ((r.odd & RUN_ON) != 0))
+    due, wait = r.storeTimestamp + r.levelDelay, r.entryTags - r.storeTimestamp
+    # What a level waits is given in seconds or more of them.
+    settable = (wait >= 0) & (rem(wait, SECOND) == 0)
     return [
         rule(
             "INV-34.stored",
@@ -179,7 +183,13 @@ def offsets() -> list[Rule]:
             "REC-04.deliver",
             "the consume queue's entry of a delayed message has the time when it is to be delivered",
             "record", "error",
-            implies(own & delayed, r.entryTags == r.storeTimestamp + r.levelDelay), r.storeTimestamp + r.levelDelay, r.entryTags,
+            implies(own & delayed & ~settable, r.entryTags == due), due, r.entryTags,
+        ),
+        rule(
+            "REC-04.level",
+            "a delayed message waits as long as others of its level: messageDelayLevel has not been changed in between",
+            "record", "warning",
+            implies(own & delayed & settable, r.entryTags == due), due, r.entryTags,
         ),
     ]  # fmt: skip
 
@@ -190,6 +200,8 @@ def delays() -> list[Rule]:
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
     plain = is_(r.topicClass, "ordinary", "own", "template") & (r.realClass == "none") & (r.retryClass == "none")
+    # HAZ-32: what goes to the dead letters at its first send-back.
+    forgotten = given["before_49"] & (r.topicClass == "dead") & (r.reconsumeTimes <= 1)
     silent = given["stores_parsed"] & ~given["stores_wait"]
     return [
         rule(
@@ -251,7 +263,7 @@ def delays() -> list[Rule]:
             "INV-50.stored",
             "a message that was sent back has the id of its first record",
             "record", "warning",
-            implies(r.retryClass != "none", has(r, "ORIGIN_MESSAGE_ID")), True, has(r, "ORIGIN_MESSAGE_ID"),
+            implies((r.retryClass != "none") & ~forgotten, has(r, "ORIGIN_MESSAGE_ID")), True, has(r, "ORIGIN_MESSAGE_ID"),
         ),
         rule(
             "INV-57.stored",
@@ -301,6 +313,12 @@ def transactions() -> list[Rule]:
             r.physicalOffset, origin,
         ),
         rule(
+            "TRX-06.other",
+            "a record that does not end a half message names none",
+            "record", "error",
+            implies((bits == 0) | (bits == PREPARED), origin == 0), 0, origin,
+        ),
+        rule(
             "TRX-07.operations",
             "a record that ends half messages has the tag d",
             "record", "warning",
@@ -319,10 +337,14 @@ def stored_rules() -> tuple[Rule, ...]:
 
 
 def settings(profile: str) -> dict[str, Any]:
-    """The switches of a profile that rules ask for. Raises KeyError for an unknown profile."""
+    """The switches of a profile that rules ask for. Raises KeyError for an unknown profile.
+
+    `before_49`: up to 4.8 a text with a second byte 1 is read as no property, and the dead letter of a first send-back has no id of its
+    first record; P49 is of such releases too, whatever its own broker does.
+    """
     chosen = PROFILES[profile]
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "topic_limit")
-    return {name: getattr(chosen, name) for name in names}
+    return {name: getattr(chosen, name) for name in names} | {"before_49": profile in _BEFORE_49}
 
 
 def find(id_: str) -> tuple[Rule, ...]:

@@ -233,7 +233,7 @@ def topics() -> list[Rule]:
             "INV-13.stored",
             "a topic has a queue to read and one to write",
             "topic", "warning",
-            (t.readQueueNums >= 1) & (t.writeQueueNums >= 1), 1, minimum(t.readQueueNums, t.writeQueueNums),
+            minimum(t.readQueueNums, t.writeQueueNums) >= 1, 1, minimum(t.readQueueNums, t.writeQueueNums),
         ),
         rule(
             "INV-12.stored",

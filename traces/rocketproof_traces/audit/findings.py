@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, order=True)
 class Finding:
     """`offset`: the physical offset of the row in the log, its place in a consume queue's file, or 0. `topic` is empty, and queue id and
-    offset are -1, where the rule is about none. `hex`: the bytes at the offset; `reason`: what the rule claims."""
+    offset are -1, where the rule is about none. `expected` has "at most" or the like in front where the rule sets a bound, of several
+    the one that is broken. `hex`: the bytes at the offset; `reason`: what the rule claims."""
 
     store: str
     file: str

@@ -126,9 +126,15 @@ class Decider:
         rule = self.rules[number]
         program = self._said.get(number)
         if program is None:
-            program = self._said[number] = compile_columns(self._instance, {"expected": rule.expected, "found": rule.found})
+            terms = {"expected": rule.expected, "found": rule.found}
+            terms |= {f"{name}{n}": getattr(bound, name) for n, bound in enumerate(rule.bounds) for name in ("limit", "holds")}
+            program = self._said[number] = compile_columns(self._instance, terms)
         answers = program.run(_taken(before, rows), None if after is None else _taken(after, rows))
         words = [_words(getattr(rule, name), answers[name], answers.fault(name)) for name in ("expected", "found")]
+        for n, bound in reversed(list(enumerate(rule.bounds))):
+            limits = _words(bound.limit, answers[f"limit{n}"], answers.fault(f"limit{n}"))
+            broken = ~answers[f"holds{n}"].astype(np.bool_) | answers.fault(f"holds{n}")
+            words[0] = [f"{bound.relation} {limit}" if out else said for limit, out, said in zip(limits, broken, words[0], strict=True)]
         return [Breach(rule, int(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Expr, ite
 from rocketproof_model.language.expr import show, walk
@@ -32,6 +33,15 @@ KINDS: Mapping[str, tuple[str, bool]] = {
 }
 
 _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with what is found on the left, on the right
+_OPPOSITE = {"below": "at least", "at least": "below", "above": "at most", "at most": "above"}
+
+
+class Bound(NamedTuple):
+    """A comparison that a rule makes of what is found: how it has to stand to the limit ("below", "at least"), and whether it does."""
+
+    relation: str
+    limit: Expr
+    holds: Expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +65,28 @@ class Rule:
     def vocabulary(self) -> Vocabulary:
         return vocabulary()[KINDS[self.over][0]]
 
-    @property
-    def relation(self) -> str:
-        """How what is found has to stand to what is expected, where the rule compares the two: "below", "at least"; else ""."""
-        sides = show(self.found), show(self.expected)
-        for term in walk(self.claim.formula):
-            if term.op in _RELATIONS and (shown := tuple(map(show, term.args))) in (sides, sides[::-1]):
-                return _RELATIONS[term.op][shown != sides]
-        return ""
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Those of what is found, in the rule's order; none where it has to be equal to what is expected."""
+        sides = {show(self.found), show(self.expected)}
+        if any(term.op == "eq" and set(map(show, term.args)) == sides for term in walk(self.claim.formula)):
+            return ()
+        return tuple(_bounds(self.claim.formula, show(self.found), wanted=True))
+
+
+def _bounds(term: Expr, found: str, *, wanted: bool) -> Iterator[Bound]:
+    """The comparisons inside a formula that has to be true, or false."""
+    if term.op == "not":
+        yield from _bounds(term.args[0], found, wanted=not wanted)
+    elif term.op in ("and", "or"):
+        for part in term.args:
+            yield from _bounds(part, found, wanted=wanted)
+    elif term.op in _RELATIONS:
+        shown = tuple(map(show, term.args))
+        if found in shown:
+            at = shown.index(found)
+            relation = _RELATIONS[term.op][at]
+            yield Bound(relation if wanted else _OPPOSITE[relation], term.args[1 - at], term if wanted else ~term)
 
 
 def instance(kind: str, settings: Mapping[str, Any]) -> Instance:

@@ -53,6 +53,11 @@ class Kept:
             if entry.get("plan") == self._plan:
                 self._known[entry["task"]] = entry["answer"]
 
+    def begin(self) -> None:
+        """Make the folder, before anything is read for nothing. Raises OSError."""
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+
     def find(self, task: Task) -> str | None:
         return self._known.get(self._key(task))
 
@@ -81,6 +86,7 @@ def audit(plan: Plan, stores: Sequence[str], spread: Spread, kept: Kept, report:
     """Audit stores. Raises TraceError for a folder without a commit log, and OSError where answers cannot be kept."""
     moment = time.time_ns()
     found = {folder: log_files([folder]) for folder in stores}
+    kept.begin()
     tasks = [
         Task(moment, folder, part.file, part.start, part.end, part.exact) for folder, files in found.items() for part in ranges(files, size)
     ]

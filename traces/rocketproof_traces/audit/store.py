@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from ..stored.config import Topics, has_abort, read_json, read_topics
+from ..stored.config import Topics, has_abort, number, read_json, read_topics
 from ..stored.errors import StoredError
 from ..stored.layout import DLQ_PREFIX, RETRY_PREFIX
 from ..stored.paths import exists, join
@@ -99,8 +99,8 @@ class Store:
             return {}
         try:
             groups = read_json(path).get("subscriptionGroupTable", {})
-            return {name: int(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
-        except (StoredError, AttributeError, TypeError, ValueError) as error:
+            return {name: number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
+        except (StoredError, AttributeError, OverflowError, TypeError, ValueError) as error:
             self.problems.append(f"{path}: {error}")
             return {}
 

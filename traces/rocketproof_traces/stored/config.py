@@ -64,6 +64,8 @@ def read_json(path: str) -> dict[str, Any]:
         found = json.loads(_PIECES.sub(_quoted, text))
     except UnicodeDecodeError as error:
         raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
+    except RecursionError:
+        raise StoredError(path, "is no table (too deep)", "give the broker's own file, or the one beside it that ends in .bak") from None
     except ValueError as error:
         raise StoredError(path, f"is no JSON ({error})", "give the broker's own file, or the one beside it that ends in .bak") from None
     if not isinstance(found, dict):
@@ -84,21 +86,29 @@ def read_topics(path: str) -> Topics:
         raise StoredError(path, "has no topicConfigTable", "give config/topics.json of a store")
     try:
         rows = {name: _row(name, row) for name, row in table.items()}
-        numbers = [int(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
-    except (AttributeError, TypeError, ValueError) as error:
+        numbers = [number(version.get(name) or 0) for name in ("counter", "timestamp", "stateVersion")]
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise StoredError(path, f"has an entry of another form ({error})", "give config/topics.json of a store") from None
     return Topics(path, numbers[0], numbers[1], numbers[2], rows)
+
+
+def number(value: Any) -> int:
+    """A number of a table. Raises OverflowError for one beyond 8 bytes, ValueError and TypeError for what is none."""
+    found = int(value)
+    if not -(1 << 63) <= found < 1 << 63:
+        raise OverflowError("a number has more than 8 bytes")
+    return found
 
 
 def _row(name: str, row: dict[str, Any]) -> TopicRow:
     return TopicRow(
         name,
         str(row.get("topicName", name)),
-        int(row.get("readQueueNums", 16)),
-        int(row.get("writeQueueNums", 16)),
-        int(row.get("perm", 6)),
+        number(row.get("readQueueNums", 16)),
+        number(row.get("writeQueueNums", 16)),
+        number(row.get("perm", 6)),
         bool(row.get("order", False)),
-        int(row.get("topicSysFlag", 0)),
+        number(row.get("topicSysFlag", 0)),
         str(row.get("topicFilterType", "SINGLE_TAG")),
         {str(key): str(value) for key, value in (row.get("attributes") or {}).items()},
     )

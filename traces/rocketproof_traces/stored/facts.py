@@ -105,7 +105,8 @@ COLUMNS: Final = {
     "topicLength": "bytes",
     "propertiesLength": "bytes",
     "properties": "bits of the known properties that are present",
-    "odd": 'bits of those whose value is not of the form meant: an int as Java reads it, "true", UTF-8 for tags',
+    "odd": 'bits of those whose value is not of the form meant: an int as Java reads it, "true", UTF-8 for tags; '
+    "the next bit: tags with byte 1 in them",
     "items": "properties as the broker reads them, equal names counted again",
     "ignoredItems": "pieces of the properties' text that the broker passes over: no name, no value",
     "tagsHash": "Java's hash of TAGS, 0 without; meaningless where TAGS is odd",
@@ -123,6 +124,8 @@ COLUMNS: Final = {
     "recordCRC": "__CRC32# of 5.x, -1 without",
     "computedRecordCRC": "what it should be; -1 without, or if it was not computed",
 }
+RUN_ON: Final = 1 << len(PROPERTIES)
+"""The bit of `odd` for tags with byte 1 in them: releases before 4.9 read no such property, or a part of it."""
 NUMBER: Final = {name: number for number, name in enumerate(COLUMNS)}
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .chunk import Chunk
 from .facts import LIMIT, Column, Kind
 from .layout import LEDGER_HEADER, LEDGER_INDEX
-from .paths import KeptOpen, join, names_of, read
+from .paths import KeptOpen, join, names_of, offset_of, read
 
 _HEADER = np.dtype(
     [
@@ -54,7 +54,7 @@ class LedgerIndex(KeptOpen):
     @cached_property
     def _files(self) -> tuple[tuple[int, str], ...]:
         names = names_of(self._folder) if self._folder else []
-        return tuple((int(name), join(self._folder, name)) for name in names if name.isascii() and name.isdigit())
+        return tuple((offset_of(self._folder, name), join(self._folder, name)) for name in names if name.isascii() and name.isdigit())
 
     def find(self, numbers: Column) -> Mapping[str, Column]:
         """Of entries the columns of what the index says of them; `there`: 2 where it says something, 1 where it has zeros, 0 where it has

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,8 +85,13 @@ class LocalFile(_Reading):
         self.path = path
         self._file = -1
         try:
-            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            self.length = os.fstat(self._file).st_size
+            # Without waiting for somebody who would write into a pipe.
+            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+            status = os.fstat(self._file)
+            if not stat.S_ISREG(status.st_mode):
+                self.close()
+                raise StoredError(path, "is no regular file", "take it away, or give a store that is on a disk")
+            self.length = status.st_size
             if hasattr(os, "posix_fadvise"):
                 os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         except OSError as error:
@@ -208,6 +214,19 @@ def names_of(folder: str) -> list[str]:
         system, inner = file_system(folder)
         chosen = fs.FileSelector(inner, allow_not_found=True)
         return sorted(str(found.base_name) for found in system.get_file_info(chosen))
+
+
+def is_file_name(name: str) -> bool:
+    """20 digits, as the files of the log and of the queues are named."""
+    return len(name) == 20 and name.isascii() and name.isdigit()
+
+
+def offset_of(folder: str, name: str) -> int:
+    """The offset that such a name says. Raises StoredError for one that no file can have."""
+    offset = int(name)
+    if offset >= 1 << 63:
+        raise StoredError(join(folder, name), "is named by an offset beyond 8 bytes", "take it away: no broker has written it")
+    return offset
 
 
 def exists(path: str) -> bool:

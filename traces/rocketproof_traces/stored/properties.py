@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from .crc import crc32
-from .facts import BIT, PROPERTIES
+from .facts import BIT, PROPERTIES, RUN_ON
 from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
 from .memory import lowest, put, same, word
 from .names import LONGEST
@@ -103,6 +103,17 @@ def _topic(base, out, column, table, at, length):
 
 
 @njit(nogil=True, inline="always")
+def _runs_on(base, at, length):
+    """A text has the byte in it that parts a name and its value."""
+    while length >= 64:
+        if same(base, at, NAME_END):
+            return True
+        at += 64
+        length -= 64
+    return same(base, at, NAME_END) & (1 << length) - 1 != 0
+
+
+@njit(nogil=True, inline="always")
 def read_properties(base, record, size, flags, out, table, begin, length):
     """Read the properties' text as a broker does: the last of equal names wins (SEND-26)."""
     present, odd, items, ignored = 0, 0, 0, 0
@@ -158,6 +169,8 @@ def read_properties(base, record, size, flags, out, table, begin, length):
     put(out, _KEYS_AT, keys_at - record)
     put(out, _KEYS_LENGTH, keys_length)
     put(out, _PRESENT, present)
+    if _runs_on(base, tags_at, tags_length):
+        odd |= RUN_ON
     put(out, _ODD, odd if fine else odd | _B_TAGS)
     put(out, _ITEMS, items)
     put(out, _IGNORED, ignored)

@@ -1,7 +1,7 @@
 """Consume queues: for each queue of a topic, where its messages are in the log (REC-04).
 
 A queue's files are longer than its data: behind the last entry come zeros, before the first one there may be filler. Where data begins and
-ends is found by bisection, which believes that zeros and filler are nowhere else.
+ends is found by bisection. Zeros with entries less than BEYOND behind them are damage, and no end.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .facts import LIMIT, Column
 from .layout import ENTRY_SIZE, FILLER_SIZE
-from .paths import KeptOpen, is_remote, join, names_of, open_source, read
+from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, read
 
 if TYPE_CHECKING:
     from .names import Names
@@ -26,6 +26,7 @@ _ENTRY = np.dtype([("physicalOffset", ">i8"), ("size", ">i4"), ("tagsCode", ">i8
 _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
 _LOCAL, _REMOTE, _LEAST = 1 << 11, 1 << 16, 64  # entries of a window
+BEYOND: Final = 1 << 12  # entries
 NO_QUEUE, ENTRY, NO_ENTRY, FILLER = range(4)
 """What `found` says: the store has no such queue; the entry; the index is before the queue's first or behind its last; filler."""
 
@@ -62,9 +63,9 @@ class Queue:
         """In order."""
         found = []
         for name in names_of(self.folder):
-            if len(name) == 20 and name.isascii() and name.isdigit():
+            if is_file_name(name):
                 with open_source(join(self.folder, name)) as source:
-                    found.append(QueueFile(source.path, int(name), source.length))
+                    found.append(QueueFile(source.path, offset_of(self.folder, name), source.length))
         return tuple(found)
 
     @cached_property
@@ -84,13 +85,23 @@ class Queue:
         """One more than the index of the last entry."""
         with _Probe() as probe:
             for file in reversed(self.files):
-                first, past = _indices(file)
-                if first < past and probe.entry(file, first)[1] != 0:
-                    return self._end(probe, file)
+                end = self._end(probe, file)
+                if end > _indices(file)[0]:
+                    return end
         return self.min
 
     def _end(self, probe: _Probe, file: QueueFile) -> int:
-        return _bisect(*_indices(file), lambda index: probe.entry(file, index)[1] == 0)
+        """One more than the last index of a file that has an entry; its first one if it has none."""
+        end, past = _indices(file)
+        while (last := self._last(file, end, min(past, end + BEYOND))) is not None:
+            end = _bisect(last + 1, past, lambda index: probe.entry(file, index)[1] == 0)
+        return end
+
+    def _last(self, file: QueueFile, first: int, past: int) -> int | None:
+        """The last index of some that has an entry."""
+        sizes = np.frombuffer(self._bytes(file, first, past - first), _ENTRY)["size"]
+        there = np.flatnonzero(sizes)
+        return first + int(there[-1]) if len(there) else None
 
     def _bytes(self, file: QueueFile, first: int, count: int) -> bytes:
         with open_source(file.path) as source:
@@ -123,8 +134,16 @@ class Queue:
 
         with _Probe() as probe:
 
+            def place(index: int) -> int:
+                """Where the record of an entry lies; of one that is zero, that of the next one."""
+                while True:
+                    offset, size, _ = probe.entry(self._file_of(index), index)
+                    if size != 0 or index + 1 >= self.max:
+                        return offset
+                    index += 1
+
             def lies_behind(offset: int) -> Callable[[int], bool]:
-                return lambda index: probe.entry(self._file_of(index), index)[0] >= offset
+                return lambda index: place(index) >= offset
 
             return _bisect(self.min, self.max, lies_behind(low)), _bisect(self.min, self.max, lies_behind(high))
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .errors import StoredError
 from .layout import BLANK_SIZE, LEDGER_HEADER, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
-from .paths import join, names_of, open_source, read
+from .paths import is_file_name, join, names_of, offset_of, open_source, read
 
 RANGE_SIZE = 256 << 20
 _MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2)]
@@ -99,7 +99,7 @@ def _named(folder: str) -> list[_Named]:
 
 
 def _in(folder: str, header: int, index: str = "") -> list[_Named]:
-    return [_Named(join(folder, name), int(name), header, index) for name in names_of(folder) if _is_log_name(name)]
+    return [_Named(join(folder, name), offset_of(folder, name), header, index) for name in names_of(folder) if is_file_name(name)]
 
 
 def _are_entries(files: Sequence[_Named]) -> bool:
@@ -110,10 +110,6 @@ def _are_entries(files: Sequence[_Named]) -> bool:
             head = read(source, 0, min(LEDGER_HEADER + BLANK_SIZE, source.length))
         seen.update(header for header in (0, LEDGER_HEADER) if head[header + 4 : header + BLANK_SIZE] in _MAGIC)
     return seen[LEDGER_HEADER] > seen[0]
-
-
-def _is_log_name(name: str) -> bool:
-    return len(name) == 20 and name.isascii() and name.isdigit()
 
 
 def _begin(path: str) -> tuple[int, bool]:

@@ -56,7 +56,9 @@ def test_many_histories_and_what_cannot_be_asked(rocketproof: Run) -> None:
         ("give the folder that the findings go to", "right.ndjson", "wrong.ndjson"),
         ("no history", "--out", "out"),
         ("holds no files", "empty", "--out", "new"),
-        ("is not there", "nothing.ndjson", "--out", "new"),
+        ("nothing.ndjson is not there", "nothing.ndjson", "--out", "new"),
+        ("nothing.parquet is not there", "nothing.parquet"),
+        ("nothing is not there", "right.ndjson", "nothing", "--out", "new", "--engine", "spark"),
         ("--engine local with --master", "right.ndjson", "--out", "new", "--engine", "local", "--master", "local[2]"),
     ):
         refused = rocketproof("judge", *args, "--profile", "P49")

@@ -159,3 +159,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "leave out one of them" in capsys.readouterr().err
     assert command(["campaign", "--seed", "-1"]) == 2
     assert command(["campaign", "--programs", "0"]) == 2
+
+
+def test_programs_of_messages_are_as_many_as_asked(few: list[Task]) -> None:
+    part = next(part for part in running.parts(few) if part.source.is_messages)
+    easy = replace(part, due=tuple((id_, verdict) for id_, verdict in part.due if verdict == "violated"))
+    assert easy.due
+    came = perform(Shard(easy, 5, 0, 60))
+    assert came.programs >= 60 and {one.claim for one in came.shown} == {id_ for id_, _ in easy.due}

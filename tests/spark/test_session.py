@@ -102,7 +102,11 @@ def test_a_property_that_java_refuses_is_one_line() -> None:
 
 @pytest.mark.parametrize(
     ("given", "says"),
-    [({"master": "local", "remote": "sc://x"}, "two ways to one session"), ({"cores": 0}, "--cores: is 0; give a number from 1 on")],
+    [
+        ({"master": "local", "remote": "sc://x"}, "two ways to one session"),
+        ({"cores": 0}, "--cores: is 0; give a number from 1 on"),
+        ({"master": "foo://x"}, "is no URL of a Spark master"),
+    ],
 )
 def test_options_that_do_not_go_together(given: dict[str, Any], says: str) -> None:
     with pytest.raises(TraceError, match=says):

@@ -6,7 +6,10 @@ import gzip
 import json
 import random
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,13 +18,15 @@ from many_histories import PROFILE, alone, history, write, write_parquet
 
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import divide, local
+from rocketproof_traces.bulk.intake import sources, stamp_of
 from rocketproof_traces.bulk.results import DONE, Results, Summary
 from rocketproof_traces.bulk.shelf import Shelf
-from rocketproof_traces.bulk.tables import FINDINGS
+from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
 from rocketproof_traces.bulk.work import Order, dockets
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.histories import judge_history
-from rocketproof_traces.history import Header
+from rocketproof_traces.history import Event, Header
+from rocketproof_traces.operations import Call, paired
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -213,3 +218,101 @@ def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
     found = judge(tmp_path, path, profile="P494")
     assert (found.verdict, found.findings, found.events) == ("ok", [], len(events))
     assert found.explained == judge_history(header, events, "P494").explained > 1800
+
+
+def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list[Event]:
+    return [replace(event, value=value) if event.seq == seq else event for event in events]
+
+
+def last_answer(events: Sequence[Event], topic: str) -> Event:
+    """The answer to the last send to a topic."""
+    calls = [call for call in paired(events) if isinstance(call, Call) and call.begun.op == "send"]
+    return max((one.ended for one in calls if one.ended and one.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
+
+
+@pytest.mark.parametrize("code", ["0", None])
+def test_an_answer_that_is_none_is_named_and_the_rest_is_judged(code: object, tmp_path: Path) -> None:
+    header, events = history()
+    bad = last_answer(events, "T1").seq
+    changed = spoiled(events, bad, {"code": code, "fields": {"queueId": "0", "queueOffset": "5"}})
+    with pytest.raises(TraceError, match=f"event {bad}: the answer's code"):
+        judge_history(header, changed, PROFILE)
+    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not readable", bad)]
+    assert found.verdict == "illegal" and found.parts == {"ok": 2, "unreadable": 1}
+    assert found.explained == judge_history(header, events, PROFILE).explained - 2  # it and the one after it
+
+
+UNTOLD: dict[str, object] = {
+    "offset in words": {"queueId": "0", "queueOffset": "zwölf"},
+    "half an offset": {"queueId": "0", "queueOffset": 1.5},
+    "no queue": {"queueOffset": "5"},
+    "null": None,
+    "a list": ["queueId"],
+}
+
+
+@pytest.mark.parametrize("what", UNTOLD)
+def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Path) -> None:
+    """A broker of another make may answer so: it is judged, not refused."""
+    header, events = history()
+    bad = last_answer(events, "T1").seq
+    changed = spoiled(events, bad, {"code": 0, "fields": UNTOLD[what]})
+    assert [one.seq for one in judge_history(header, changed, PROFILE).findings] == [bad]
+    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not explained", bad)]
+
+
+def test_a_request_whose_size_is_no_number_is_named() -> None:
+    header, events = history()
+    first = next(event for event in events if event.type == "invoke" and event.op == "send")
+    with pytest.raises(TraceError, match=f"event {first.seq}: is no request"):
+        judge_history(header, spoiled(events, first.seq, {**first.value, "bodySize": "much"}), PROFILE)
+
+
+@pytest.mark.parametrize("text", ["{oops", "[]", "null", "[" * 100_000])
+@pytest.mark.parametrize("columns", ["all", "bare"])
+@pytest.mark.parametrize("which", ["invoke", "ok", "state"])
+def test_a_value_that_is_no_object_ends_its_history_there(which: str, columns: str, text: str, tmp_path: Path) -> None:
+    _, events = history()
+    seq = last_answer(events, "T1").seq if which == "ok" else max(e.seq for e in events if e.type == "invoke" and e.op == "send")
+    if which == "state":
+        seq = next(e.seq for e in events if e.type == "state")
+    rows = [event_row(name, event) for name in ("damaged", "whole") for event in events]
+    for row in rows:
+        if (row["history"], row["seq"]) == ("damaged", seq):
+            row["value"] = text
+    names = EVENTS.names if columns == "all" else ["history", "seq", "time", "process", "type", "op", "value"]
+    pq.write_table(pa.Table.from_pylist(rows, EVENTS).select(names), tmp_path / "both.parquet")
+    found = judge(tmp_path, tmp_path / "both.parquet")
+    assert [(one["history"], one["kind"], one["seq"]) for one in found.findings] == [("damaged", "not readable", seq)]
+    assert "its value is" in found.findings[0]["recorded"]
+    assert found.histories == {"ok": 1, "unreadable": 1}
+
+
+def test_what_is_before_a_number_that_is_none_is_judged(tmp_path: Path) -> None:
+    _, events = history()
+    rows = [event_row("one", event) for event in events]
+    table = pa.Table.from_pylist(rows, EVENTS).select(["history", "seq", "process", "type", "op", "value"])
+    numbers = pa.array([seq if seq < 30 else None for seq in table["seq"].to_pylist()], pa.int64())
+    pq.write_table(table.set_column(1, "seq", numbers), tmp_path / "one.parquet")
+    found = judge(tmp_path, tmp_path / "one.parquet")
+    assert found.events == 30 and "event None: is no event" in found.findings[0]["recorded"]
+
+
+def test_a_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
+    pq.write_table(EVENTS.empty_table(), tmp_path / "none.parquet")
+    assert judge(tmp_path, tmp_path / "none.parquet").verdict == "unreadable"
+
+
+def test_links_give_each_file_once(tmp_path: Path) -> None:
+    folder, other = tmp_path / "in", tmp_path / "other"
+    for one in (folder, other):
+        one.mkdir()
+        write(one / f"{one.name}.ndjson", *history(1, 2))
+    (folder / "a link").symlink_to(folder / "in.ndjson")
+    (folder / "loop").symlink_to(".")
+    (folder / "elsewhere").symlink_to(other)
+    (folder / "nowhere").symlink_to("not there")
+    assert [name for name, _ in sources([str(folder)])] == [str(folder / "elsewhere" / "other.ndjson"), str(folder / "in.ndjson")]
+    assert sources([str(folder)])[1][1] == stamp_of(str(folder / "in.ndjson"))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
+import rocketproof_model
+import rocketproof_traces
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.pools import on_processes
 
@@ -35,3 +41,49 @@ def test_few_items_and_one_worker_need_no_process(workers: int, items: str) -> N
 def test_a_process_that_is_killed_is_one_line() -> None:
     with pytest.raises(TraceError, match="was ended from outside"):
         list(on_processes(2, few=1)(killed, list("12345")))
+
+
+def slow(item: str) -> str:
+    path = Path(item)
+    try:
+        path.touch()
+        time.sleep(60)
+    finally:
+        path.unlink()
+    return item
+
+
+STOPPED = """
+import signal, sys
+from test_pools import slow
+from rocketproof_traces.pools import on_processes
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        list(on_processes(2, few=1)(slow, sys.argv[1:]))
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_all_ends_tasks_at_once_and_says_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "stopped.py"
+    script.write_text(STOPPED)
+    items = [str(tmp_path / f"item {k}") for k in range(8)]
+    paths = [str(Path(__file__).parent), str(Path(rocketproof_traces.__path__[0]).parent), str(Path(rocketproof_model.__path__[0]).parent)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])}
+    run = subprocess.Popen(
+        [sys.executable, str(script), *items],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    while run.poll() is None and len(list(tmp_path.glob("item *"))) < 2:
+        time.sleep(0.05)
+    os.killpg(run.pid, sent)
+    assert run.communicate(timeout=50) == ("stopped\n", None)
+    assert not list(tmp_path.glob("item *"))

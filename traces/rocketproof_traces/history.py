@@ -198,6 +198,10 @@ def _header(place: str, row: dict[str, Any]) -> Header:
     if row.get("type") != "header" or row.get("schema") != SCHEMA:
         raise TraceError(place, "is no header of a history", f'the first line has "type": "header" and "schema": "{SCHEMA}"')
     _typed(place, row, _HEADER_KEYS, {"v", "witness"})
+    if not 1 <= row["version"] <= VERSION:
+        raise TraceError(
+            place, f"'version' is {row['version']}, this one reads 1 to {VERSION}", "give that of the schema, or update rocketproof"
+        )
     witness = row.get("witness")
     if witness is not None:
         if not isinstance(witness, dict):

@@ -19,6 +19,8 @@ from .recording import SEND, UPDATE, Config, reach
 
 NAME_SERVER = "name server"
 BATCH = 320
+_SENDS = ("send", "batch")
+_ANSWERED = (*_SENDS, "update_topic", "topic_config", "max_offset")
 _HEAD = 4  # bytes that say how long a message of a batch is
 
 
@@ -56,7 +58,7 @@ class Operation:
         """A field of the header as a number."""
         try:
             return int(self.fields.get(name, otherwise))
-        except ValueError:
+        except (ValueError, TypeError):
             return otherwise
 
     @property
@@ -65,10 +67,11 @@ class Operation:
         return None if self.answer is None else self.answer.get("code")
 
     def answered(self, name: str) -> int | None:
-        """A field of the answer as a number, None if it is not there."""
-        value = ((self.answer or {}).get("fields") or {}).get(name)
+        """A field of the answer as a number, None if it is not there or is none."""
+        fields = None if self.answer is None else self.answer.get("fields")
+        value = fields.get(name) if isinstance(fields, Mapping) else None
         try:
-            return None if value is None else int(value)
+            return int(value) if isinstance(value, (str, int)) else None
         except ValueError:
             return None
 
@@ -208,10 +211,21 @@ def operation(begun: Event, ended: Event | None) -> Operation:
 def called(
     process: str, op: str, opened: int, asked: Mapping[str, Any], end: tuple[int, Mapping[str, Any]] | None, took: int | None
 ) -> Operation:
-    """The operation of a call: `end` are the number and the value of the event that closed it."""
-    if end is None or asked.get("oneWay") or end[1].get("code") is None:
-        return Operation(process, op, asked["to"], opened, None, asked, None, took)
-    return Operation(process, op, asked["to"], opened, end[0], asked, end[1], took)
+    """The operation of a call: `end` are the number and the value of the event that closed it. Raises TraceError naming the event that is
+    none: an answer to a request that is judged has a number as its code. What else an answer lacks is for the specification to say."""
+    if end is not None:
+        code = end[1].get("code")
+        if asked.get("oneWay") or (code is None and op not in _SENDS):
+            end = None
+        elif type(code) is not int and op in _ANSWERED:
+            said = f"the answer's code is {short(code)}"
+            raise TraceError(f"event {end[0]}", said, "record a number; a call without an answer ends with info")
+    try:
+        if end is None:
+            return Operation(process, op, asked["to"], opened, None, asked, None, took)
+        return Operation(process, op, asked["to"], opened, end[0], asked, end[1], took)
+    except (KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"event {opened}", f"is no request ({short(str(error))})", "record whom it asks and what, as it was") from None
 
 
 def snapshot(event: Event, place: str = "history") -> Snapshot:

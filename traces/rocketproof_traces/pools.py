@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
 from .errors import TraceError
@@ -38,15 +39,28 @@ def on_processes(workers: int, few: int = FEW) -> Spread:
         if workers == 1 or len(items) <= few:
             yield from map(function, items)
             return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        with processes(workers) as pool:
             yield from answers(pool, function, items, 2 * workers)
 
     return spread
 
 
+@contextmanager
+def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes that leave Ctrl-C to this one. Where this one stops early they end their tasks at once, and tidy up."""
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _listen)
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  (Python 3.14 is the first to have a word for it)
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def answers(pool: Executor, function: Callable[[A], B], items: Iterable[A], ahead: int) -> Iterator[B]:
-    """The function's answers as they come, with at most `ahead` items under way; those that have not begun are given up at the end.
+    """The function's answers as they come, with at most `ahead` items under way.
 
     Raises TraceError where a process is killed.
     """
@@ -55,7 +69,8 @@ def answers(pool: Executor, function: Callable[[A], B], items: Iterable[A], ahea
     try:
         while True:
             for item in waiting:
-                running.add(pool.submit(function, item))
+                with _unheard():
+                    running.add(pool.submit(_task, function, item))
                 if len(running) >= ahead:
                     break
             if not running:
@@ -63,8 +78,65 @@ def answers(pool: Executor, function: Callable[[A], B], items: Iterable[A], ahea
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for one in done:
                 yield one.result()
-    except BrokenProcessPool:
+    except (BrokenProcessPool, _Ended):
         raise TraceError("a process of this command", "was ended from outside", "run it again: it goes on where it was") from None
+
+
+# What a process of the pool does with signals: Ctrl-C is for the one that began it, and a polite kill ends the task, not the process,
+# so that the pool stays whole and has nothing to say.
+
+
+class _Ended(Exception):
+    """The task was told to end."""
+
+
+_told = {"end": False, "busy": False}
+
+
+def _task(function: Callable[[A], B], item: A) -> B:
+    if _told["end"]:
+        raise _Ended
+    _told["busy"] = True
+    try:
+        return function(item)
+    except _Stop:
+        raise _Ended from None
     finally:
-        for one in running:
-            one.cancel()
+        _told["busy"] = False
+
+
+class _Stop(BaseException):
+    """Passes through a task, whatever that catches."""
+
+
+def _stop(*_: object) -> None:
+    _told["end"] = True
+    if _told["busy"]:
+        _told["busy"] = False
+        raise _Stop
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():  # nobody else will end it
+        raise SystemExit(1)
+
+
+def _listen() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Processes that begin meanwhile hear no signal before they listen."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -189,11 +189,24 @@ def moves(steps: Sequence[tuple[str, Any]]) -> list[Move]:
 
 
 def _messages(shard: Shard) -> Came:
-    """Programs of messages: the seed is the number of the shard's first one, as they are drawn together."""
+    """Programs of messages: the seed is the number of the shard's first one, as they are drawn together.
+
+    They stop where each claim is broken, and then the rest is drawn anew.
+    """
     source = shard.part.source
-    condition = str(dict(source.given)["programs"])
-    seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first}").getrandbits(48)
-    found = history.campaign(source.profile, condition, dict(shard.part.due), programs=shard.programs, seed=seed, searched=0, small=False)
-    came = Came(shard.key, shard.part.name, found.programs, found.steps)
-    came.shown = [Shown(id_, shard.first, list(breach.steps), breach.text) for id_, breach in found.breaches.items()]
+    condition, due = str(dict(source.given)["programs"]), dict(shard.part.due)
+    came = Came(shard.key, shard.part.name)
+    breaches: dict[str, history.Breach] = {}
+    while came.programs < shard.programs:
+        seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first + came.programs}").getrandbits(48)
+        left = shard.programs - came.programs
+        found = history.campaign(source.profile, condition, due, programs=left, seed=seed, searched=0, small=False)
+        if not found.programs:
+            break
+        came.programs += found.programs
+        came.steps += found.steps
+        for id_, breach in found.breaches.items():
+            if id_ not in breaches or len(breach.steps) < len(breaches[id_].steps):
+                breaches[id_] = breach
+    came.shown = [Shown(id_, shard.first, list(breach.steps), breach.text) for id_, breach in breaches.items()]
     return came

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -63,6 +64,9 @@ def judge(
     positive("--limit", limit)
     positive("--cores", cores)
     positive("--late", late)
+    for one in histories:
+        if "://" not in one and not os.path.exists(one):
+            raise InputError(f"{one} is not there; give files or folders of histories")
     if json is not None:
         store.check_writable(json)
     if out is None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rocketproof_profiles import TEMPLATE
 
-from ..errors import TraceError
+from ..errors import TraceError, short
 from ..histories import cluster_of
 from ..history import Event, Header, Rules
 from ..operations import Call, breaking, check_asked, paired, snapshot
@@ -93,14 +93,13 @@ class _Division:
             try:
                 rules.check(self.docket.history, row)
                 if row.type == "invoke":
+                    if row.broker is None or row.op == "end_transaction":  # else the value is read when its part is judged
+                        value_of(row.seq, row.value)
                     check_asked(self.docket.history, row.seq, row.broker)
                 elif row.type == "state" and row.op == "topics":
-                    snapshot(_event(row))
+                    snapshot(Event(row.seq, row.type, row.process, row.op, value_of(row.seq, row.value), row.time))
             except TraceError as error:
                 self.problem = (row.seq, f"{error.problem}; {error.remedy}")
-                return
-            except ValueError as error:
-                self.problem = (row.seq, f"its value is no JSON ({error})")
                 return
             last = row
             self.events = rules.next
@@ -213,8 +212,15 @@ def _committed(value: str) -> bool:
         return False
 
 
-def _event(row: Row) -> Event:
-    return Event(row.seq, row.type, row.process, row.op, json.loads(row.value), row.time)
+def value_of(seq: int, text: str) -> dict[str, Any]:
+    """The value of an event. Raises TraceError where the text is no JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise TraceError(f"event {seq}", f"its value is {short(text)}", "a value is a JSON object")
+    return value
 
 
 def _brief(history: str, part: int, told: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -248,4 +254,4 @@ def _in_order(shelf: Shelf, pieces: Iterable[Piece]) -> Iterator[Row]:
             yield from heapq.merge(*(_read(shelf, piece) for piece in together), key=lambda row: row.seq)
 
 
-__all__ = ["HISTORY", "Docket", "divide"]
+__all__ = ["HISTORY", "Docket", "divide", "value_of"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -44,7 +45,12 @@ def sources(paths: list[str]) -> list[tuple[str, str]]:
         files, inner = place(path)
         with readable(path):
             info = files.get_file_info(inner)
-            infos = [info] if info.type != fs.FileType.Directory else files.get_file_info(fs.FileSelector(inner, recursive=True))
+            if info.type != fs.FileType.Directory:
+                infos = [info]
+            elif isinstance(files, fs.LocalFileSystem):
+                infos = files.get_file_info(_below(inner))
+            else:
+                infos = files.get_file_info(fs.FileSelector(inner, recursive=True))
         if info.type == fs.FileType.NotFound:
             raise TraceError(path, "is not there", "give files or folders of histories")
         for one in infos:
@@ -53,6 +59,32 @@ def sources(paths: list[str]) -> list[tuple[str, str]]:
                 inside = one.path[len(inner) :].strip("/")
                 found.append((join(path, *inside.split("/")) if inside else path, f"{one.size}-{one.mtime_ns}"))
     return sorted(set(found))
+
+
+def _below(folder: str) -> list[str]:
+    """The files below a folder of this machine, each once, though links may lead to it or to a folder around it. Its own name goes
+    before that of a link."""
+    found: dict[str, str] = {}
+    folders, links, known = [folder], list[str](), set[str]()
+    while folders or links:
+        here = folders.pop() if folders else links.pop(0)
+        real = os.path.realpath(here)
+        if real in known:
+            continue
+        known.add(real)
+        if not os.path.isdir(real):
+            found.setdefault(real, here)
+            continue
+        for name in sorted(os.listdir(here)):
+            path = os.path.join(here, name)
+            if os.path.islink(path):
+                links.append(path)
+            elif os.path.isdir(path):
+                folders.append(path)
+            else:
+                known.add(os.path.realpath(path))
+                found[os.path.realpath(path)] = path
+    return list(found.values())
 
 
 def stamp_of(source: str) -> str:
@@ -73,6 +105,9 @@ def take(shelf: Shelf, source: str) -> Taken:
     except (OSError, pa.ArrowException, OverflowError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         intake.stop(TraceError(source, f"cannot be read ({' '.join(said.split())})", "give a history"))
+    except BaseException:
+        intake.drop()
+        raise
     taken = Taken(source, stamp, intake.pieces(), intake.origins, tuple(intake.problems))
     shelf.put(taken)
     return taken
@@ -93,6 +128,11 @@ class _Intake:
         for run in self._runs.values():
             run.close()
         return tuple(piece for run in self._runs.values() for piece in run.pieces)
+
+    def drop(self) -> None:
+        """Leave nothing half written: the process is told to end."""
+        for run in self._runs.values():
+            run.drop()
 
     def stop(self, error: RocketproofError) -> None:
         """Note where reading ended and why."""
@@ -161,18 +201,34 @@ class _Intake:
             columns = EVENTS.names if ready else [name for name in (*NEEDED, "history", "time") if name in names]
             for batch in parquet.iter_batches(BATCH, columns=columns):
                 table = pa.Table.from_batches([batch])
-                self._spread(table.select(EVENTS.names).cast(EVENTS) if ready else self._derived(table))
+                if ready:
+                    self._spread(table.select(EVENTS.names).cast(EVENTS))
+                else:
+                    self._derive(table)
 
-    def _derived(self, table: pa.Table) -> pa.Table:
-        """A table of bare events with the columns that repeat what their values say."""
-        rows = []
-        for row in table.to_pylist():
-            value = json.loads(row["value"]) if isinstance(row["value"], str) else row["value"]
-            if not isinstance(value, dict) or not isinstance(row["seq"], int):
-                raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
-            event = Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), value, row.get("time"))
-            rows.append(event_row(str(row.get("history") or self.source), event))
-        return pa.Table.from_pylist(rows, EVENTS)
+    def _derive(self, table: pa.Table) -> None:
+        """Take a table of bare events, with the columns that repeat what their values say."""
+        rows: list[dict[str, Any]] = []
+        try:
+            for row in table.to_pylist():
+                rows.append(self._bare(row))
+        finally:
+            self._spread(pa.Table.from_pylist(rows, EVENTS))
+
+    def _bare(self, row: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(row["seq"], int):
+            raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
+        text = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=str)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        known = value if isinstance(value, dict) else {}
+        made = event_row(
+            str(row.get("history") or self.source),
+            Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), known, row.get("time")),
+        )
+        return made if known is value else {**made, "value": text}  # its history ends where this value is read
 
     def _spread(self, table: pa.Table) -> None:
         names = table["history"].unique().to_pylist()

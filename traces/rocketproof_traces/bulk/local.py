@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
 
-from ..pools import answers
+from ..pools import answers, processes
 from .divide import KEPT, Docket, divide
 from .intake import take
 from .results import Results, Summary
@@ -112,7 +110,7 @@ def _spread(function: Callable[[A], B], items: Iterable[A], cores: int) -> Itera
     if cores < 2 or len(todo) < 2:
         yield from map(function, todo)
         return
-    with ProcessPoolExecutor(min(cores, len(todo)), get_context("spawn")) as pool:
+    with processes(min(cores, len(todo))) as pool:
         yield from answers(pool, function, todo, 2 * cores)
 
 

@@ -43,7 +43,7 @@ class Summary:
 
     @property
     def verdict(self) -> Literal["ok", "illegal", "unknown", "unreadable"]:
-        if self.histories and self.unread == self.histories.total():
+        if self.unread == self.histories.total():
             return "unreadable"
         return "illegal" if self.findings else "unknown" if self.unknown else "ok"
 

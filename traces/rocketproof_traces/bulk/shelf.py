@@ -167,6 +167,14 @@ class Runs:
         self.pieces.append(Piece(file, self._history, 0, first, first))
         return self._writer
 
+    def drop(self) -> None:
+        """Give up the piece under way."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            with suppress(OSError):
+                self._shelf.files.delete_file(self._part)
+
     def close(self) -> None:
         """End the piece under way."""
         if self._writer is not None:

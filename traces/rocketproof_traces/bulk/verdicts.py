@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..errors import TraceError, short
+from ..errors import TraceError
 from ..histories import judge_part
 from ..history import Event, Header
 from ..operations import Break, Operation, Snapshot, called, snapshot
 from ..parts import Part, Survey, part_of
-from .divide import HISTORY
+from .divide import HISTORY, value_of
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
 
@@ -56,18 +56,23 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     if number == HISTORY:
         return pa.Table.from_pylist([_whole(history, brief)], VERDICTS)
     name = f"{', '.join(brief['topics'])} at {brief['broker']}"
+    found: list[dict[str, Any]] = []
     try:
-        part = _part(brief, rows)
-        del rows
+        asked, bad = _operations([row for row in rows if row.kind == "call"])
+        if bad is not None:
+            found.append({**unreadable_row(bad.why, seq=bad.seq), "part": name})
+        part = _part(brief, asked, [_snapshot(row) for row in rows if row.kind == "topics" and (bad is None or row.opened < bad.seq)])
+        del rows, asked
         judged = judge_part(part, Header(brief["origin"]), profile, limit)
     except TraceError as error:
-        finding = {**unreadable_row(" ".join(str(error).split())), "part": name}
-        return pa.Table.from_pylist([verdict_row(history, name, "unreadable", findings=[finding])], VERDICTS)
-    found = [] if judged.finding is None else [finding_row(judged.finding)]
+        found.append({**unreadable_row(" ".join(str(error).split())), "part": name})
+        return pa.Table.from_pylist([verdict_row(history, name, "unreadable", findings=found)], VERDICTS)
+    if judged.finding is not None:
+        found.append(finding_row(judged.finding))
     row = verdict_row(
         history,
         name,
-        "illegal" if found else "unknown" if judged.unknown else "ok",
+        "unreadable" if bad is not None else "illegal" if found else "unknown" if judged.unknown else "ok",
         explained=judged.explained,
         expanded=judged.expanded,
         outOfReach=json.dumps(judged.out_of_reach),
@@ -108,7 +113,7 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _part(brief: Mapping[str, Any], rows: Sequence[_Row]) -> Part:
+def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]) -> Part:
     broker = brief["broker"]
     survey = Survey(str(brief["origin"].get("cluster", "DefaultCluster")), begun={broker: brief["begun"]})
     if brief["break"] is not None:
@@ -116,24 +121,41 @@ def _part(brief: Mapping[str, Any], rows: Sequence[_Row]) -> Part:
     if brief["retry"] is not None:
         survey.retries[broker] = brief["retry"]
     survey.commits[broker] = brief["commits"]
-    asked = sorted([_operation(row) for row in rows if row.kind == "call"], key=attrgetter("opened"))
-    said = sorted([_snapshot(row) for row in rows if row.kind == "topics"], key=attrgetter("seq"))
+    asked.sort(key=attrgetter("opened"))
+    said.sort(key=attrgetter("seq"))
     return part_of(survey, broker, tuple(brief["topics"]), asked, said, alone=brief["alone"])
 
 
-def _operation(row: _Row) -> Operation:
-    end = None if row.answer is None else (row.closed, _value(row.closed, row.answer))
-    return called(row.process, row.op, row.opened, _value(row.opened, row.asked), end, row.took)
+class _Bad(NamedTuple):
+    """An event that no operation can be read from, and why."""
+
+    seq: int
+    why: str
 
 
-def _value(seq: int, text: str) -> dict[str, Any]:
+def _operations(rows: Sequence[_Row]) -> tuple[list[Operation], _Bad | None]:
+    """The operations up to the first event that none can be read from, and that event."""
     try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise TraceError(f"event {seq}", f"its value is {short(text)}", "a value is a JSON object")
-    return value
+        return list(map(_operation, rows)), None
+    except TraceError:
+        bad = min(one for one in map(_bad, rows) if one is not None)
+    before = [row if row.answer is None or row.closed < bad.seq else row._replace(answer=None) for row in rows if row.opened < bad.seq]
+    return list(map(_operation, before)), bad
+
+
+def _operation(row: _Row) -> Operation:
+    end = None if row.answer is None else (row.closed, value_of(row.closed, row.answer))
+    return called(row.process, row.op, row.opened, value_of(row.opened, row.asked), end, row.took)
+
+
+def _bad(row: _Row) -> _Bad | None:
+    """The event of a call that is not readable."""
+    for asked in (row._replace(answer=None), row):
+        try:
+            _operation(asked)
+        except TraceError as error:
+            return _Bad(row.opened if asked.answer is None else row.closed, f"{error.problem}; {error.remedy}")
+    return None
 
 
 def _snapshot(row: _Row) -> Snapshot:

@@ -1,7 +1,8 @@
 """The judge of many histories on Spark: the functions of `bulk` as tasks, which may be done again, on any worker, with the same result.
 
 Three steps: files to pieces (a task each), histories divided into calls (a task each, streaming), parts judged (`applyInArrow`, grouped by
-history and part). Between them goes what Spark shuffles, calls packed by part; verdicts are written by Spark, which keeps one attempt of each task.
+history and part). Between them goes what Spark shuffles, calls packed by part; verdicts are written by Spark, which keeps one attempt
+of each task.
 
 A single folder of files is a stream: `availableNow` takes the files that its checkpoint has not seen. What a history needs of earlier runs
 is on the shelf, written so that doing it again changes nothing.
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..bulk.divide import Docket, divide
 from ..bulk.intake import sources, take
@@ -28,6 +28,7 @@ from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
 from ..bulk.work import Order, Tell, dockets, fresh, named, shelved
 from ..errors import TraceError
+from .session import aside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,7 @@ def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Sum
     from pyspark.errors import PySparkException
 
     try:
-        return _judge(spark, order, tell)
+        return aside(lambda: _judge(spark, order, tell), spark.interruptAll)
     except PySparkException as error:
         raise TraceError("Spark", f"gave up: {_said(str(error))}", "run it again: it goes on where it was") from None
 
@@ -141,7 +142,7 @@ def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFra
 
 def _packed(calls: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of CALLS of one history, packed by their parts."""
-    calls = calls.take(pc.sort_indices(calls["part"]))
+    calls = calls.sort_by("part")
     parts = calls["part"].to_numpy()
     edges = [0, *(np.flatnonzero(parts[1:] != parts[:-1]) + 1).tolist(), len(parts)]
     pieces = [calls.slice(a, b - a) for a, b in pairwise(edges) if a < b]

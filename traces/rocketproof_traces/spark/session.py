@@ -12,12 +12,15 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
+import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -30,10 +33,15 @@ from .java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+T = TypeVar("T")
+
+_PATIENCE = 30.0  # seconds for work to end that was told to
+
 # Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the
 # CPU time of a session with a few jobs, and give nothing back.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+_MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|(spark|k8s)://.+|yarn")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 # What a job of this project needs of any session that it makes.
@@ -63,13 +71,15 @@ def session(
     require_pyspark()
     # Said at every job, and of functions that this project does not use: data crosses as Arrow.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    from . import source
-
     if master and remote:
         raise TraceError("--master and --remote", "are two ways to one session", "give one of them")
+    if master is not None and not _MASTERS.fullmatch(master):
+        raise TraceError(f"--master {master}", "is no URL of a Spark master", "give local[N], spark://host:7077, yarn or k8s://URL")
     if cores is not None and cores < 1:
         raise TraceError("--cores", f"is {cores}", "give a number from 1 on")
     properties = {**(conf or {}), **more}
+    from . import source
+
     spark = running()
     if spark is None:
         if remote or ("SPARK_REMOTE" in os.environ and not master):
@@ -77,9 +87,23 @@ def session(
         elif "PYSPARK_GATEWAY_PORT" in os.environ:
             spark = _submitted(properties)
         else:
-            spark = _made(master or f"local[{cores or usable_cores()},2]", cores, properties)
-    source.register(spark)
+            spark = aside(lambda: _made(master or f"local[{cores or usable_cores()},2]", cores, properties))
+    aside(partial(source.register, spark))
     return spark
+
+
+def aside(work: Callable[[], T], stop: Callable[[], object] = lambda: None) -> T:
+    """What `work` gives, in a thread of its own: Ctrl-C must not break into what is said to Java. Then `stop` is to end the work sooner."""
+    thread = ThreadPoolExecutor(1)
+    doing = thread.submit(work)
+    try:
+        return doing.result()
+    except KeyboardInterrupt:
+        stop()
+        wait([doing], _PATIENCE)
+        raise
+    finally:
+        thread.shutdown(wait=False)
 
 
 def require_pyspark() -> None:

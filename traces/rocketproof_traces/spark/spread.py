@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import TraceError
 from ..pools import Spread
+from .session import aside
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +21,7 @@ def on_spark(spark: SparkSession, wave: int = WAVE) -> Spread:
     """How work is spread by this session, `wave` items for each of its cores at a time. Raises TraceError where Spark fails."""
     from pyspark.errors import PySparkException
 
-    width = wave * _cores(spark)
+    width = wave * aside(partial(_cores, spark))
 
     def run(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         try:
@@ -38,12 +40,12 @@ def spread(spark: SparkSession, function: Callable[[str], str], items: Sequence[
     """
     for first in range(0, len(items), width):
         some = list(items[first : first + width])
-        try:
-            rows = spark.range(0, len(some), 1, len(some)).mapInArrow(_over(function, some), "answer string").collect()
-        except KeyboardInterrupt:
-            spark.interruptAll()
-            raise
-        yield from (row["answer"] for row in rows)
+        yield from aside(partial(_wave, spark, function, some), spark.interruptAll)
+
+
+def _wave(spark: SparkSession, function: Callable[[str], str], items: Sequence[str]) -> list[str]:
+    tasks = spark.range(0, len(items), 1, len(items)).mapInArrow(_over(function, items), "answer string")
+    return [row["answer"] for row in tasks.collect()]
 
 
 def _over(function: Callable[[str], str], items: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

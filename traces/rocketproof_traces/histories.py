@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from rocketproof_profiles import PROFILES, Profile
 
+from .collection import uncollected
 from .court import Court, Finding, Make, last_of
 from .history import Event, Header
 from .machine import machine
@@ -116,6 +117,11 @@ def judge_part(
     part: Part, header: Header, profile: str, limit: int = LIMIT, tick: Callable[[int], None] = lambda _: None, make: Make = machine
 ) -> PartVerdict:
     """Judge one part by itself. `tick(explained)` is called as answers are explained."""
+    with uncollected():
+        return _judged(part, header, profile, limit, tick, make)
+
+
+def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
     court, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
     left = _left_out(court)
     if judged.limit:

@@ -5,7 +5,6 @@ A task that is done again gives the same rows: nothing here looks at anything bu
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..collection import uncollected
 from ..errors import TraceError
 from ..histories import judge_part
 from ..history import Event, Header
@@ -38,13 +38,8 @@ class _Row(NamedTuple):
 
 def judge_calls(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     """The verdict on the rows of one part of one history (CALLS), or on the history itself, as a row of VERDICTS."""
-    collects = gc.isenabled()
-    gc.disable()  # a part is many small values without cycles: looking for some takes a quarter of the time
-    try:
+    with uncollected():
         return _judged(calls, profile, limit)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
@@ -84,7 +79,8 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
 
 def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, limit: int) -> pa.Table:
     """The verdicts on divided histories that are small enough to be held at once, part by part."""
-    table = pa.Table.from_batches(list(batches)).combine_chunks()
+    with uncollected():
+        table = pa.Table.from_batches(list(batches)).combine_chunks()
     table = table.sort_by([("history", "ascending"), ("part", "ascending")])
     edges = _edges(table)
     return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, limit) for a, b in edges] or [VERDICTS.empty_table()])

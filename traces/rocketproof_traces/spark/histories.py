@@ -27,12 +27,15 @@ from ..bulk.shelf import Piece, Shelf
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
 from ..bulk.work import Order, Tell, dockets, fresh, named, shelved
+from ..collection import uncollected
 from ..errors import TraceError
 from .session import aside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+EVENTS_A_TASK = 20_000
+"""Events that a task judges, about: a second's work."""
 _PACKED = "history string, part int, calls binary"
 """Calls of one part as a record batch of Arrow (CALLS): Spark moves few large values much faster than many rows."""
 _FILES = "path string, modificationTime timestamp, length long, content binary"
@@ -131,13 +134,16 @@ def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFra
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
-                yield from map(_packed, divide(Shelf(root), _docket(json.loads(text))))
+                with uncollected():
+                    yield from map(_packed, divide(Shelf(root), _docket(json.loads(text))))
 
     def verdict(packed: pa.Table) -> pa.Table:
         return judge_calls(_unpacked(packed), profile, limit)
 
     calls = _spread(spark, "docket", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
-    return calls.groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
+    events = sum(piece.rows for docket in todo for piece in docket.pieces)
+    tasks = min(1 + events // EVENTS_A_TASK, 1000)  # said outright: Spark, which sees few bytes, would make one task of them
+    return calls.repartition(tasks, "history", "part").groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
 
 
 def _packed(calls: pa.RecordBatch) -> pa.RecordBatch:

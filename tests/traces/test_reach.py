@@ -104,3 +104,10 @@ def test_one_master_of_several_is_enough(server: Callable[..., int]) -> None:
     refused = ", ".join(f"no way to 127.0.0.1:{one}: Connection refused" for one in away)
     with pytest.raises(TraceError, match=f"gives no session: {refused}; check the URL"):
         session._check_master(f"spark://127.0.0.1:{away[0]},127.0.0.1:{away[1]}")
+
+
+def test_a_secret_in_an_address_is_not_told() -> None:
+    said = str(
+        StoredError("s3://KEY:SECRET@bucket/store", "cannot be read (s3://KEY:SECRET@bucket is not there)", "look at hdfs://host:8020/a")
+    )
+    assert "SECRET" not in said and said.startswith("s3://KEY:…@bucket/store: cannot") and "hdfs://host:8020/a" in said

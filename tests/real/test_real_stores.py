@@ -53,7 +53,7 @@ def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 
 
 
 def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
-    """Messages of every kind, over more than one file of a queue: body by id."""
+    """Messages of every kind, over more than one file of a queue: body by id. One is delayed for longer than any test takes."""
     sent: dict[str, bytes] = {}
     for number in range(rounds):
         for topic, queue in (("Orders", number % 4), ("Events", 0), ("Events", 1)):
@@ -62,7 +62,7 @@ def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
             sent[send(address, topic, body, queue, **given)] = body
     for number in range(3):
         body = b"later-%d" % number
-        sent[send(address, "Orders", body, DELAY="1" if number else "3", KEYS="delayed")] = body
+        sent[send(address, "Orders", body, DELAY="1" if number else "5", KEYS="delayed")] = body
         send(address, "Orders", b"half-%d" % number, sys_flag=PREPARED, TRAN_MSG="true", PGROUP="producers", UNIQ_KEY=f"T{number}")
     return sent
 

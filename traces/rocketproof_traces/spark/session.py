@@ -18,7 +18,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -87,8 +86,8 @@ def session(
         elif "PYSPARK_GATEWAY_PORT" in os.environ:
             spark = _submitted(properties)
         else:
-            spark = aside(lambda: _made(master or f"local[{cores or usable_cores()},2]", cores, properties))
-    aside(partial(source.register, spark))
+            spark = _made(master or f"local[{cores or usable_cores()},2]", cores, properties)  # here: Java knows the session by the thread
+    source.register(spark)
     return spark
 
 

@@ -10,14 +10,6 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from .choices import InputError, offer
 
 
-def split(text: str) -> tuple[str, str]:
-    """Name and value. Raises InputError."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise InputError(f"--set {text}: is no setting; give name=value, such as autoCreateTopicEnable=false")
-    return name, value
-
-
 def change(settings: BrokerSettings, name: str, value: str) -> None:
     """Set one. Raises InputError for an unknown name or a value that does not fit."""
     field = FIELDS.get(name)

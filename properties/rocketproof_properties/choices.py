@@ -40,3 +40,11 @@ def offer(given: str, names: Iterable[str]) -> str:
         return f"use {', '.join(near + rest)}"
     shown = near or choices[:5]
     return f"the nearest of {len(choices)} are {', '.join(shown)}"
+
+
+def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[str, str]:
+    """Name and value of a setting of a broker, given as name=value. Raises InputError, which shows an example."""
+    name, equals, value = setting.partition("=")
+    if not name or not equals:
+        raise InputError(f"--set {setting}: is no setting; give name=value, such as {example}")
+    return name, value

@@ -18,8 +18,8 @@ from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from rocketproof_impl.system.server import Limits
 
 from . import store
-from .brokersettings import change, split
-from .choices import InputError
+from .brokersettings import change
+from .choices import InputError, split
 
 STEP = 10  # between the ports of two brokers: each listens around its port too
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,9 +61,9 @@ def test_what_belongs_to_others_stays(package: Path) -> None:
 def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) -> None:
     source = "def add(a, b):\n    return a + b\n"
     (package / "one.py").write_text(source)
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(compile(source, str(package / "one.py"), "exec"), names)
-    add = compiled.compiled(names["add"])  # type: ignore[arg-type]
+    add = compiled.compiled(names["add"])
     assert add(1, 2) == 3
     folder = compiled._directory(package)
     kept = len(list(folder.rglob("*.nbc")))

@@ -44,12 +44,17 @@ HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> str:
     """The id that the broker gives the message."""
+    return put(address, topic, body, queue, sys_flag, **properties)["msgId"]
+
+
+def put(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> dict[str, str]:
+    """The fields of the answer to a send."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", 4, queue, sys_flag, 1_600_000_000_000, 7, text, 0, False, 16)
     answer = ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
     assert answer.code == codes.SUCCESS, answer.remark
     assert answer.ext_fields is not None
-    return answer.ext_fields["msgId"]
+    return answer.ext_fields
 
 
 def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
@@ -82,6 +87,17 @@ def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, in
         answer = ask(address, Command(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)}))
         found[topic, queue] = int((answer.ext_fields or {})["offset"])
     return found
+
+
+def await_end(address: str, topic: str, queue: int, end: int) -> None:
+    """Return when the queue reaches this end: what was stored before it is dispatched then."""
+    last, found = time.monotonic() + 30, 0
+    while time.monotonic() < last:
+        found = ends(address, {(topic, queue): 0})[topic, queue]
+        if found >= end:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"queue {queue} of {topic} ends at {found}, not at {end}")
 
 
 # A store, opened by us
@@ -137,7 +153,7 @@ def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callab
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:
         address = running.brokers["broker-a"]
         sent = fill(address)
-        time.sleep(1.5)  # delayed messages of a second are delivered, and everything is dispatched
+        await_end(address, "Orders", 0, 40 // 4 + 2)  # two that were delayed for a second are delivered
         views = {msg_id: stored(address, msg_id) for msg_id in sent}
         topics = ask(address, Command(codes.GET_ALL_TOPIC_CONFIG)).body
         with_queues = {("Orders", queue): 0 for queue in range(4)} | {("Events", queue): 0 for queue in range(2)}
@@ -186,11 +202,11 @@ def test_the_audit_finds_what_a_request_has_done_that_the_broker_should_not_have
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:
         address = running.brokers["broker-a"]
         fill(address, rounds=4)
+        await_end(address, "Orders", 0, 4 // 4 + 2)
         send(address, "Orders", b"prepared", sys_flag=PREPARED)
         send(address, "Orders", b"half and delayed", TRAN_MSG="true", PGROUP="producers", DELAY="2")
         send(address, "Orders", bytes(1 << 20))
-        send(address, "Orders", b"goes on")
-        time.sleep(1.5)
+        await_end(address, "Orders", 0, int(put(address, "Orders", b"goes on")["queueOffset"]) + 1)
         running.stop("broker-a")
     assert audited(root, version) == {"INV-06.stored": 1, "INV-45.half": 1, "TRX-05.stored": 1}
 
@@ -224,7 +240,7 @@ def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Call
     if mixed:
         with Apache(version).open(Setup(stores={"broker-a": root}, settings=small)) as running:
             fill(running.brokers["broker-a"], rounds=20)
-            time.sleep(1.5)
+            await_end(running.brokers["broker-a"], "Orders", 0, 20 // 4 + 2)
             running.stop("broker-a")
     plain = sum(1 for _ in (root / "commitlog").glob("*")) if mixed else 0
     port = Addresses().take().rpartition(":")[2]
@@ -232,10 +248,10 @@ def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Call
     with Apache(version).open(Setup(stores={"broker-a": root}, settings={**small, **ledger})) as running:
         address = running.brokers["broker-a"]
         sent = fill(address)
+        await_end(address, "Orders", 0, 40 // 4 + 2 + (20 // 4 + 2 if mixed else 0))
         with pytest.raises(AssertionError, match="busy"):
             send(address, "Orders", bytes(40_000))
-        send(address, "Orders", b"goes on")
-        time.sleep(1.5)
+        await_end(address, "Orders", 0, int(put(address, "Orders", b"goes on")["queueOffset"]) + 1)
         ended(running)
     entries = entries_of(root)
     assert len(entries) >= len(sent) + 4

@@ -13,8 +13,8 @@ from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_le
 
 from .concurrent import Search
 from .machine import MOST_QUEUES, Machine, Shape, bits
-from .operations import Operation
-from .parts import SENDS, UNREADABLE, Part
+from .operations import SENDS, Operation
+from .parts import UNREADABLE, Part
 from .recording import AT_LIMIT, DEAD, Config
 from .refusals import Refused, refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int

@@ -19,8 +19,9 @@ from .recording import SEND, UPDATE, Config, reach
 
 NAME_SERVER = "name server"
 BATCH = 320
-_SENDS = ("send", "batch")
-_ANSWERED = (*_SENDS, "update_topic", "topic_config", "max_offset")
+SENDS = ("send", "batch")
+JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
+"""The requests whose answers are judged."""
 _HEAD = 4  # bytes that say how long a message of a batch is
 
 
@@ -215,9 +216,9 @@ def called(
     none: an answer to a request that is judged has a number as its code. What else an answer lacks is for the specification to say."""
     if end is not None:
         code = end[1].get("code")
-        if asked.get("oneWay") or (code is None and op not in _SENDS):
+        if asked.get("oneWay") or (code is None and op not in SENDS):
             end = None
-        elif type(code) is not int and op in _ANSWERED:
+        elif type(code) is not int and op in JUDGED:
             said = f"the answer's code is {short(code)}"
             raise TraceError(f"event {end[0]}", said, "record a number; a call without an answer ends with info")
     try:

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
-from .operations import NAME_SERVER, Break, Operation, Operations, Snapshot
+from .operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 from .recording import Config
 
 DLQ_PREFIX = "%DLQ%"
-SENDS = ("send", "batch")
-JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
 OF_A_PART = (*JUDGED, "delete_topic")
 MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
 COMMIT = 8
@@ -229,4 +227,4 @@ def _allow(part: Part, committed: Sequence[int]) -> None:
         part.own.sort(key=lambda own: own[0])
 
 
-__all__ = ["JUDGED", "OF_A_PART", "SENDS", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "part_of", "parted"]
+__all__ = ["OF_A_PART", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "part_of", "parted"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketproof_traces.audit.segment import LEVELS
 
-from ..choices import InputError, known
+from ..choices import InputError, known, split
 
 _UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -26,13 +26,7 @@ def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
 
 
 def _one_by_one(given: Sequence[str]) -> Mapping[str, str]:
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise InputError(f"--set {text}: is no setting; give name=value, such as maxMessageSize=8388608")
-        found[known("setting", name, _READ)] = value
-    return found
+    return {known("setting", name, _READ): value for name, value in (split(text, "maxMessageSize=8388608") for text in given)}
 
 
 def _in_file(file: Path | None) -> Mapping[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from rocketproof_impl.broker.settings import BrokerSettings
 
-from ..brokersettings import change, split
-from ..choices import InputError, offer
+from ..brokersettings import change
+from ..choices import InputError, offer, split
 from .cases import Recorded
 
 _ALL = {"brokerIP1": "127.0.0.1", "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}

@@ -25,8 +25,8 @@ from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, Profile, classify
 from rocketproof_traces.court import Finding
 from rocketproof_traces.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.history import Header
-from rocketproof_traces.operations import Operation, Snapshot, config_of, operations
-from rocketproof_traces.parts import JUDGED, OF_A_PART, SENDS, UNREADABLE, Part, Survey, commits, default_of, part_of
+from rocketproof_traces.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
+from rocketproof_traces.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
 from rocketproof_traces.recording import Config
 
 from ..history import OK

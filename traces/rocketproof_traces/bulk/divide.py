@@ -23,7 +23,7 @@ from ..history import Event, Header, Rules
 from ..operations import Call, breaking, check_asked, paired, snapshot
 from ..parts import COMMIT, OF_A_PART, Survey
 from .shelf import BATCH, Piece, Shelf
-from .tables import CALLS
+from .tables import CALLS, object_of
 
 HISTORY = -1
 """The number of the part that is the history itself."""
@@ -214,11 +214,8 @@ def _committed(value: str) -> bool:
 
 def value_of(seq: int, text: str) -> dict[str, Any]:
     """The value of an event. Raises TraceError where the text is no JSON object."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
+    value = object_of(text)
+    if value is None:
         raise TraceError(f"event {seq}", f"its value is {short(text)}", "a value is a JSON object")
     return value
 

@@ -29,7 +29,7 @@ from ..history import Event, Header
 from ..stored.paths import join, readable
 from . import recorded
 from .shelf import BATCH, SUFFIX, Runs, Shelf, Taken, place
-from .tables import EVENTS, event_row
+from .tables import EVENTS, event_row, object_of
 
 NEEDED = ("seq", "process", "type", "op", "value")
 """The columns without which a table holds no events; `history` and `time` may be missing."""
@@ -69,12 +69,12 @@ def _below(folder: str) -> list[str]:
     while folders or links:
         here = folders.pop() if folders else links.pop(0)
         real = os.path.realpath(here)
-        if real in known:
+        if real in found or real in known:
+            continue
+        if not os.path.isdir(real):
+            found[real] = here
             continue
         known.add(real)
-        if not os.path.isdir(real):
-            found.setdefault(real, here)
-            continue
         for name in sorted(os.listdir(here)):
             path = os.path.join(here, name)
             if os.path.islink(path):
@@ -82,7 +82,6 @@ def _below(folder: str) -> list[str]:
             elif os.path.isdir(path):
                 folders.append(path)
             else:
-                known.add(os.path.realpath(path))
                 found[os.path.realpath(path)] = path
     return list(found.values())
 
@@ -219,16 +218,12 @@ class _Intake:
         if not isinstance(row["seq"], int):
             raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
         text = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=str)
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            value = None
-        known = value if isinstance(value, dict) else {}
+        value = object_of(text)
         made = event_row(
             str(row.get("history") or self.source),
-            Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), known, row.get("time")),
+            Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), value or {}, row.get("time")),
         )
-        return made if known is value else {**made, "value": text}  # its history ends where this value is read
+        return made if value is not None else {**made, "value": text}  # its history ends where this value is read
 
     def _spread(self, table: pa.Table) -> None:
         names = table["history"].unique().to_pylist()

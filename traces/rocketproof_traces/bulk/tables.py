@@ -112,6 +112,15 @@ def event_row(history: str, event: Event) -> dict[str, Any]:
     return row
 
 
+def object_of(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is, None if it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def _text(text: str) -> str:
     """Text that Arrow can hold: a lone surrogate is written out."""
     return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
@@ -169,6 +178,7 @@ __all__ = [
     "VERDICTS",
     "event_row",
     "finding_row",
+    "object_of",
     "unreadable_row",
     "verdict_row",
 ]

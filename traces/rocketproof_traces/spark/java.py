@@ -42,9 +42,8 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
             return found
         refused.append(f"{place} {found}")
     seen = f" ({'; '.join(refused)})" if refused else ""
-    raise TraceError(
-        "Spark", f"needs Java {OLDEST} or newer and there is none{seen}", "`pip install 'rocketproof[spark]'` brings one, or set JAVA_HOME"
-    )
+    remedy = "`pip install 'rocketproof[spark]'` brings one; or set JAVA_HOME, or choose another --engine"
+    raise TraceError("Spark", f"needs Java {OLDEST} or newer and there is none{seen}", remedy)
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

@@ -109,7 +109,8 @@ def require_pyspark() -> None:
     """Raises TraceError where Spark's Python part, or the Arrow it exchanges data by, is not installed."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]  # pyspark's Arrow needs pandas
     if missing:
-        raise TraceError("Spark", f"is not installed (there is no {missing[0]})", "`pip install 'rocketproof[spark]'`")
+        remedy = "`pip install 'rocketproof[spark]'` (in a clone `uv sync --extra spark`), or choose another --engine"
+        raise TraceError("Spark", f"is not installed (there is no {missing[0]})", remedy)
 
 
 def running() -> SparkSession | None:

@@ -362,7 +362,9 @@ def print_verdict(found: Verdict, console: Console | None = None) -> None:
         lines(f"{number:6} out of reach: {reason}", indent=" " * 9)
     for one in found.findings:
         lines(f"not explained: {one}", "bold red")
-        lines(f"  the {len(one.prefix)} answers of this part before it are explained", indent="    ")
+        before = len(one.prefix)
+        explained = "1 answer of this part before it is" if before == 1 else f"{before} answers of this part before it are"
+        lines(f"  the {explained} explained", indent="    ")
     for text in found.unknown:
         lines(f"not decided: {text}", "bold yellow")
     words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}

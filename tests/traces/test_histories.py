@@ -348,3 +348,25 @@ def test_events_that_are_no_requests_are_named() -> None:
         verdict(("invoke", "a", "send", {}))
     with pytest.raises(TraceError, match="event 0: holds no topics"):
         verdict(("state", "broker-a", "topics", {"topics": {"T": {"perm": 6}}}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("x", "'origin.settings' is 'x'"),
+        ({"autoCreateTopicEnable": "yes"}, "'autoCreateTopicEnable' is 'yes'"),
+        ({"autoCreateTopicEnable": 1}, "'autoCreateTopicEnable' is 1"),
+        ({"brokerPermission": "six"}, "'brokerPermission' is 'six'"),
+        ({"brokerPermission": 16}, "'brokerPermission' is 16"),
+    ],
+)
+def test_settings_that_no_broker_has_are_named(settings: object, said: str) -> None:
+    header, events = contend(Load(events=20))
+    with pytest.raises(TraceError, match=f"header: {said}; give "):
+        judge_history(replace(header, origin={"settings": settings}), events, "P49")
+
+
+@pytest.mark.parametrize("settings", [None, {}, {"autoCreateTopicEnable": None, "brokerPermission": None}, {"autoCreateTopicEnable": True}])
+def test_settings_may_be_unsaid(settings: object) -> None:
+    header, events = contend(Load(events=20))
+    assert judge_history(replace(header, origin={"settings": settings}), events, "P49").verdict == "ok"

@@ -15,6 +15,7 @@ from rocketproof_profiles import PROFILES, Profile
 
 from .collection import uncollected
 from .court import Court, Finding, Make, last_of
+from .errors import TraceError, short
 from .history import Event, Header
 from .machine import machine
 from .operations import operations
@@ -113,6 +114,20 @@ def cluster_of(header: Header) -> str:
     return str(header.origin.get("cluster", "DefaultCluster"))
 
 
+def _settings_of(header: Header) -> tuple[bool | None, int]:
+    """The broker's autoCreateTopicEnable, None if the history does not say it, and its brokerPermission. Raises TraceError."""
+    settings = header.origin.get("settings")
+    settings = {} if settings is None else settings
+    if not isinstance(settings, Mapping):
+        raise TraceError("header", f"'origin.settings' is {short(settings)}", "give an object of the broker's settings by their names")
+    auto, permission = settings.get("autoCreateTopicEnable"), settings.get("brokerPermission")
+    if auto is not None and str(auto).lower() not in ("true", "false"):
+        raise TraceError("header", f"'autoCreateTopicEnable' is {short(auto)}", "give true or false")
+    if permission is not None and str(permission) not in map(str, range(16)):
+        raise TraceError("header", f"'brokerPermission' is {short(permission)}", "give a number such as 6")
+    return None if auto is None else str(auto).lower() == "true", 6 if permission is None else int(permission)
+
+
 def judge_part(
     part: Part, header: Header, profile: str, limit: int = LIMIT, tick: Callable[[int], None] = lambda _: None, make: Make = machine
 ) -> PartVerdict:
@@ -135,11 +150,8 @@ def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable
 
 def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int, tick: Callable[[int], None]) -> tuple[Court, Searched]:
     """The search under the broker's settings; where they are not known, under those that explain most."""
-    settings = header.origin.get("settings")
-    settings = settings if isinstance(settings, Mapping) else {}
-    said = settings.get("autoCreateTopicEnable")
-    switches = part.switches if said is None else (str(said).lower() == "true",)
-    permission = int(settings.get("brokerPermission", 6))
+    auto, permission = _settings_of(header)
+    switches = part.switches if auto is None else (auto,)
     best: tuple[Court, Searched] | None = None
     for auto_create in switches:
         court = Court(part, profile, cluster_of(header), make, auto_create, permission)

@@ -167,7 +167,7 @@ def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
         yield Call(event, None)
 
 
-def operations(events: Iterable[Event], place: str = "history") -> Operations:
+def operations(events: Iterable[Event]) -> Operations:
     """The operations of a history of requests to brokers. Raises TraceError naming an event that none can be read from."""
     asked, snapshots, breaks, number = [], [], [], 0
 
@@ -176,7 +176,7 @@ def operations(events: Iterable[Event], place: str = "history") -> Operations:
         for event in events:
             number += 1
             if event.type == "invoke":
-                check_asked(place, event.seq, event.value.get("to"))
+                check_asked(event.seq, event.value.get("to"))
             yield event
 
     for found in paired(checked()):
@@ -184,17 +184,17 @@ def operations(events: Iterable[Event], place: str = "history") -> Operations:
             asked.append(operation(found.begun, found.ended))
         elif found.type == "state":
             if found.op == "topics":
-                snapshots.append(snapshot(found, place))
+                snapshots.append(snapshot(found))
         else:
             breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else found.value["to"]))
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
 
 
-def check_asked(place: str, seq: int, to: Any) -> None:
+def check_asked(seq: int, to: Any) -> None:
     """Raise TraceError for an invoke that does not say whom it asks."""
     if not isinstance(to, str):
-        raise TraceError(f"{place}: event {seq}", "does not say whom it asks", "an invoke has 'to': a broker's name")
+        raise TraceError(f"event {seq}", "does not say whom it asks", "an invoke has 'to': a broker's name")
 
 
 def breaking(type_: str, seq: int, broker: str) -> Break:
@@ -229,14 +229,14 @@ def called(
         raise TraceError(f"event {opened}", f"is no request ({short(str(error))})", "record whom it asks and what, as it was") from None
 
 
-def snapshot(event: Event, place: str = "history") -> Snapshot:
+def snapshot(event: Event) -> Snapshot:
     """What a `state` event says of a broker's topics. Raises TraceError where it holds none."""
     topics = event.value.get("topics")
     try:
         return Snapshot(event.seq, event.process, {str(name): _known(entry) for name, entry in (topics or {}).items()})
     except (AttributeError, ValueError, TypeError, KeyError) as error:
         problem = f"holds no topics ({short(str(error))})"
-        raise TraceError(f"{place}: event {event.seq}", problem, "a topic has readQueueNums, writeQueueNums, perm") from None
+        raise TraceError(f"event {event.seq}", problem, "a topic has readQueueNums, writeQueueNums, perm") from None
 
 
 def config_of(data: Any) -> Config | None:

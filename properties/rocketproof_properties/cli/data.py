@@ -93,13 +93,18 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces import histories, history
     from rocketproof_traces import judge as judging
+    from rocketproof_traces.errors import TraceError
 
     from .. import output, store
 
     if history.is_history(file):
-        header, events = history.read(file)
-        with output.counting("judging answer") as report:
-            verdict = histories.judge_history(header, list(events), profile, limit, report)
+        header, lines = history.read(file)
+        events = list(lines)
+        try:
+            with output.counting("judging answer") as report:
+                verdict = histories.judge_history(header, events, profile, limit, report)
+        except TraceError as error:
+            raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
         if json is not None:
             store.write_json(json, verdict.data())
         output.print_verdict(verdict)

@@ -95,7 +95,7 @@ class _Division:
                 if row.type == "invoke":
                     if row.broker is None or row.op == "end_transaction":  # else the value is read when its part is judged
                         value_of(row.seq, row.value)
-                    check_asked(self.docket.history, row.seq, row.broker)
+                    check_asked(row.seq, row.broker)
                 elif row.type == "state" and row.op == "topics":
                     snapshot(Event(row.seq, row.type, row.process, row.op, value_of(row.seq, row.value), row.time))
             except TraceError as error:

@@ -13,6 +13,7 @@ from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.codes import SEND_MESSAGE_V2
 from rocketproof_impl.remoting.command import Command, response_to
+from rocketproof_impl.remoting.dispatch import write
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
@@ -34,7 +35,7 @@ class Echo:
         if not command.is_one_way:
             answer = response_to(command)
             answer.code, answer.remark, answer.body, answer.ext_fields = 0, None, command.body, command.ext_fields
-            channel.write(answer)
+            write(channel, answer)
 
     def channel_closed(self, channel: Channel) -> None:
         self.lost.append(channel)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import threading
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from serving import PATIENCE, EchoServer, Raw, echo_server
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
 from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.connection import Connection
 from rocketproof_impl.system.server import BACKLOG, Limits, listening_socket
 
 behaviour = pytest.mark.behaviour
@@ -166,6 +169,71 @@ def test_who_reads_no_answers_is_not_read_from() -> None:
         assert len(server.echo.received) == asked + 1
 
 
+def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more() -> None:
+    """Go's client sends one-way messages as requests and does not wait for their answers: they count though it has gone by then."""
+    data = b"".join(frame.encode(Command(1, opaque=number)) for number in range(20))
+    with echo_server() as server:
+        with Raw(server.port) as raw:
+            raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            raw.send(frame.encode(Command(1, opaque=99)))
+            assert raw.command() is not None
+            server.background.complete(sleeping(0.3, began := threading.Event()))
+            assert began.wait(PATIENCE)
+            raw.send(data)
+        wait_until(server, lambda: server.echo.lost)
+        assert [command.opaque for command in server.echo.received] == [99, *range(20)]
+
+
+class Gone(asyncio.Transport):
+    """Of a connection whose other side has gone: nothing can be written any more."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("why", "served"), [(BrokenPipeError(), 30), (None, 10)], ids=["broken", "closed by us"])
+def test_what_the_system_still_has_of_a_broken_connection_is_served(why: OSError | None, served: int) -> None:
+    frames = [frame.encode(Command(1, opaque=number)) for number in range(30)]
+    ours, theirs = socket.socketpair()
+    with echo_server() as server, ours:
+        with theirs:
+            theirs.sendall(b"".join(frames[10:]))
+        connection = Connection(server.tcp, server.background.threads.loop)
+        connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
+        connection.data_received(b"".join(frames[:10]))
+        connection.connection_lost(why)
+        assert [command.opaque for command in server.echo.received] == list(range(served))
+        assert server.echo.lost == [connection]
+
+
+def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
+    data = frame.encode(Command(1, body=bytes(1000)))
+    with echo_server() as server:
+        with Raw(server.port) as raw:
+            sender = threading.Thread(target=raw.send, args=(data * 40_000,))
+            sender.start()
+            wait_until(server, lambda: any(one._stuck and len(one._buffer) > len(data) for one in server.tcp.connections))
+            (connection,) = server.tcp.connections
+            served, waiting = len(server.echo.received), len(connection._buffer) // len(data)
+            raw.socket.shutdown(socket.SHUT_RDWR)
+            sender.join(PATIENCE)
+        wait_until(server, lambda: server.echo.lost)
+        assert len(server.echo.received) >= served + waiting > served
+
+
+async def sleeping(seconds: float, began: threading.Event) -> None:
+    """Let the loop do nothing for so long, as soon as whoever asks for it has been told."""
+
+    def sleep() -> None:
+        began.set()
+        time.sleep(seconds)
+
+    asyncio.get_running_loop().call_later(0.02, sleep)
+
+
 def test_so_many_connections_and_no_more() -> None:
     with echo_server(Limits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
         wait_until(server, lambda: len(server.tcp.connections) == 2)
@@ -225,7 +293,6 @@ def test_a_port_in_use_is_an_error() -> None:
 
 def wait_until(server: EchoServer, done: object) -> None:
     """Wait on the server's own loop, so that nothing is read while it changes."""
-    import asyncio
 
     async def waiting() -> None:
         async with asyncio.timeout(PATIENCE):

@@ -60,6 +60,7 @@ class BrokerSettings:
     ha_transfer_batch_size: int = 32 * 1024
     ha_slave_fall_behind_max: int = 256 * 1024 * 1024
     max_message_size: int = 4 * 1024 * 1024
+    os_page_cache_busy_time_out_mills: int = 1000
     mapped_file_size_commit_log: int = 1024 * 1024 * 1024
     mapped_file_size_consume_queue: int = 300_000 * 20
     message_index_enable: bool = True

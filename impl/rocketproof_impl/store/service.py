@@ -32,7 +32,7 @@ from .threads import StoreThreads
 from .transient import TransientStorePool
 
 TOPIC_LIMIT = 127
-BUSY_AFTER, BUSY_BEFORE = 1000, 10_000_000
+BUSY_BEFORE = 10_000_000
 SLOW = 500
 
 NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
@@ -175,10 +175,10 @@ class MessageStore:
         return None
 
     def is_os_page_cache_busy(self) -> bool:
-        """Whether somebody has held the put lock for more than a second, and less than 10,000 seconds: the upper bound takes
+        """Whether somebody has held the put lock for more than a second (by default), and less than 10,000 seconds: the upper bound takes
         out the 0 of a free lock (STO-03)."""
         in_lock = self._clock.now() - self.commit_log.begin_time_in_lock
-        return BUSY_AFTER < in_lock < BUSY_BEFORE
+        return self._settings.os_page_cache_busy_time_out_mills < in_lock < BUSY_BEFORE
 
     def is_transient_store_pool_deficient(self) -> bool:
         """Whether appends go to buffers of their own, and none of them is free (REM-06)."""

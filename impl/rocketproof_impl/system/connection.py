@@ -1,12 +1,15 @@
 """One TCP connection, on either side of it: bytes to commands and back, within bounds.
 
 Nothing is allocated because a length says so: the buffer grows with the bytes that have come. What cannot be written yet is
-bounded too: while the other side does not read, nothing that it asks is read.
+bounded too: while the other side does not read, nothing that it asks is read. What has come is handed on although the other side is
+gone by then: a message that it sent one-way is no less sent.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+from contextlib import suppress
 from typing import Protocol, cast
 
 from ..remoting import frame
@@ -14,6 +17,7 @@ from ..remoting.command import Command
 from .threads import log
 
 HIGH_WATER = 1024 * 1024
+PIECE = 256 * 1024
 
 
 class Owner(Protocol):
@@ -63,11 +67,13 @@ class Connection(asyncio.Protocol):
         self._transport.write(frame.encode(command, command.serialisation))
 
     def close(self) -> None:
-        """Send what is written, then close."""
+        """Send what is written, then close. What was not handed on never is."""
+        self._buffer.clear()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close at once. What was not handed on never is."""
+        self._buffer.clear()
         self._transport.abort()
 
     # What asyncio calls
@@ -94,15 +100,22 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._buffer.clear()
-        self._note()
-        self._owner.lost(self)
+        self._stuck = False
+        try:
+            self._serve()
+            if exc is not None:
+                self._drain()
+        finally:
+            self._buffer.clear()
+            self._note()
+            self._owner.lost(self)
 
     def _serve(self) -> None:
-        """Hand on every command that is complete, unless the other side has too much to read already."""
+        """Hand on every command that is complete, unless the other side has too much to read already. That an answer cannot be written
+        any more does not end this."""
         buffer = self._buffer
         try:
-            while not self._stuck and not self._transport.is_closing():
+            while not self._stuck:
                 command = frame.take(buffer)
                 if command is None:
                     break
@@ -110,10 +123,17 @@ class Connection(asyncio.Protocol):
                 self._owner.received(self, command)
         except frame.FrameError as problem:
             log.warning("the connection to %s:%d is closed: %s", *self.remote, problem)
-            buffer.clear()
-            self._transport.close()
+            self.close()
         if self._kept or buffer:
             self._note()
+
+    def _drain(self) -> None:
+        """Serve what the system still has of a connection that broke: asyncio reads no more of it once an answer could not be written."""
+        broken = self._transport.get_extra_info("socket")
+        with suppress(OSError):
+            while broken is not None and (data := os.read(broken.fileno(), PIECE)):
+                self._buffer += data
+                self._serve()
 
     def _note(self) -> None:
         """Tell the owner how much is kept."""

@@ -101,7 +101,7 @@ PATCHES: dict[str, Patch] = {
     "M-93b": [Text(_SCHEDULE, _KEEP_TOPIC, f"message.topic = SCHEDULE\n{_KEEP_TOPIC}")],
     "M-94": [Text(_SCHEDULE, "not in (NOT, COMMIT)", f"not in (NOT, COMMIT, {PREPARED})")],
     # At the door
-    "M-95": [Text(f"{_SERVICE}.is_os_page_cache_busy", "BUSY_AFTER < in_lock < BUSY_BEFORE", "BUSY_AFTER < in_lock")],
+    "M-95": [Text(f"{_SERVICE}.is_os_page_cache_busy", "< in_lock < BUSY_BEFORE", "< in_lock")],
     "M-96": [
         Text(
             f"{_SERVICE}._refusal",

@@ -18,7 +18,7 @@ from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.flushing import GROUP_WAIT, LOOKS, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
-from rocketproof_impl.store.service import BUSY_AFTER, MessageStore
+from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
@@ -79,8 +79,8 @@ class FlushTarget:
         self.scheduler.stops = lambda task, pause: pause in (APPENDS, LOOKS)
         self.disk = SimulatedDisk()
         size = RECORD * specification.scope.file_size + BLANK
-        settings = BrokerSettings(mapped_file_size_commit_log=size, flush_disk_type="SYNC_FLUSH")
-        self.store = MessageStore(settings, profile, self.scheduler.clock, self.disk)
+        self.settings = BrokerSettings(mapped_file_size_commit_log=size, flush_disk_type="SYNC_FLUSH")
+        self.store = MessageStore(self.settings, profile, self.scheduler.clock, self.disk)
         (service,) = (each for each in self.store.services() if isinstance(each, GroupCommitService))
         self.flush = self.store.flush = _Asked(service)
         self.commit = self.scheduler.spawn(service.run() if instance.readable()["serves"] else _stuck(), service.name)
@@ -135,7 +135,7 @@ class FlushTarget:
         self.disk.failing = None
 
     def _do_grow_old(self) -> None:
-        self.scheduler.clock.jump(BUSY_AFTER + 1)
+        self.scheduler.clock.jump(self.settings.os_page_cache_busy_time_out_mills + 1)
 
     def _do_time_out(self, p: int) -> None:
         put = self.puts[p]

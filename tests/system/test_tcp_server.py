@@ -190,6 +190,9 @@ class Gone(asyncio.Transport):
     def is_closing(self) -> bool:
         return True
 
+    def close(self) -> None:
+        pass
+
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 
@@ -206,6 +209,19 @@ def test_what_the_system_still_has_of_a_broken_connection_is_served(why: OSError
         connection.data_received(b"".join(frames[:10]))
         connection.connection_lost(why)
         assert [command.opaque for command in server.echo.received] == list(range(served))
+        assert server.echo.lost == [connection]
+
+
+def test_nothing_of_a_broken_connection_is_served_behind_a_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketproof_impl.system.connection.PIECE", 4)
+    ours, theirs = socket.socketpair()
+    with echo_server() as server, ours:
+        with theirs:
+            theirs.sendall(struct.pack(">I", 0) + frame.encode(Command(1, opaque=7)))
+        connection = Connection(server.tcp, server.background.threads.loop)
+        connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
+        connection.connection_lost(BrokenPipeError())
+        assert server.echo.received == []
         assert server.echo.lost == [connection]
 
 

@@ -38,7 +38,7 @@ class Connection(asyncio.Protocol):
     """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
     none; both on the loop's clock, in seconds."""
 
-    __slots__ = ("_buffer", "_kept", "_loop", "_owner", "_stuck", "_transport", "active", "began", "remote")
+    __slots__ = ("_buffer", "_closed", "_kept", "_loop", "_owner", "_stuck", "_transport", "active", "began", "remote")
 
     _transport: asyncio.Transport
 
@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
         self._loop = loop
         self._buffer = bytearray()
         self._kept = 0
+        self._closed = False  # by this side
         self._stuck = False
         self.active = loop.time()
         self.began: float | None = None
@@ -68,13 +69,17 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Send what is written, then close. What was not handed on never is."""
-        self._buffer.clear()
+        self._give_up()
         self._transport.close()
 
     def abort(self) -> None:
         """Close at once. What was not handed on never is."""
-        self._buffer.clear()
+        self._give_up()
         self._transport.abort()
+
+    def _give_up(self) -> None:
+        self._closed = True
+        self._buffer.clear()
 
     # What asyncio calls
 
@@ -130,8 +135,10 @@ class Connection(asyncio.Protocol):
     def _drain(self) -> None:
         """Serve what the system still has of a connection that broke: asyncio reads no more of it once an answer could not be written."""
         broken = self._transport.get_extra_info("socket")
+        if broken is None:
+            return
         with suppress(OSError):
-            while broken is not None and (data := os.read(broken.fileno(), PIECE)):
+            while not self._closed and (data := os.read(broken.fileno(), PIECE)):
                 self._buffer += data
                 self._serve()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from waiting import until
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import DELAY, WAIT, Message
@@ -25,13 +26,6 @@ COMMANDS = ("java",)
 VERSION = "4.9.4"
 LOG_SIZE = 1 << 20
 NAME = "broker-a"
-
-
-def until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.fastjson import loads
@@ -91,13 +92,7 @@ def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, in
 
 def await_end(address: str, topic: str, queue: int, end: int) -> None:
     """Return when the queue reaches this end: what was stored before it is dispatched then."""
-    last, found = time.monotonic() + 30, 0
-    while time.monotonic() < last:
-        found = ends(address, {(topic, queue): 0})[topic, queue]
-        if found >= end:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"queue {queue} of {topic} ends at {found}, not at {end}")
+    until(lambda: ends(address, {(topic, queue): 0})[topic, queue] >= end, f"queue {queue} of {topic} does not reach {end}")
 
 
 # A store, opened by us

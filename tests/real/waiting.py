@@ -1,0 +1,14 @@
+"""Waiting for what a broker does in its own time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Return as soon as something is true. Raises AssertionError, which says `what`, if it is not in time."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)

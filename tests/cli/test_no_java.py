@@ -52,6 +52,6 @@ def test_the_command_says_how_to_get_spark(tmp_path: Path) -> None:
     done = audit_without("pyspark", tmp_path)
     line = (
         "rocketproof: Spark: is not installed (there is no pyspark); "
-        "`pip install 'rocketproof[spark]'` (in a clone `uv sync --extra spark`), or choose another --engine\n"
+        "`pip install 'rocketproof[spark]'` (in a clone `uv run --extra spark rocketproof ...`), or choose another --engine\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)

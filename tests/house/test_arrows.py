@@ -48,7 +48,7 @@ def copy(tmp_path: Path) -> Path:
 
 def test_the_rooms_follow_the_arrows(copy: Path) -> None:
     found = lint(copy)
-    assert found.returncode == 0, f"an import goes against the arrows (`uv run lint-imports` shows it):\n{found.stdout}{found.stderr}"
+    assert found.returncode == 0, f"an import goes against the arrows (`lint-imports` shows it):\n{found.stdout}{found.stderr}"
 
 
 @pytest.mark.parametrize(("package", "imported"), VIOLATIONS)

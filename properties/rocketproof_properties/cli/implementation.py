@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import DIFFERS, OK, positive
+from .common import DIFFERS, OK, needs_pytest, positive
 
 
 def run_tests(
@@ -177,6 +177,7 @@ def mutate(
     """
     positive("--workers", workers)
     positive("--time", time)
+    needs_pytest("mutate")
     from .. import output, store
 
     if json is not None:
@@ -216,6 +217,8 @@ def requirements(
     """
     if results is not None and tests is not None:
         raise InputError("--tests with --results: with results no test is run; leave out one of them")
+    if results is None:
+        needs_pytest("requirements without --results")
     from .. import output, store
     from .. import requirements as requiring
 

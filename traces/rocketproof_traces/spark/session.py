@@ -109,7 +109,7 @@ def require_pyspark() -> None:
     """Raises TraceError where Spark's Python part, or the Arrow it exchanges data by, is not installed."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]  # pyspark's Arrow needs pandas
     if missing:
-        remedy = "`pip install 'rocketproof[spark]'` (in a clone `uv sync --extra spark`), or choose another --engine"
+        remedy = "`pip install 'rocketproof[spark]'` (in a clone `uv run --extra spark rocketproof ...`), or choose another --engine"
         raise TraceError("Spark", f"is not installed (there is no {missing[0]})", remedy)
 
 

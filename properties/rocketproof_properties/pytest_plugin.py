@@ -23,7 +23,7 @@ from .choices import InputError, offer
 from .rules import is_known, rules
 
 if TYPE_CHECKING:
-    from .validation.judging import Judged
+    from .judging.judging import Judged
     from .validation.suite import Suite, SuiteClient
 
 MARKER = "behaviour"
@@ -76,7 +76,7 @@ def _rocketproof_suite(
     from rocketproof_profiles import PROFILES
 
     from .choices import known
-    from .validation.choose import choose
+    from .deployments.choose import choose
     from .validation.suite import Suite
 
     profile: str | None = request.config.getoption("--rocketproof-profile")

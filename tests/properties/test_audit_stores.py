@@ -21,7 +21,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.audits import command
-from rocketproof_properties.validation.probe import ask
+from rocketproof_properties.deployments.probe import ask
 from rocketproof_traces.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.validation.kills import kill_again_and_again, log_records, queue_entries
-from rocketproof_properties.validation.served import Served
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -10,8 +10,8 @@ import pytest
 
 from rocketproof_properties import cli
 from rocketproof_properties.benches import throughput
-from rocketproof_properties.validation.javaprograms import JavaPrograms
-from rocketproof_properties.validation.target import Target, TargetError
+from rocketproof_properties.deployments.deployment import Target, TargetError
+from rocketproof_properties.deployments.javaprograms import JavaPrograms
 
 RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [50.0, 50.0, 300.0]}
 

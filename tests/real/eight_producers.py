@@ -6,13 +6,13 @@ import random
 import sys
 from pathlib import Path
 
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.runs.client import Client, Place, perform
+from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.stateful.messages import Step
-from rocketproof_properties.validation.apache import Apache
-from rocketproof_properties.validation.calls import Stage
-from rocketproof_properties.validation.naming import Names
-from rocketproof_properties.validation.recording import Recording
-from rocketproof_properties.validation.session import Client, Place, perform
-from rocketproof_properties.validation.target import Setup
+from rocketproof_properties.steps.calls import Stage
+from rocketproof_properties.steps.names import Names
 
 PRODUCERS = 8
 UNHURRIED = {"brokerFastFailureEnable": "false"}

@@ -13,10 +13,10 @@ import pytest
 
 from rocketproof_impl import fastjson
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.validation.apache import Apache
-from rocketproof_properties.validation.served import Served
-from rocketproof_properties.validation.target import NAME_SERVER, Running, Setup
-from rocketproof_properties.validation.wire import Connection
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Running, Setup
+from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.deployments.wire import Connection
 
 COMMANDS = ("java", "mvn")
 BROKER = "broker-a"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_properties.deployments.address import AddressTarget
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.ports import AROUND_BROKER, is_free
+from rocketproof_properties.deployments.selftest import self_test
 from rocketproof_properties.recorded.brokers import started_with
 from rocketproof_properties.recorded.cases import read
 from rocketproof_properties.recorded.live import Live
-from rocketproof_properties.validation.address import AddressTarget
-from rocketproof_properties.validation.apache import Apache
-from rocketproof_properties.validation.ports import AROUND_BROKER, is_free
-from rocketproof_properties.validation.selftest import self_test
-from rocketproof_properties.validation.target import Setup
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")

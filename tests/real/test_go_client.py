@@ -19,10 +19,10 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCESS, UPDATE_AND_CREATE_TOPIC
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
-from rocketproof_properties.validation import jars
-from rocketproof_properties.validation.served import Served
-from rocketproof_properties.validation.target import Setup
-from rocketproof_properties.validation.wire import call
+from rocketproof_properties.deployments import jars
+from rocketproof_properties.deployments.deployment import Setup
+from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.deployments.wire import call
 
 COMMANDS = ("go",)
 SOURCES = Path(__file__).parent / "go"

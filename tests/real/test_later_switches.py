@@ -12,14 +12,14 @@ import pytest
 
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
-from rocketproof_properties.validation.alike import broker_data, queue_data
-from rocketproof_properties.validation.apache import Apache
-from rocketproof_properties.validation.calls import Stage, call_of
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.line import Line
-from rocketproof_properties.validation.naming import Names
-from rocketproof_properties.validation.session import Place
-from rocketproof_properties.validation.target import Running
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Running
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.line import Line
+from rocketproof_properties.judging.alike import broker_data, queue_data
+from rocketproof_properties.runs.client import Place
+from rocketproof_properties.steps.calls import Stage, call_of
+from rocketproof_properties.steps.names import Names
 
 COMMANDS = ("java", "mvn")
 SECONDS = 5.0

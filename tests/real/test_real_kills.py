@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.validation.kills import kill_again_and_again
 
 COMMANDS = ("java",)

@@ -18,9 +18,9 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.node import BrokerNode
-from rocketproof_properties.validation.apache import Apache
-from rocketproof_properties.validation.ports import AROUND_BROKER, HOST, free_port
-from rocketproof_properties.validation.target import Running, Setup
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Running, Setup
+from rocketproof_properties.deployments.ports import AROUND_BROKER, HOST, free_port
 
 COMMANDS = ("java",)
 VERSION = "4.9.4"

@@ -26,10 +26,10 @@ from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.audits import command as audits
-from rocketproof_properties.validation.apache import Apache, profile_of
-from rocketproof_properties.validation.ports import Addresses
-from rocketproof_properties.validation.probe import ask
-from rocketproof_properties.validation.target import Running, Setup
+from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_properties.deployments.deployment import Running, Setup
+from rocketproof_properties.deployments.ports import Addresses
+from rocketproof_properties.deployments.probe import ask
 from rocketproof_traces.pools import on_processes
 from rocketproof_traces.stored.segments import log_files
 

@@ -10,7 +10,7 @@ from rocketproof_model import Int, all_of, search
 from rocketproof_model.language.model import Guard
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, constants, specify
-from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.validation.outside import ACTORS, outside
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, perform, replay

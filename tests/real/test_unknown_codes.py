@@ -8,8 +8,8 @@ from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.validation.apache import Apache, profile_of
-from rocketproof_properties.validation.line import Line
+from rocketproof_properties.deployments.apache import Apache, profile_of
+from rocketproof_properties.deployments.line import Line
 
 COMMANDS = ("java", "mvn")
 UNKNOWN = 9999

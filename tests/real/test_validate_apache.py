@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.validation.apache import Apache
+from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.validation.validate import Request, validate
 
 COMMANDS = ("java", "mvn")

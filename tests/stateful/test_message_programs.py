@@ -15,11 +15,11 @@ from rocketproof_properties.checks.plan import plan
 from rocketproof_properties.checks.rows import undecided
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
+from rocketproof_properties.generators.strategies import PROGRAMS
 from rocketproof_properties.history import Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
 from rocketproof_properties.stateful.messages import Step
 from rocketproof_properties.stateful.programs import tasks
-from rocketproof_properties.stateful.strategies import PROGRAMS
 
 FEW = 20  # programs of a case
 

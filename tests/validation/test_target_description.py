@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.validation.command import CommandTarget
-from rocketproof_properties.validation.description import read
-from rocketproof_properties.validation.target import Capability, NotOffered, Setup
+from rocketproof_properties.deployments.command import CommandTarget
+from rocketproof_properties.deployments.deployment import Capability, NotOffered, Setup
+from rocketproof_properties.deployments.description import read
 
 GOOD = """name = "x"
 profile = "P45"

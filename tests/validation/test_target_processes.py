@@ -16,14 +16,14 @@ import pytest
 from target_doubles import described
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.validation import probe
-from rocketproof_properties.validation.command import CommandTarget
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.parts import Processes
-from rocketproof_properties.validation.ports import AROUND_BROKER, free_port, is_free
-from rocketproof_properties.validation.selftest import self_test
-from rocketproof_properties.validation.served import Served
-from rocketproof_properties.validation.target import NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
+from rocketproof_properties.deployments import probe
+from rocketproof_properties.deployments.command import CommandTarget
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.ports import AROUND_BROKER, free_port, is_free
+from rocketproof_properties.deployments.processes import Processes
+from rocketproof_properties.deployments.selftest import self_test
+from rocketproof_properties.deployments.served import Served
 
 ALL = {
     "answers",
@@ -204,7 +204,7 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from rocketproof_properties.validation.served import Served
+from rocketproof_properties.deployments.served import Served
 import signal
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 running = Served().open()

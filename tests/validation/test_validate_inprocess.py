@@ -13,15 +13,16 @@ import pytest
 
 from rocketproof_profiles import SCHEDULE
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.validation import accept, report, session, single
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.judging import judge_file
-from rocketproof_properties.validation.programs import Program
-from rocketproof_properties.validation.runner import Bounds, Runner
-from rocketproof_properties.validation.session import Place
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Running
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.runs import client as session
+from rocketproof_properties.runs.client import Place
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.validation import accept, report, single
 from rocketproof_properties.validation.shrink import shrink
-from rocketproof_properties.validation.target import NAME_SERVER, Running
-from rocketproof_properties.validation.told import load
 from rocketproof_properties.validation.validate import Request, again, mark, validate
 
 PROFILE = "P494"

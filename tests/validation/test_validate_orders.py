@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.validation.orders import Arrived, Item, orders
-from rocketproof_properties.validation.told import Asked, Other, Told
+from rocketproof_properties.judging.orders import Arrived, Item, orders
+from rocketproof_properties.runs.parsed import Asked, Other, Told
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Asked:

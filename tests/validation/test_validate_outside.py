@@ -14,11 +14,11 @@ from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, Specification, build, constants
 from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.cli import run
-from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.deployments.deployment import NotOffered
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.validation.outside import outside
-from rocketproof_properties.validation.planted import Planted
-from rocketproof_properties.validation.served import Served
-from rocketproof_properties.validation.target import NotOffered
+from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.validation.witnesses import Performed, find, perform
 from rocketproof_traces import itf

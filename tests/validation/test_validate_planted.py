@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocketproof_properties.patches.registry import mutants
-from rocketproof_properties.validation.planted import UNSEEN, chosen, hunt, visible
+from rocketproof_properties.validation.seeded import UNSEEN, chosen, hunt, visible
 
 CHOSEN = (
     *("M-01", "M-02", "M-04", "M-08", "M-101", "M-105", "M-115", "M-116", "M-12", "M-15a", "M-16", "M-17", "M-19", "M-22", "M-29"),

@@ -31,7 +31,7 @@ def test_names_are_fresh(rocketproof_client, rocketproof_judge):
     rocketproof_judge()
 """
 WRONG = """
-from rocketproof_properties.validation import session
+from rocketproof_properties.runs import client as session
 
 def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
     right = session.answer_data

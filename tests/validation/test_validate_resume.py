@@ -9,7 +9,7 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
-from rocketproof_properties.validation.inprocess import InProcess
+from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.validation.resume import is_over
 from rocketproof_properties.validation.validate import Request, validate
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from rocketproof_impl.message import HALF_TOPIC
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.judging import EXPANDED, Judged, judge_file, judge_shared
-from rocketproof_properties.validation.planted import Planted
-from rocketproof_properties.validation.programs import Program
-from rocketproof_properties.validation.runner import Bounds, Runner
-from rocketproof_properties.validation.session import Place
-from rocketproof_properties.validation.shared import Touched, judge_topics
-from rocketproof_properties.validation.target import Target
+from rocketproof_properties.deployments.deployment import Target
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
+from rocketproof_properties.judging.shared import Touched, judge_topics
+from rocketproof_properties.runs.client import Place
+from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
 from rocketproof_traces.history import read
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.staging import in_turn
-from rocketproof_properties.validation.target import DEFAULT, Running, Setup, Target, TargetError
-from rocketproof_properties.validation.told import load
+from rocketproof_properties.deployments.deployment import DEFAULT, Running, Setup, Target, TargetError
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.staging import in_turn
+from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
+from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.validation.validate import Request, again, validate
-from rocketproof_properties.validation.wholelog import FOLDER, judge_log, read, record
 
 PROFILE = "P494"
 FILE = "00000000000000000000"

@@ -11,10 +11,10 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.deployment import Capability, Running, Setup, Target
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.validation import report
-from rocketproof_properties.validation.inprocess import InProcess
-from rocketproof_properties.validation.served import Served
-from rocketproof_properties.validation.target import Capability, Running, Setup, Target
 from rocketproof_properties.validation.validate import Request, again, mark, validate
 from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, replay
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..validation.apache import Apache
-from ..validation.javaprograms import JavaPrograms
-from ..validation.parts import Processes
-from ..validation.served import Served
-from ..validation.target import Setup, Target, TargetError
+from ..deployments.apache import Apache
+from ..deployments.deployment import Setup, Target, TargetError
+from ..deployments.javaprograms import JavaPrograms
+from ..deployments.processes import Processes
+from ..deployments.served import Served
 from .figures import aligned, machine_line
 
 Bench = dict[str, Any]

@@ -1,6 +1,6 @@
 """The cases of the claims about histories: under which programs a claim holds, and in which profile.
 
-The condition of a case names what its programs may do (`rocketproof_properties.stateful.strategies` makes them); the stateful engine
+The condition of a case names what its programs may do (`rocketproof_properties.generators.strategies` makes them); the stateful engine
 looks for breaches on the simulated cluster.
 """
 

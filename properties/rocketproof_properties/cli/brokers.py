@@ -11,7 +11,7 @@ from ..choices import InputError
 from .common import DIFFERS, OK, Many, positive
 
 if TYPE_CHECKING:
-    from ..validation.target import Target
+    from ..deployments.deployment import Target
 
 
 def serve(
@@ -163,11 +163,11 @@ def validate(
     """
     from .. import output, store
     from ..choices import known
+    from ..deployments.choose import choose
     from ..validation import accept as accepting
     from ..validation import resume as resuming
     from ..validation import show
     from ..validation import validate as validating
-    from ..validation.choose import choose
     from ..validation.report import next_folder
     from ..validation.witnesses import WITNESSES
 
@@ -243,7 +243,8 @@ def validate(
 def _self_test(target: Target, json: Path | None) -> int:
     """Try the target, telling of each thing as it is tried. Raises TargetError if it cannot be set up at all."""
     from .. import store
-    from ..validation import selftest, show
+    from ..deployments import selftest
+    from ..validation import show
 
     found = show.render_self_test(target, selftest.self_test(target))
     if json is not None:

@@ -104,7 +104,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Path | None = No
 
     source, found = store.load_with_source(witness)
     if target is not None:
-        from ..validation.choose import choose
+        from ..deployments.choose import choose
         from ..validation.show import render_performed
         from ..validation.validate import mark
         from ..validation.witnesses import perform_file

@@ -30,8 +30,8 @@ from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_profiles import SCHEDULE
 
-from ..validation.target import Running
-from ..validation.wire import Connection
+from ..deployments.deployment import Running
+from ..deployments.wire import Connection
 from . import bodies, differences
 from .cases import ABSENT, Recorded, positions
 from .differences import Difference, record_data

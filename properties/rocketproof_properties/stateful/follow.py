@@ -13,7 +13,7 @@ from rocketproof_model import Action, EvaluationError, Instance, Property, Rocke
 from rocketproof_model.interpreter import State, effect, holds, initial, readable, refusing
 from rocketproof_model.result import Move, Witness
 
-from .offers import Args, Offers
+from ..generators.offers import Args, Offers
 
 
 class Target(Protocol):

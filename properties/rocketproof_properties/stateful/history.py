@@ -21,10 +21,10 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
+from ..generators.strategies import PROGRAMS, Programs
 from ..history import History
 from .machine import Over
 from .messages import Step, history_of
-from .strategies import PROGRAMS, Programs
 
 CHUNK = 25
 SEARCHED = 400  # programs after which a known violation is given up

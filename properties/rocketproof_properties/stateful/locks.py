@@ -20,8 +20,8 @@ from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_model.specification.waiting import LOCK_TIMEOUT, Waiting
 from rocketproof_profiles import RETRY_PREFIX, Profile
 
+from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded
-from .plainsend import plain_send
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}

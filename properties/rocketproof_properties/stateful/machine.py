@@ -19,8 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from rocketproof_model import Instance, Property
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
+from ..generators.offers import Args, Offers
 from .follow import Finding, Run, Target
-from .offers import Args, Offers
 
 T = TypeVar("T")
 STEPS = 50

@@ -39,7 +39,7 @@ from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
 
 from ..catalogue.history import HALF, OPERATIONS
 from ..history import FIXED, Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
-from .sizes import stored_length
+from ..steps.sizes import stored_length
 
 Step = tuple[str, dict[str, Any]]
 

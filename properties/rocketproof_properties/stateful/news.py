@@ -22,8 +22,8 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
 
+from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded
-from .plainsend import plain_send
 
 SECOND = 1000
 TOPIC = "topic"

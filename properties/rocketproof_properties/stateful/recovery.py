@@ -25,8 +25,8 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
 
+from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded
-from .plainsend import plain_send
 
 TOPIC = "topic"
 ENTRY = 20

@@ -28,8 +28,8 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.specification import Specification
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE, Profile
 
+from ..steps.sizes import stored_length
 from .abstraction import BLANK, CAP, UNIT, Deviation, Job, Scene, observe
-from .sizes import stored_length
 
 KINDS = {"not": KIND_NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
 ANSWERS = {

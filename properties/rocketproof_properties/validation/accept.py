@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError, offer
-from .judging import Verdict
+from ..judging.judging import Verdict
 
 _KEYS: Final = ("property", "match", "reason", "until")
 

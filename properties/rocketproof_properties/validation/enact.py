@@ -27,15 +27,15 @@ from rocketproof_model.result import Witness
 from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES, RETRY_PREFIX, TEMPLATE
 
+from ..deployments import probe
+from ..deployments.deployment import Running
+from ..generators.programs import BY_CLASS
 from ..history import record_at
+from ..runs.client import places
 from ..stateful.target import ANSWERS, KINDS
-from . import probe
-from .calls import topic_fields
+from ..steps.calls import topic_fields
 from .held import Answer, Differs, HeldProducer
 from .outside import ACTORS
-from .programs import BY_CLASS
-from .session import places
-from .target import Running
 
 UNIT: Final = 65_536
 """Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""

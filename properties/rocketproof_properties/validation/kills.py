@@ -31,8 +31,8 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.store import record
 from rocketproof_profiles import TEMPLATE
 
-from .line import Line
-from .target import Capability, Running, Setup, Target, TargetError
+from ..deployments.deployment import Capability, Running, Setup, Target, TargetError
+from ..deployments.line import Line
 
 BROKER: Final = "broker-a"
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}

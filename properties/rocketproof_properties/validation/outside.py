@@ -16,7 +16,7 @@ from rocketproof_model.result import Move, Witness
 from rocketproof_traces.show import SHOWN, truths
 
 from ..choices import InputError
-from .target import Capability
+from ..deployments.deployment import Capability
 
 SENDS: Final = frozenset({"request", "send", "retry"})
 ACTORS: Final = SENDS | {"finish", "find_route", "find_template", "refresh", "update_topic", "crash", "restart"}

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from ..catalogue.history import HISTORY_CLAIMS
 from ..choices import InputError
+from ..generators.programs import Program
+from ..judging.expected import ENOUGH
+from ..judging.judging import Judged, Verdict, data
 from ..stateful.messages import Step
 from .accept import Accepted
-from .expected import ENOUGH
-from .judging import Judged, Verdict, data
 from .kills import Kills
-from .programs import Program
 from .witnesses import Replayed
 
 SCHEMA: Final = "rocketproof-validation"

@@ -14,8 +14,8 @@ from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import read as read_history
 
 from ..choices import InputError
-from .programs import Program
-from .recording import OVER
+from ..generators.programs import Program
+from ..runs.recording import OVER
 from .report import HISTORIES, REPORT, document
 from .report import read as read_report
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from ..deployments.deployment import Target
+from ..deployments.selftest import Checked
 from .kills import Kills
 from .report import Finding, Report, Row
-from .selftest import Checked
-from .target import Target
 from .witnesses import Performed
 
 _SHOWN = 10  # sentences of one kind

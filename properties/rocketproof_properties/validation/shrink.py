@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from ..generators.programs import Program
+from ..judging.judging import Judge, Verdict, judge_file
+from ..runs.runner import Runner
 from ..stateful.history import plainer, shorter
 from ..stateful.messages import Step
-from .judging import Judge, Verdict, judge_file
-from .programs import Program
-from .runner import Runner
 
 REPEATS: Final = 3
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from rocketproof_model import RocketproofError
 
+from ..deployments.address import AddressTarget
+from ..generators.programs import Program
+from ..judging.judging import Judge, judge_file
+from ..runs.client import Place
+from ..runs.runner import Bounds, Runner
 from ..stateful.messages import Step
-from .address import AddressTarget
-from .judging import Judge, judge_file
-from .programs import Program
-from .runner import Bounds, Runner
-from .session import Place
 from .validate import mark
 
 

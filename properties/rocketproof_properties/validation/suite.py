@@ -13,12 +13,12 @@ from typing import Any
 
 from rocketproof_impl.remoting.command import VERSION, Command
 
-from .calls import Call, call_of
-from .judging import Judged, judge_file
-from .programs import Program
-from .runner import Bounds, Runner, Scene
-from .session import Place
-from .target import Running
+from ..deployments.deployment import Running
+from ..generators.programs import Program
+from ..judging.judging import Judged, judge_file
+from ..runs.client import Place
+from ..runs.runner import Bounds, Runner, Scene
+from ..steps.calls import Call, call_of
 from .validate import mark
 
 _DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed

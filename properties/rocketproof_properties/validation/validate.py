@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError
+from ..deployments.deployment import Capability, Running, Setup, Target, TargetError
+from ..deployments.staging import in_turn
+from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
+from ..judging.judging import Judged, judge_file, judge_shared
+from ..judging.wholelog import LOGS, SOURCE, judge_log, record
+from ..runs.client import Place
+from ..runs.parsed import load
+from ..runs.readback import Reader
+from ..runs.runner import Bounds, Gone, Runner
 from . import accept, report, resume
-from .judging import Judged, judge_file, judge_shared
 from .kills import NEEDED, Kills, kill_again_and_again
-from .programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
-from .readback import Reader
 from .report import HISTORIES, SMALLEST, Finding, Report
-from .runner import Bounds, Gone, Runner
-from .session import Place
 from .shrink import shrink
-from .staging import in_turn
-from .target import Capability, Running, Setup, Target, TargetError
-from .told import load
-from .wholelog import LOGS, SOURCE, judge_log, record
 from .witnesses import Replayed, Wanted, replay
 
 Progress = Callable[[str, int, int], None]

@@ -29,10 +29,10 @@ from ..catalogue import CASES
 from ..catalogue.claim import Case
 from ..checks.sources import Source
 from ..choices import InputError
+from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
 from .enact import UNIT, Enactment
 from .held import Differs
 from .outside import needs, outside
-from .target import LOST, Capability, NotOffered, Setup, Target
 
 BASE: Final = "P49"
 SECONDS: Final = 300.0

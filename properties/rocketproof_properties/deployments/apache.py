@@ -1,0 +1,154 @@
+"""Apache RocketMQ itself, any release: a name server and brokers in Java, with small files and bounded memory.
+
+Settings that differ from a release's defaults are those of the recordings in `tests/data`, and for 5.x what keeps a broker
+small and on this machine. They can be set otherwise like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rocketproof_profiles import PROFILES
+
+from . import jars, probe
+from .deployment import DEFAULT, NAME_SERVER, Capability, Setup, Target
+from .ports import AROUND_BROKER, HOST, Addresses
+from .processes import Launch, Processes, opened
+
+_SETTINGS = {
+    "brokerClusterName": "DefaultCluster",
+    "brokerId": "0",
+    "brokerIP1": HOST,
+    "brokerIP2": HOST,
+    "bindAddress": HOST,
+    "mappedFileSizeCommitLog": "1048576",
+    "mappedFileSizeConsumeQueue": "20000",
+    "maxHashSlotNum": "1000",
+    "maxIndexNum": "4000",
+}
+_SETTINGS_5 = {"timerWheelEnable": "false"}
+_FLAGS = (
+    "-Xms64m",
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:MaxDirectMemorySize=256m",
+    "-Djava.net.preferIPv4Stack=true",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+_NAME_SERVER = "org.apache.rocketmq.namesrv.NamesrvStartup"
+_BROKER = "org.apache.rocketmq.broker.BrokerStartup"
+_LOGBACK = """<configuration>
+  <appender name="out" class="{package}core.ConsoleAppender">
+    <encoder><pattern>%d{{HH:mm:ss.SSS}} %p %logger - %m%n</pattern></encoder>
+  </appender>
+  <root level="ERROR"><appender-ref ref="out"/></root>
+</configuration>
+"""
+
+
+_PROFILES = (((5,), "P533"), ((4, 9), "P494"), ((4, 7), "P49"), ((4, 3), "P45"), ((), "P40"))
+"""The first release of a line, and the profile that is nearest to the line."""
+
+
+def profile_of(version: str) -> str:
+    """The profile that a release is judged by unless told otherwise: the nearest one."""
+    numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number.isdigit())
+    return next(profile for first, profile in _PROFILES if numbers >= first)
+
+
+class Apache(Target):
+    """A release of Apache RocketMQ. Raises TargetError for a version that is none."""
+
+    offers = frozenset(Capability)
+
+    def __init__(self, version: str, *, profile: str | None = None) -> None:
+        self.version = jars.known_version(version)
+        self.name = f"apache:{version}"
+        self.profile = profile or profile_of(version)
+        if not any(one.about == f"RocketMQ {version} as recorded" for one in PROFILES.values()):
+            self.note = f"no profile was recorded of {version}: what this release does otherwise than those of {self.profile} is a finding"
+
+    def open(self, setup: Setup = DEFAULT) -> Processes:
+        return opened(lambda: Processes(_Builder(self, jars.java(), jars.folder(self.version)), setup))
+
+
+class _Builder:
+    """Commands and files of one deployment."""
+
+    def __init__(self, target: Apache, java: str, libraries: Path) -> None:
+        self.name, self.offers = target.name, target.offers
+        self._java, self._libraries = java, libraries
+        self._is_5 = not target.version.startswith("4.")
+
+    def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
+        fresh = Addresses()
+        return fresh.take(), {name: fresh.take(AROUND_BROKER) for name in setup.names}
+
+    def launch(self, running: Processes, part: str) -> Launch:
+        home = running.home(part)
+        self._write_logging(home)
+        assert running.name_server is not None
+        if part == NAME_SERVER:
+            address = running.name_server
+            port = address.rpartition(":")[2]
+            _write_properties(home / "server.conf", {"listenPort": port, "bindAddress": HOST, "kvConfigPath": str(home / "kvConfig.json")})
+            return self._launch(home, _NAME_SERVER, lambda: name_server_ready(address))
+        settings = self._settings(running, part)
+        _write_properties(home / "server.conf", settings)
+        return self._launch(home, _BROKER, lambda: broker_ready(running, part, settings))
+
+    def _settings(self, running: Processes, part: str) -> dict[str, str]:
+        store = running.store_folder(part)
+        settings = {
+            **_SETTINGS,
+            **(_SETTINGS_5 if self._is_5 else {}),
+            "brokerName": part,
+            "namesrvAddr": str(running.name_server),
+            "listenPort": running.brokers[part].rpartition(":")[2],
+            "storePathRootDir": str(store),
+            "storePathCommitLog": str(store / "commitlog"),
+            **running.settings[part],
+        }
+        # Up to 4.5.1 these are misspelt; a release ignores names that it does not know.
+        misspelt = {name.replace("mapped", "maped", 1): value for name, value in settings.items() if name.startswith("mapped")}
+        return settings | misspelt
+
+    def _launch(self, home: Path, main: str, ready: Callable[[], None]) -> Launch:
+        places = (f"-Duser.home={home}", f"-Drmq.logback.configurationFile={home / 'conf' / 'logback.xml'}")
+        command = (self._java, *_FLAGS, *places, "-cp", f"{self._libraries}/*", main, "-c", str(home / "server.conf"))
+        # The address in the file counts, not the one in the caller's environment.
+        env = {"ROCKETMQ_HOME": str(home), "NAMESRV_ADDR": ""}
+        return Launch(command, ready, env, home)
+
+    def _write_logging(self, home: Path) -> None:
+        """5.x has its own copy of the library that 4.x finds beside it, and takes one file for all."""
+        folder = home / "conf"
+        folder.mkdir(exist_ok=True)
+        package = "org.apache.rocketmq.logging.ch.qos.logback." if self._is_5 else "ch.qos.logback."
+        for name in ("logback.xml", "logback_namesrv.xml", "logback_broker.xml"):
+            (folder / name).write_text(_LOGBACK.format(package=package), "utf-8")
+
+
+def _write_properties(path: Path, values: Mapping[str, str]) -> None:
+    escaped = {name: value.replace("\\", "\\\\") for name, value in values.items()}
+    path.write_text("".join(f"{name}={value}\n" for name, value in escaped.items()), "utf-8")
+
+
+def name_server_ready(address: str) -> None:
+    """It answers; that it knows no broker yet is as it should be."""
+    with contextlib.suppress(probe.NoBrokers):
+        probe.cluster(address)
+
+
+def broker_ready(running: Processes, part: str, settings: Mapping[str, str]) -> None:
+    """It answers, and if it is a master the name server knows it."""
+    address = running.brokers[part]
+    probe.broker(address)
+    if settings["brokerId"] == probe.MASTER and running.name_server is not None:
+        if probe.cluster(running.name_server).get(settings["brokerName"]) != address:
+            raise probe.NoBrokers(f"the name server at {running.name_server} does not know {part} yet")

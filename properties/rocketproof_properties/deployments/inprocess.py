@@ -1,0 +1,120 @@
+"""The reference implementation as a target inside this process: its nodes on a loop of their own, on real sockets and files.
+
+It starts in an instant, and a debugger sees it. What it cannot show is the end of a process.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
+
+from ..brokersettings import change
+from ..choices import known
+from . import guardian
+from .deployment import DEFAULT, NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
+from .ports import AROUND_BROKER, HOST, Addresses
+from .processes import configure
+
+_SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
+
+
+class InProcess(Target):
+    """This release, with the behaviour of a profile."""
+
+    offers = frozenset(Capability) - {Capability.KILL}
+
+    def __init__(self, profile: str = "P494") -> None:
+        self.name = f"inprocess:{profile}"
+        self.version = profile
+        self.profile = profile
+
+    def open(self, setup: Setup = DEFAULT) -> Running:
+        return _Nodes(self, setup)
+
+
+class _Nodes(Running):
+    def __init__(self, target: InProcess, setup: Setup) -> None:
+        self.name, self.offers = target.name, target.offers
+        self._profile = target.profile
+        self._folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
+        guardian.guard_folder(self._folder)
+        self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}
+        self._running: dict[str, NameServerNode | BrokerNode] = {}
+        self._closed = False
+        self._background = Background("rocketproof-target")
+        self._background.__enter__()
+        try:
+            fresh = Addresses()
+            self.name_server = fresh.take()
+            self.brokers = {name: fresh.take(AROUND_BROKER) for name in setup.names}
+            self._settings = {name: self._settings_of(name, setup.settings_of(name)) for name in setup.names}
+            for part in (NAME_SERVER, *self.brokers):
+                self._start(part)
+        except BaseException:
+            self.close()
+            raise
+
+    def stop(self, part: str) -> None:
+        node = self._running.pop(self._known(part), None)
+        if node is not None:
+            self._background.complete(node.stop())
+
+    def kill(self, part: str) -> None:
+        raise NotOffered(self.name, Capability.KILL)
+
+    def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
+        self.stop(part)
+        for name, value in (settings or {}).items():
+            change(self._settings[part], name, value)
+        self._start(part)
+
+    def configure(self, broker: str, settings: Mapping[str, str]) -> None:
+        configure(self.brokers[self._known(broker)], settings)
+
+    def store(self, broker: str) -> Path:
+        return Path(self._settings[known("part", broker, self._settings)].store_path_root_dir)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            for part in reversed(tuple(self._running)):
+                self.stop(part)
+        finally:
+            self._background.__exit__(None, None, None)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            guardian.release_folder(self._folder)
+
+    def _known(self, part: str) -> str:
+        return known("part", part, (NAME_SERVER, *self.brokers))
+
+    def _settings_of(self, part: str, wanted: Mapping[str, str]) -> BrokerSettings:
+        made = BrokerSettings(
+            broker_name=part,
+            broker_ip1=HOST,
+            listen_port=int(self.brokers[part].rpartition(":")[2]),
+            name_servers=(str(self.name_server),),
+            store_path_root_dir=str(self._stores.get(part, self._folder / part)),
+        )
+        for name, value in {**_SETTINGS, **wanted}.items():
+            change(made, name, value)
+        return made
+
+    def _start(self, part: str) -> None:
+        node: NameServerNode | BrokerNode
+        if part == NAME_SERVER:
+            node = NameServerNode(host=HOST, port=int(str(self.name_server).rpartition(":")[2]), profile=self._profile)
+        else:
+            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST)
+        try:
+            self._background.complete(node.start())
+        except (OSError, NotLoaded) as problem:
+            raise TargetError(f"{self.name}: {part} does not start: {problem}") from None
+        self._running[part] = node

@@ -1,0 +1,113 @@
+"""The jars of a release of Apache RocketMQ: from ROCKETMQ_HOME if that is the release, otherwise fetched by Maven, once."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from .deployment import TargetError
+
+CACHE: Final = "ROCKETPROOF_CACHE"
+HOME: Final = "ROCKETMQ_HOME"
+SECONDS = 900.0
+"""How long Maven may take."""
+
+_ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker")
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
+
+
+def known_version(version: str) -> str:
+    """The version if it looks like one. Raises TargetError."""
+    if not _VERSION.fullmatch(version):
+        raise TargetError(f"apache:{version} names no release; give one such as apache:4.9.4")
+    return version
+
+
+def java() -> str:
+    """The command that runs Java. Raises TargetError where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if found is None:
+        raise TargetError(
+            "there is no java"
+            + (" in JAVA_HOME" if home else "")
+            + "; install Java 8 or later (4.9), 17 or later is fine for all, or set JAVA_HOME"
+        )
+    return found
+
+
+def cache() -> Path:
+    """The folder of what is fetched or built once."""
+    return Path(os.environ.get(CACHE) or Path.home() / ".cache" / "rocketproof")
+
+
+def folder(version: str) -> Path:
+    """The folder with the jars of a release; the first time this asks Maven. Raises TargetError."""
+    home = os.environ.get(HOME)
+    if home and (Path(home) / "lib" / f"rocketmq-broker-{version}.jar").is_file():
+        return Path(home) / "lib"
+    cached = cache() / "apache" / version
+    if not (cached / "lib").is_dir():
+        _fetch(version, cached)
+    return cached / "lib"
+
+
+def _fetch(version: str, cached: Path) -> None:
+    """Let Maven copy the jars beside their place and move them there when all are complete."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise TargetError(f"there is no mvn to fetch RocketMQ {version} with; install Maven or point {HOME} at an unpacked {version}")
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as work:
+            (Path(work) / "pom.xml").write_text(_pom(version), "utf-8")
+            _run_maven(
+                [
+                    maven,
+                    "-B",
+                    "-q",
+                    "-Dstyle.color=never",
+                    "dependency:copy-dependencies",
+                    "-DoutputDirectory=lib",
+                    "-DincludeScope=runtime",
+                ],
+                work,
+                version,
+            )
+            if not (cached / "lib").is_dir():  # another run may have been quicker
+                cached.mkdir(exist_ok=True)
+                (Path(work) / "lib").rename(cached / "lib")
+    except OSError as problem:
+        if (cached / "lib").is_dir():
+            return
+        raise TargetError(f"{cached} cannot be written ({problem.strerror}); set {CACHE} to another folder") from None
+
+
+def _run_maven(command: list[str], work: str, version: str) -> None:
+    try:
+        done = subprocess.run(command, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise TargetError(
+            f"Maven did not fetch RocketMQ {version} in {SECONDS:g} s; try again or point {HOME} at an unpacked one"
+        ) from None
+    if done.returncode or not (Path(work) / "lib" / f"rocketmq-broker-{version}.jar").is_file():
+        said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it printed no error"]
+        raise TargetError(f"Maven could not fetch RocketMQ {version}: {said[0].strip()}")
+
+
+def _pom(version: str) -> str:
+    """4.2 and before name a native library by the machine's kind, which only their own build knows; they start without it."""
+    dependencies = "".join(
+        f"<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        "<exclusions><exclusion><groupId>io.netty</groupId><artifactId>netty-tcnative</artifactId></exclusion></exclusions></dependency>"
+        for name in _ARTIFACTS
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>rocketproof</groupId>'
+        f"<artifactId>jars</artifactId><version>1</version><dependencies>{dependencies}</dependencies></project>\n"
+    )

@@ -1,0 +1,88 @@
+"""Programs in Java for the client of a release of RocketMQ: compiled once, run with a JVM that is small and starts quickly."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import jars
+from .deployment import TargetError
+
+SECONDS = 300.0
+"""How long a compilation or a program may take before it is ended."""
+
+_FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-Djava.net.preferIPv4Stack=true")
+_QUICK = "-XX:TieredStopAtLevel=1"  # compiles less, which pays for what runs for seconds
+_QUIET = '<configuration><root level="OFF"/></configuration>\n'
+
+
+@dataclass(frozen=True)
+class JavaPrograms:
+    """The sources in a folder, against the jars of a release."""
+
+    sources: Path
+    version: str = "4.9.4"
+
+    def command(self, program: str, *arguments: str, home: Path, quick: bool = True) -> list[str]:
+        """How a program is run. What the client writes goes below `home`. Raises TargetError where Java or the jars cannot be had."""
+        path = f"{self._classes()}:{jars.folder(self.version)}/*"
+        flags = (*_FLAGS, _QUICK) if quick else _FLAGS
+        return [jars.java(), *flags, f"-Duser.home={home}", "-cp", path, program, *arguments]
+
+    @contextmanager
+    def started(self, program: str, *arguments: str, quick: bool = True) -> Iterator[subprocess.Popen[str]]:
+        """A program that runs, with pipes to it; behind this there is none, and none that takes too long."""
+        with tempfile.TemporaryDirectory(prefix="rocketproof-") as home:
+            command = self.command(program, *arguments, home=Path(home), quick=quick)
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+                limit = threading.Timer(SECONDS, child.kill)
+                limit.start()
+                try:
+                    yield child
+                finally:
+                    limit.cancel()
+                    child.kill()
+
+    def run(self, program: str, *arguments: str, quick: bool = True) -> list[str]:
+        """The lines that a program prints. Raises TargetError if it fails."""
+        with self.started(program, *arguments, quick=quick) as child:
+            printed, said = child.communicate()
+            if child.returncode:
+                raise TargetError(f"{program} ended with code {child.returncode}: {_last(said)}")
+        return printed.splitlines()
+
+    def _classes(self) -> Path:
+        """The folder of the compiled sources; the same sources are compiled once."""
+        found = sorted(self.sources.glob("*.java"))
+        digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in found)).hexdigest()[:16]
+        place = jars.cache() / "java" / f"{self.version}-{digest}"
+        if not place.is_dir():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=place.parent) as work:
+                made = Path(work) / "classes"
+                self._compile(found, made)
+                if not place.is_dir():  # another run may have been quicker
+                    made.rename(place)
+        return place
+
+    def _compile(self, found: list[Path], into: Path) -> None:
+        compiler = shutil.which("javac")
+        if compiler is None:
+            raise TargetError("there is no javac; install a Java development kit, 8 or later")
+        command = [compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(into), "-cp", f"{jars.folder(self.version)}/*", *map(str, found)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+        if done.returncode:
+            raise TargetError(f"{self.sources} cannot be compiled: {_last(done.stderr)}")
+        (into / "logback.xml").write_text(_QUIET, "utf-8")
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it printed nothing"

@@ -1,0 +1,28 @@
+"""Targets one after the other, where each has to be started anew: the next one starts while the last one is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+
+from .deployment import Running, Setup, Target
+
+
+def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Running, None, None]:
+    """The running target of each setup; it is closed when the next one is asked for, and all of them when the iterator is.
+
+    Raises TargetError as `Target.open` does, at the setup that cannot be had.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="target") as pool:
+        opening: Future[Running] | None = None
+        try:
+            for number, _ in enumerate(setups):
+                running = (opening or pool.submit(target.open, setups[number])).result()
+                opening = pool.submit(target.open, setups[number + 1]) if number + 1 < len(setups) else None
+                with running:
+                    yield running
+        finally:
+            if opening is not None and not opening.cancel():
+                with suppress(Exception):  # what does not start leaves nothing behind
+                    opening.result().close()

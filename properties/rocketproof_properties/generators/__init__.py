@@ -1,0 +1,1 @@
+"""Generators: programs of steps, drawn from a seed by what a condition is about."""

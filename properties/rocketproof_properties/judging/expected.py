@@ -1,0 +1,114 @@
+"""Which claims about histories a program of a profile may break, as the catalogue says.
+
+A case of the catalogue holds under a condition, which is what the programs of the case do. A program on the wire may do
+several of these things: it has the conditions of all of them. What it breaks is known if a case with one of its conditions says
+so; it is a finding if a case says that the claim holds whatever is done, or in the programs that it was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, Literal
+
+from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+
+from ..catalogue import CASES
+from ..catalogue import historycases as about
+from ..catalogue.claim import SEEDS, Case
+from ..history import FIXED
+from ..runs.parsed import Told
+from ..runs.rebuild import Rebuilt
+
+Due = Literal["holds", "violated", "open"]
+BASE: Final = "P49"
+ENOUGH: Final = 30
+"""Programs of a condition after which a known violation that none of them shows has vanished."""
+
+HIDDEN: Final = frozenset({"INV-54", "INV-55", "INV-56", "LIV-01", "LIV-02", "LIV-06", "INV-38.records"})
+"""Claims about what no program on the wire can see: statistics, hooks, what clients know, hours."""
+
+OF_QUEUES: Final = frozenset({"INV-34.records", "INV-35.records", "INV-36.records"})
+"""Claims that need every record of a queue, from its begin."""
+OF_PLACES: Final = frozenset({"INV-06.records", "INV-43", "INV-44", "INV-45", "INV-51"})
+"""Claims that need every record that a request has stored."""
+
+
+BUSY: Final = "a busy broker"
+
+
+@cache
+def cases(profile: str) -> tuple[Case, ...]:
+    """The cases about histories; a profile that refines P49 has its cases where it has none of its own."""
+    own = [case for case in CASES if case.kind == "history" and case.profile == profile]
+    if profile in SEEDS:
+        return tuple(own)
+    named = {(case.claim, case.condition) for case in own}
+    base = [case for case in CASES if case.kind == "history" and case.profile == BASE and (case.claim, case.condition) not in named]
+    return (*own, *base)
+
+
+def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Due, Case | None]:
+    """What the catalogue says of a claim in a program that does all this, with the case that says it."""
+    if claim == "INV-03" and BUSY in conditions:
+        return "open", None  # HAZ-26: that a broker is busy is told to one-way callers too
+    if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
+        return "open", None  # what was lost by INV-06 is nowhere
+    mine = [case for case in cases(profile) if case.claim == claim]
+    for case in mine:
+        if case.expected == "violated" and case.condition in conditions:
+            return "violated", case
+    for case in mine:
+        if case.expected == "holds" and case.condition in (about.ANYTHING, source):
+            return "holds", case
+    return "open", None
+
+
+def conditions(told: Told, rebuilt: Rebuilt) -> frozenset[str]:
+    """What a program did, in the catalogue's words."""
+    found = {about.ANYTHING, told.program.source}
+    limit = rebuilt.whole.logs[told.broker].file_size
+    for exchange in rebuilt.whole.exchanges:
+        asked = exchange.request
+        if asked.kind in ("send", "batch"):
+            delayed, half = _positive(asked.properties), asked.properties.get("TRAN_MSG", "").lower() == "true" and asked.kind == "send"
+            found |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
+            if half and delayed:
+                found |= {about.DELAYED, about.HALF_ONES}
+            if asked.topic.startswith(RETRY_PREFIX) and asked.reconsume_times >= exchange.limit:
+                found.add(about.AT_LIMIT)
+            if asked.topic == SCHEDULE:
+                found.add(about.BY_NAME)
+            if FIXED + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
+                found.add(about.TOO_LARGE)
+        elif asked.kind == "send_back":
+            found |= {about.SENT_BACK, about.UP_GIVEN}
+            if exchange.code == 0 and _silent(told, asked.group):
+                found.add(about.NO_RETRY)
+        elif asked.kind == "other" and asked.one_way:
+            found.add(about.UNKNOWN)
+    if told.busy:
+        found.add(BUSY)
+    if any(name == "register" for name, _ in told.program.steps):
+        found.add(about.REGISTERED)
+    return frozenset(found)
+
+
+_KINDS: Final[Mapping[str, tuple[bool, bool]]] = {
+    about.DELAYED: (True, False),
+    about.HALF_ONES: (False, True),
+    about.HALF_DELAYED: (True, True),
+}
+
+
+def _positive(properties: Mapping[str, str]) -> bool:
+    text = properties.get("DELAY", "")
+    return text.lstrip("+").isdecimal() and int(text) > 0
+
+
+def _silent(told: Told, group: str) -> bool:
+    """Whether the group was told to have no retry queues."""
+    return any(
+        name == "group" and told.names.group(args.get("group", "g")) == group and args.get("queues", 1) <= 0
+        for name, args in told.program.steps
+    )

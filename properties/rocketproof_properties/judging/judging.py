@@ -1,0 +1,163 @@
+"""Judging one recorded program: by the specification, by the catalogue's claims, by the reference implementation.
+
+A `Verdict` says what was not as described; `known` ones are violations that the catalogue expects of the profile. Judging reads
+nothing but the history, so that a saved run can be judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rocketproof_profiles import PROFILES
+from rocketproof_traces.histories import Finding, judge_history
+
+from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
+from ..generators.programs import ALONE, FUTURE, NARROW
+from ..runs.parsed import Told, load
+from ..runs.rebuild import Rebuilt, rebuild
+from . import reference
+from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
+from .shared import Touched, judge_topics, touched
+
+Judge = Literal["specification", "claims", "reference"]
+EXPANDED: Final = 100_000
+"""States that the specification's judge may look at in each part of a program."""
+UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
+"""What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
+SHARED: Final = "topics that programs share"
+"""Where a verdict about all programs together comes from."""
+JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
+    back at the end; `condition` that under which a known violation is known."""
+
+    judge: Judge
+    property: str
+    text: str
+    known: bool = False
+    condition: str = ""
+    reason: str = ""
+    seq: int = -1
+    guard: str = ""
+
+
+@dataclass
+class Judged:
+    """A program's judgement. `claims`: for each claim that could be judged whether it held, and what was due under which condition.
+    `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`)."""
+
+    program: int
+    path: Path
+    source: str
+    conditions: frozenset[str]
+    verdicts: list[Verdict] = field(default_factory=list)
+    claims: dict[str, tuple[bool, Due, str]] = field(default_factory=dict)
+    events: int = 0
+    requests: int = 0
+    whole: bool = True
+    by: tuple[Judge, ...] = ()
+    explained: int = 0
+    unknown: tuple[str, ...] = ()
+    shared: Touched | None = field(default=None, repr=False)
+
+    @property
+    def findings(self) -> list[Verdict]:
+        return [one for one in self.verdicts if not one.known]
+
+
+def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
+    """Judge a saved history. Raises TraceError for a file that is none."""
+    return judge(load(path), path, profile, judges)
+
+
+def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
+    rebuilt = rebuild(told)
+    found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt), whole=told.whole)
+    found.events, found.requests = len(told.events), len(told.asked)
+    used: list[Judge] = []
+    if "specification" in judges and told.program.needs not in UNSPECIFIED:
+        used.append("specification")
+        _by_specification(told, profile, found)
+        found.shared = touched(told, path)
+    if "claims" in judges:
+        used.append("claims")
+        _by_claims(told, rebuilt, profile, found)
+    if "reference" in judges and not told.concurrent and told.whole:
+        used.append("reference")
+        _by_reference(told, profile, found)
+    found.by = tuple(used)
+    return found
+
+
+def _by_specification(told: Told, profile: str, found: Judged) -> None:
+    judged = judge_history(told.header, told.events, profile, limit=EXPANDED)
+    found.explained = judged.explained
+    found.unknown = judged.unknown
+    asked = {one.seq: one for one in told.asked} | {one.end: one for one in told.asked}
+    for one in judged.findings:
+        about = asked.get(one.seq)
+        topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
+        if not told.names.is_mine(topic):
+            continue  # what programs share is not as one program left it: `judge_shared`
+        found.verdicts.append(_unexplained(one))
+
+
+def _unexplained(one: Finding) -> Verdict:
+    said = one.refused
+    guard = f"{said.action}: {said.guard}" if said.guard else ""
+    return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard)
+
+
+def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
+    """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
+    found = []
+    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
+        judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
+        judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
+        judged.verdicts += [_unexplained(one.finding)] if one.finding is not None else []
+        found.append(judged)
+    return found
+
+
+def _by_claims(told: Told, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+    for claim in HISTORY_CLAIMS:
+        if not _judgeable(claim, rebuilt, told):
+            continue
+        said, case = due(profile, claim.id, found.conditions, told.program.source)
+        text = claim.check(rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole)
+        found.claims[claim.id] = (text is None, said, "" if case is None else case.condition)
+        if text is None or said == "open":
+            continue
+        known = said == "violated"
+        reason = case.reason if case is not None else ""
+        condition = case.condition if case is not None and known else ""
+        found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
+
+
+def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: Told) -> bool:
+    """Whether what was read back is enough for a claim."""
+    if claim.id in HIDDEN:
+        return False
+    if claim.id in OF_QUEUES:
+        return rebuilt.pulled and told.whole
+    if claim.id in OF_PLACES:
+        return rebuilt.viewed and rebuilt.pulled and told.whole
+    return True
+
+
+def _by_reference(told: Told, profile: str, found: Judged) -> None:
+    for difference in reference.differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
+        about = next((one.op for one in told.asked if one.seq == difference.seq), difference.what.split()[0])
+        about = {"the": "record"}.get(about, about)
+        found.verdicts.append(Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq))
+
+
+def data(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON values."""
+    return {key: value for key, value in vars(verdict).items() if value not in ("", -1)}

@@ -1,0 +1,92 @@
+"""In which orders a broker may have served what one client sent, if some requests wanted no answer.
+
+Whoever waits for no answer sends the next request while the broker may still be at work on the last one, in another of its threads. So a
+send without an answer may be checked, which makes its topic, and be stored later, or not yet when everything is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rocketproof_impl.remoting.command import Command
+
+from ..runs.client import places
+from ..runs.parsed import Asked, Other, Told
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A send that is checked here, and served elsewhere or never."""
+
+    asked: Asked
+
+
+class _Nobody:
+    """The connection of a caller who waits for no answer."""
+
+    remote = ("127.0.0.1", 0)
+
+    def write(self, command: Command) -> None:
+        """Nobody reads it."""
+
+
+NOBODY: Final = _Nobody()
+
+Item = Asked | Other | Arrived
+
+
+def orders(told: Told, born: Mapping[str, int]) -> Iterator[list[Item]]:
+    """Other orders in which the same may have happened: a broker may serve a request that wants no answer later, or never.
+
+    `born`: where the first record of each time of birth is. The first order is that of the log.
+    """
+    for items in _whole(told, born):
+        yield list(items)
+        yield _with_arrivals(told, items)
+
+
+def _whole(told: Told, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
+    """The orders in which each request is served in one piece."""
+
+    def place(one: Asked | Other) -> int | None:
+        if not isinstance(one, Asked):
+            return None
+        if one.one_way:
+            return born.get(one.fields.get("bornTimestamp", ""))
+        return min(places(one.answer.get("fields") or {}), default=None)
+
+    stored = [number for number, one in enumerate(told.items) if place(one) is not None]
+    in_log = sorted((told.items[number] for number in stored), key=lambda one: place(one) or 0)
+    logged = list(told.items)
+    for number, one in zip(stored, in_log, strict=True):
+        logged[number] = one
+    yield logged
+    yield [one for one in logged if not _silent(one) or place(one) is not None]
+    for later in (1, 2, 3, len(told.items)):
+        items = list(told.items)
+        for one in reversed(told.asked):
+            if one.one_way:
+                at = items.index(one)
+                items.insert(min(at + 1 + later, len(items)), one)
+                del items[at]
+        yield items
+    yield [one for one in told.items if not _silent(one) or one.op != "send" or place(one) is not None]
+
+
+def _silent(one: Asked | Other) -> bool:
+    return isinstance(one, Asked) and one.one_way
+
+
+def _with_arrivals(told: Told, items: Sequence[Asked | Other]) -> list[Item]:
+    """The same order, with the sends that want no answer checked where they were sent."""
+    found: list[Item] = list(items)
+    behind = 0  # what was sent before has arrived, and what was answered is over
+    for one in told.items:
+        if isinstance(one, Asked) and one.one_way and one.op == "send":
+            found.insert(behind, Arrived(one))
+            behind += 1
+        elif not _silent(one):
+            behind = max(behind, next(at for at, other in enumerate(found) if other is one) + 1)
+    return found

@@ -1,0 +1,178 @@
+"""Topics that programs share, judged by the specification over all programs that touch them.
+
+Where a queue of the cluster's topic stands, or whether TBW102 still inherits, is the work of every program on a broker, so that one
+program's history explains nothing of it. Here the requests of all programs under the same settings about one such topic are one history, in
+the order of the machine's clock. It begins with the topic as the broker had it before the first program, and each program adds how it saw
+the topic at its end. What programs under earlier settings have left under way (delayed messages, commits) may still arrive.
+
+A topic is left out where more than the programs' requests decides what it is: on brokers that were not started for the run, where a program
+filled a topic that the broker fills by itself, and where a topic that was not there was made from a program's own template.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC
+from rocketproof_impl.remoting.codes import SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, Profile, classify
+from rocketproof_traces.court import Finding
+from rocketproof_traces.histories import PartVerdict, cluster_of, judge_part
+from rocketproof_traces.history import Header
+from rocketproof_traces.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
+from rocketproof_traces.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
+from rocketproof_traces.recording import Config
+
+from ..history import OK
+from ..runs.parsed import Told
+
+FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})
+"""Topics that a broker makes and fills by itself."""
+_BEFORE: Final = -1
+"""A time before all others."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What one program asked of a broker about topics that programs share, and what it saw of them; with the ends of its transactions.
+
+    Requests begin and end at nanoseconds of the machine's clock; `seqs` has the history's number of the event at such a time. `topics`: the
+    shared topics before the first program. `deployment` is equal for programs on the same brokers, `needs` for those under equal settings.
+    """
+
+    path: Path
+    deployment: tuple[str, ...]
+    broker: str
+    needs: str
+    header: Header
+    topics: Mapping[str, Config]
+    asked: tuple[Operation, ...]
+    seqs: Mapping[int, int]
+
+    def part(self, topic: str) -> Part | None:
+        """The program's requests about a topic as a part of a history, None if there are none."""
+        mine = [one for one in self.asked if one.topic == topic]
+        if not any(one.op in JUDGED for one in mine):
+            return None
+        survey = Survey(cluster_of(self.header))
+        for one in mine:
+            survey.ask(one.op, one.broker, one.opened, topic, TEMPLATE)
+        for one in self.asked:
+            if commits(one):
+                survey.commit(one.broker, one.opened)
+        return part_of(survey, self.broker, (topic,), mine, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A topic's verdict over all programs under the same settings. `finding` names the event by its number in the history at `path`."""
+
+    topic: str
+    path: Path
+    verdict: PartVerdict
+    finding: Finding | None
+
+
+def touched(told: Told, path: Path) -> Touched | None:
+    """What a program's history has to say of shared topics; None if it has nothing, or nobody knows how they were before."""
+    began, before = told.origin.get("began"), told.origin.get("shared")
+    if began is None or before is None:
+        return None
+    names = told.names
+    topics = {name: config for name, entry in before.items() if (config := config_of(entry)) is not None}
+    times = {event.seq: int(began) + (event.time or 0) for event in told.events}
+
+    def timed(one: Operation) -> Operation:
+        closed = None if one.closed is None else times[one.closed]
+        return replace(one, process=f"{one.process} of {path.stem}", opened=times[one.opened], closed=closed)
+
+    def counts(one: Operation) -> bool:
+        if one.op not in OF_A_PART or "topic" not in one.fields or names.is_mine(one.topic):
+            return commits(one)
+        unread = one.reason == UNREADABLE and one.closed is not None and one.code not in OK
+        return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
+
+    found = [timed(one) for one in operations(told.events).asked if one.broker == told.broker and counts(one)]
+    found += _seen(told, times)
+    if not any(one.op in JUDGED for one in found):
+        return None
+    mark = names.prefix.removesuffix(f"{names.number}-")
+    deployment = (mark, *(f"{name} {address}" for name, address in sorted(told.origin.get("brokers", {}).items())))
+    seqs = {time: seq for seq, time in times.items()}
+    return Touched(path, deployment, told.broker, told.program.needs, told.header, topics, tuple(found), seqs)
+
+
+def _seen(told: Told, times: Mapping[int, int]) -> Iterator[Operation]:
+    """The shared topics as they were read back, some time after the program's last request."""
+    for last, event in pairwise(told.events):
+        if (event.type, event.op) != ("state", "topics"):
+            continue
+        known: Mapping[str, Any] = event.value["topics"]
+        for topic in (*known, *event.value.get("asked", ())):
+            if told.names.is_mine(topic) or topic in FILLED:
+                continue
+            body = base64.b64encode(json.dumps(known.get(topic)).encode()).decode()
+            answer = {"code": SUCCESS, "body": body} if topic in known else {"code": TOPIC_NOT_EXIST}
+            asked = {"to": told.broker, "fields": {"topic": topic}}
+            yield Operation("reader", "topic_config", told.broker, times[last.seq], times[event.seq], asked, answer)
+
+
+def judge_topics(programs: Sequence[Touched], profile: str, limit: int) -> Iterator[Shared]:
+    """The verdict of each shared topic that can be judged, for each broker and its settings. `limit` as in `judge_part`."""
+    groups: dict[tuple[Any, ...], list[Touched]] = {}
+    for one in sorted(programs, key=lambda one: min(each.opened for each in one.asked)):
+        groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
+    left: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
+    for (deployment, broker, _), group in groups.items():
+        for topic in sorted({each.topic for one in group for each in one.asked if each.op in JUDGED}):
+            parts = [(one, part) for one in group if (part := one.part(topic)) is not None]
+            earlier = left.setdefault((deployment, broker, topic), [])
+            part = _joined([part for _, part in parts], earlier)
+            earlier += [(_BEFORE, where, queue) for _, where, queue in part.own]
+            if _decided_elsewhere(part, PROFILES[profile], cluster_of(group[0].header)):
+                continue
+            part.asked = [_plain(one) for one in part.asked]
+            yield _shared(topic, [one for one, _ in parts], judge_part(part, group[0].header, profile, limit))
+
+
+def _joined(parts: Sequence[Part], earlier: Sequence[tuple[int, str, int]]) -> Part:
+    """The parts of all programs as one, with what earlier ones have left under way."""
+    asked = sorted((one for part in parts for one in part.asked), key=lambda one: one.opened)
+    own = sorted((*earlier, *(one for part in parts for one in part.own)), key=lambda one: one[0])
+    joined = replace(parts[0], asked=asked, own=own, cut=None, why="")
+    for part in parts:
+        if part.cut is not None:
+            joined.cut_at(part.cut, part.why)
+    return joined
+
+
+def _decided_elsewhere(part: Part, profile: Profile, cluster: str) -> bool:
+    """Whether more than the requests of the part decides what the topic is and holds."""
+    (topic,) = part.topics
+    sends = [one for one in part.asked if one.op in SENDS]
+    if topic in FILLED:
+        return any(one.code in OK for one in sends)
+    made = topic not in part.initial and classify(topic, profile) == "ordinary"
+    return made and any(default_of(one.fields) not in (TEMPLATE, cluster, part.broker) for one in sends)
+
+
+def _plain(one: Operation) -> Operation:
+    """The request with a default topic that all programs have: to a topic that is there, or that nobody makes, it is all the same."""
+    if one.op not in SENDS or default_of(one.fields) == TEMPLATE:
+        return one
+    return replace(one, asked={**one.asked, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
+
+
+def _shared(topic: str, programs: Sequence[Touched], verdict: PartVerdict) -> Shared:
+    """The verdict with the program in which the event is that no state explains."""
+    found = verdict.finding
+    if found is None:
+        return Shared(topic, programs[0].path, verdict, None)
+    where = next((one for one in programs if found.seq in one.seqs), programs[0])
+    return Shared(topic, where.path, verdict, replace(found, seq=where.seqs.get(found.seq, found.seq)))

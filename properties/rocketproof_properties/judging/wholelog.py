@@ -1,0 +1,105 @@
+"""The whole commit log of a broker whose files may be read, judged when the programs on it are done.
+
+What is between the records, at the ends of files or in no queue goes over no wire. The files' bytes become a `state` event `log` of
+a history without requests, so that they can be judged again. Judged are the claims about logs, under what any of the programs did.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from ..catalogue.history import HISTORY_CLAIMS
+from ..generators.programs import Program
+from ..history import BLANK, HEAD, History, Log, read_log
+from ..runs.parsed import Told, load
+from ..runs.recording import Recording
+from .expected import OF_QUEUES, due
+from .judging import Judged, Verdict
+
+LOGS: Final = "logs"
+SOURCE: Final = "the whole log"
+FOLDER: Final = "commitlog"
+CLAIMS: Final = ("INV-34.records", "INV-37", "INV-38.records", "INV-39", "INV-40", "INV-41", "INV-42", "INV-45")
+"""What a log shows by itself; about queues only the programs' own: a broker that deletes a topic may empty its own ones too."""
+_STILL: Final = 0.05
+_LOOKS: Final = 20
+_SIZE: Final = 4
+
+
+def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
+    """Write down the log in a store directory; False where there is none, or it does not stand still."""
+    found = _files(store / FOLDER)
+    if found is None:
+        return False
+    data, file_size = found
+    program = Program(0, SOURCE, (), needs)
+    path.parent.mkdir(exist_ok=True)
+    recording = Recording(path, {**origin, "program": program.data(), "broker": broker, "conditions": sorted(conditions)})
+    kept = base64.b64encode(zlib.compress(data)).decode()
+    recording.add("state", broker, "log", {"fileSize": file_size, "size": len(data), "zlib": kept})
+    recording.close()
+    return True
+
+
+def _files(folder: Path) -> tuple[bytes, int] | None:
+    """The files' bytes, joined, up to the last that is written; and the size of one file."""
+    before: bytes | None = None
+    for _ in range(_LOOKS):
+        try:
+            files = sorted(one for one in folder.iterdir() if one.name.isdecimal())
+            content = [one.read_bytes() for one in files]
+        except OSError:
+            return None
+        if not content or int(files[0].name) != 0 or len({len(one) for one in content}) != 1:
+            return None
+        data = b"".join(content).rstrip(b"\0")
+        if data == before:
+            return data, len(content[0])
+        before = data
+        time.sleep(_STILL)
+    return None
+
+
+def read(told: Told) -> Log:
+    """The log that was written down."""
+    state = told.states["log"]
+    data = zlib.decompress(base64.b64decode(state["zlib"]))
+    file_size = int(state["fileSize"])
+    end = _end(data, file_size)
+    return read_log(data.ljust(end + HEAD, b"\0"), file_size, end)
+
+
+def _end(data: bytes, file_size: int) -> int:
+    """Where the log ends: behind its last record or blank, whose own last bytes may be zeros."""
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + _SIZE], "big", signed=True)
+        magic = int.from_bytes(data[at + _SIZE : at + 2 * _SIZE], "big", signed=True)
+        if size <= 0:
+            break
+        at = (at // file_size + 1) * file_size if magic == BLANK else at + size
+    return max(at, len(data))
+
+
+def judge_log(path: Path, profile: str) -> Judged:
+    """Judge a log that was written down. Raises TraceError for a file that is no history."""
+    told = load(path)
+    conditions = frozenset(str(one) for one in told.origin.get("conditions", ()))
+    found = Judged(0, path, SOURCE, conditions, events=len(told.events), by=("claims",))
+    log = read(told)
+    mine = replace(log, records=[one for one in log.records if told.names.is_mine(one.topic)])
+    for claim in HISTORY_CLAIMS:
+        said, case = due(profile, claim.id, conditions, SOURCE)
+        if claim.id not in CLAIMS or said != "holds":
+            continue
+        text = claim.check(History(logs={told.broker: mine if claim.id in OF_QUEUES else log}))
+        found.claims[claim.id] = (text is None, said, "")
+        if text is not None:
+            found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else ""))
+    return found

@@ -1,0 +1,230 @@
+"""One program on a running target: its clients, each with connections of its own, and everything written down before it is judged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rocketproof_impl.message import parse_properties
+from rocketproof_impl.remoting.codes import TOPIC_NOT_EXIST
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
+
+from ..deployments.deployment import NAME_SERVER
+from ..deployments.line import Line
+from ..history import OK
+from ..stateful.messages import Step
+from ..steps.calls import Call, Stage, Stored, call_of
+from .recording import Recording, answer_data, call_data, wall
+
+PATIENCE: Final = 6.0
+"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
+LATE: Final = 0.02
+"""Seconds to listen for answers that nobody should have sent."""
+SETTLING: Final = 0.01
+"""Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
+
+
+ASKED_AGAIN: Final = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the parts of a target listen."""
+
+    brokers: Mapping[str, str]
+    name_server: str | None
+
+    def address(self, part: str) -> str | None:
+        return self.name_server if part == NAME_SERVER else self.brokers.get(part)
+
+
+class Client:
+    """One client: at most one request under way; `wait` is called before each, to keep within a rate."""
+
+    def __init__(self, number: int, place: Place, stage: Stage, recording: Recording, wait: Callable[[], None] = lambda: None) -> None:
+        self.process = f"client {number}"
+        self._place = place
+        self._stage = stage
+        self._recording = recording
+        self._wait = wait
+        self._lines: dict[str, Line] = {}
+        self._asked: dict[tuple[str, int], int] = {}
+        self._tells = False
+        self._slowest = 0.0
+        self.lost = 0
+
+    def step(self, step: Step) -> None:
+        """Do one step of a program; errors of the connection are part of what happens."""
+        name, args = step
+        if name == "time":
+            self._recording.add("info", self.process, "wait", {"millis": args["millis"], "at": wall()})
+            time.sleep(args["millis"] / 1000)
+        elif name == "lose":
+            address = self._stage.names.address(args.get("address", "10.0.0.1:1"))
+            line = self._lines.pop(address, None)
+            if line is not None:
+                line.close()
+                self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
+                time.sleep(LATE)
+        else:
+            call = call_of(step, self._stage)
+            if call is not None and call.op == "route":
+                self._route(call)
+            elif call is not None:
+                self.call(call)
+
+    def _route(self, call: Call) -> None:
+        """Ask for a route, again for a while if the name server has none: a registration may be on its way."""
+        for _ in range(ASKED_AGAIN):
+            answer = self.call(call)
+            if answer is None or answer.code != TOPIC_NOT_EXIST:
+                return
+            time.sleep(max(SETTLING, 2 * self._slowest))
+
+    def call(self, call: Call) -> Command | None:
+        """Send a request and write down what comes; None where there is no answer."""
+        self._wait()
+        if call.op == "route":
+            time.sleep(max(SETTLING, self._slowest))
+        address = self._place.address(call.to)
+        if address is None:
+            return None
+        invoked = self._recording.add("invoke", self.process, call.op, call_data(call))
+        command = call.command()
+        try:
+            line = self._line(call.line or call.to, address)
+            if call.one_way:
+                line.tell(command, PATIENCE)
+                self._tells = True
+                self._note(call.line or call.to, command.opaque, invoked.seq)
+                self._recording.add("info", self.process, call.op, {"oneWay": True, "at": wall()})
+                time.sleep(max(SETTLING, self._slowest))
+                return None
+            began = time.monotonic()
+            answer = line.ask(command, PATIENCE)
+            self._slowest = max(self._slowest, time.monotonic() - began)
+        except ConnectFailed as error:
+            self.lost += 1
+            self._recording.add("fail", self.process, call.op, {"error": str(error), "at": wall()})
+            return None
+        except RemotingError as error:
+            self.lost += 1
+            self._recording.add("info", self.process, call.op, {"error": f"{type(error).__name__}: {error}", "at": wall()})
+            self._drop(call.line or call.to)
+            return None
+        self.lost = 0
+        self._note(call.line or call.to, command.opaque, invoked.seq)
+        self._recording.add("ok", self.process, call.op, answer_data(answer))
+        self._learn(call, answer)
+        self._write_strays(call.line or call.to)
+        return answer
+
+    def _line(self, key: str, address: str) -> Line:
+        if key not in self._lines:
+            self._lines[key] = Line(address)
+        return self._lines[key]
+
+    def _note(self, key: str, opaque: int, seq: int) -> None:
+        self._asked[key, opaque] = seq
+
+    def _learn(self, call: Call, answer: Command) -> None:
+        """Keep where acknowledged messages are: later steps act on them."""
+        fields = answer.ext_fields or {}
+        self._stage.sent_back += call.op == "send_back" and answer.code in OK
+        if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
+            return
+        properties = parse_properties(call.fields.get("properties"), exact=False)
+        half = properties.get("TRAN_MSG", "").lower() == "true" and call.op == "send"
+        found = places(fields)
+        offset = int(fields.get("queueOffset", 0))
+        topic = call.fields.get("topic", "")
+        if len(found) == 1:
+            self._stage.end = found[0] + self._stage.overhead(topic, properties) + len(call.body or b"")
+        visible = not half and "DELAY" not in properties
+        self._stage.stored += [Stored(place, offset, half, visible, topic) for place in found]
+
+    def _write_strays(self, key: str) -> None:
+        line = self._lines.get(key)
+        for answer in line.strays if line is not None else ():
+            of = self._asked.get((key, answer.opaque))
+            self._recording.add("info", self.process, "stray", {"of": of, **answer_data(answer)})
+        if line is not None:
+            line.strays.clear()
+
+    def _drop(self, key: str) -> None:
+        self._write_strays(key)
+        line = self._lines.pop(key, None)
+        if line is not None:
+            line.close()
+
+    def listen(self) -> None:
+        """After one-way requests: write down what comes all the same."""
+        if self._tells:
+            for key, line in list(self._lines.items()):
+                try:
+                    line.listen(max(LATE, 3 * self._slowest))
+                except RemotingError:
+                    self._drop(key)
+                    continue
+                self._write_strays(key)
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+        self._lines.clear()
+
+
+def places(fields: Mapping[str, str]) -> list[int]:
+    """Where in the log the answered messages are."""
+    return [int(one[16:32], 16) for one in fields.get("msgId", "").split(",") if len(one) == 32]
+
+
+def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:
+    """The steps by client, up to each place where the clients meet."""
+    found: dict[int, list[Step]] = {}
+    for step in steps:
+        if step[0] == "meet":
+            if found:
+                yield found
+            found = {}
+        else:
+            found.setdefault(int(step[1].get("client", 0)), []).append(step)
+    if found:
+        yield found
+
+
+def perform(steps: Sequence[Step], clients: Mapping[int, Client], enough: Callable[[], bool]) -> None:
+    """Do a program: each client its own steps in order, the clients of a round at the same time. `enough` ends it early."""
+
+    def work(client: Client, mine: Sequence[Step]) -> None:
+        for step in mine:
+            if enough() or client.lost > 2:
+                return
+            client.step(step)
+
+    for round_ in rounds(steps):
+        if len(round_) == 1:
+            ((number, mine),) = round_.items()
+            work(clients[number], mine)
+            continue
+        problems: list[BaseException] = []
+        start = threading.Barrier(len(round_))
+
+        def run(number: int, mine: Sequence[Step], start: threading.Barrier = start, problems: list[Any] = problems) -> None:
+            try:
+                start.wait(PATIENCE)
+                work(clients[number], mine)
+            except Exception as problem:  # noqa: BLE001 - raised again in the thread that waits
+                problems.append(problem)
+
+        threads = [threading.Thread(target=run, args=item, daemon=True) for item in round_.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if problems:
+            raise problems[0]

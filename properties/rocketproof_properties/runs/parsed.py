@@ -1,0 +1,169 @@
+"""What a recorded history tells: requests with what came of them, in order, and what was read back at the end."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocketproof_impl.remoting.codes import SYSTEM_BUSY
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.history import Event, Header, read
+
+from ..generators.programs import Program
+from ..steps.names import Names
+
+_BODY = ("body", "bodySize", "bodyCrc")
+
+
+@dataclass
+class Asked:
+    """A request, sent `millis` after the begin. `closed` is ok, fail, info, crash or "" for one that is still open; `answer` the value of
+    that event.
+
+    `strays`: further answers to it, or any to one that wants none. `alone`: no other request was under way.
+    """
+
+    seq: int
+    process: str
+    op: str
+    value: Mapping[str, Any]
+    closed: str = ""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    strays: list[Mapping[str, Any]] = field(default_factory=list)
+    end: int = 0
+    millis: int = 0
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        fields: Mapping[str, str] = self.value["fields"]
+        return fields
+
+    @property
+    def one_way(self) -> bool:
+        return bool(self.value["oneWay"])
+
+    @property
+    def code(self) -> int | None:
+        """The answer's code, None without one."""
+        return int(self.answer["code"]) if self.closed == "ok" else None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are told too (HAZ-26)."""
+        answers = [self.answer] if self.closed == "ok" else []
+        return any(answer.get("code") == SYSTEM_BUSY for answer in (*answers, *self.strays))
+
+    def __str__(self) -> str:
+        about = self.fields.get("topic") or self.fields.get("group") or ""
+        return f"event {self.seq} ({self.op} {about})".replace(" )", ")")
+
+
+@dataclass(frozen=True)
+class Other:
+    """Something that happened to the run: wait, disconnect."""
+
+    seq: int
+    op: str
+    value: Mapping[str, Any]
+
+
+@dataclass
+class Told:
+    """A history of one program."""
+
+    origin: Mapping[str, Any]
+    events: list[Event]
+    items: list[Asked | Other] = field(default_factory=list)
+    strays: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
+    states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    concurrent: bool = False
+    whole: bool = True
+    header: Header = field(default_factory=Header)
+
+    @property
+    def millis(self) -> int:
+        """How long it took, as far as it is told."""
+        return max((event.time or 0 for event in self.events), default=0) // 1_000_000
+
+    @property
+    def asked(self) -> list[Asked]:
+        return [one for one in self.items if isinstance(one, Asked)]
+
+    @property
+    def busy(self) -> bool:
+        """Whether the broker has refused something."""
+        return any(one.refused for one in self.asked)
+
+    @property
+    def broker(self) -> str:
+        return str(self.origin.get("broker", "broker-a"))
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = self.origin.get("settings") or {}
+        return found
+
+    @property
+    def names(self) -> Names:
+        cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", self.broker)
+        own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
+        return Names(str(self.origin.get("prefix", "")), int(self.origin.get("number", 0)), cluster, own)
+
+    @property
+    def program(self) -> Program:
+        data = self.origin.get("program") or {}
+        steps = tuple((name, dict(args)) for name, args in data.get("steps", ()))
+        return Program(int(data.get("number", 0)), str(data.get("source", "")), steps, str(data.get("needs", "")))
+
+    @property
+    def records(self) -> dict[int, bytes]:
+        """The records that were read back and kept, by their place in the log."""
+        rows = self.states.get("records", {}).get("records", ())
+        return {int(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
+
+
+def tell(header: Header, events: Iterable[Event]) -> Told:
+    """Put requests and answers together."""
+    told = Told(header.origin, [], header=header)
+    open_: dict[str, Asked] = {}
+    by_seq: dict[int, Asked] = {}
+    for event in events:
+        told.events.append(event)
+        if event.type == "invoke":
+            asked = Asked(event.seq, event.process, event.op, event.value, millis=(event.time or 0) // 1_000_000)
+            told.concurrent = told.concurrent or bool(open_)
+            told.items.append(asked)
+            open_[event.process] = by_seq[event.seq] = asked
+        elif event.type in ("ok", "fail", "info", "crash") and event.process in open_ and event.op in (open_[event.process].op, "kill"):
+            asked = open_.pop(event.process)
+            asked.closed, asked.answer, asked.end = event.type, event.value, event.seq
+        elif event.type == "info" and event.op == "stray":
+            of = event.value.get("of")
+            if of in by_seq:
+                by_seq[of].strays.append(event.value)
+            else:
+                told.strays.append((event.seq, event.value))
+        elif event.type == "state":
+            told.states[event.op] = event.value
+        else:
+            told.items.append(Other(event.seq, event.op, event.value))
+    return told
+
+
+def load(path: Path) -> Told:
+    """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is no history."""
+    header, events = read(path)
+    kept: list[Event] = []
+    whole = True
+    try:
+        kept.extend(events)
+    except TraceError as error:
+        if "cut off" not in str(error):
+            raise
+        whole = False
+    told = tell(header, kept)
+    told.whole = whole
+    return told

@@ -1,0 +1,268 @@
+"""Reading back what a program left: its topics, its queues with their records, and what was acknowledged.
+
+Everything is asked for on the wire, so that any broker can be read; what a broker does not give out is left out. The events are
+`state` ones of the broker: `topics` as the broker has them, `queues` with the next offset of each, `records` as their bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any, Final, TypeVar
+
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_profiles import SCHEDULE
+
+from ..catalogue.history import DELAY_LEVELS
+from ..deployments.line import Line
+from ..history import record_at
+from ..steps.names import Names
+from .client import Place
+from .recording import KEPT
+
+T = TypeVar("T")
+DELETE_GROUP: Final = 207
+READER: Final = "rocketproof-reader"
+MOST_QUEUES: Final = 64
+MOST_RECORDS: Final = 500
+SECONDS: Final = 3.0
+_DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
+_SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
+_SIZE = Struct(">i")
+_SUBSCRIPTION = 4  # the request says which messages it wants
+
+
+@dataclass
+class Reader:
+    """A connection to one broker for looking; not a client of the program."""
+
+    place: Place
+    broker: str
+    _line: Line | None = None
+    unsupported: set[int] = field(default_factory=set)
+
+    def ask(self, code: int, fields: dict[str, str] | None = None, body: bytes | None = None) -> Command | None:
+        """The answer, None where none comes or the broker does not know such a request."""
+        if code in self.unsupported:
+            return None
+        try:
+            if self._line is None:
+                self._line = Line(self.place.brokers[self.broker])
+            answer = self._line.ask(Command(code, fields or {}, body), SECONDS)
+        except RemotingError:
+            self.close()
+            return None
+        if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
+            self.unsupported.add(code)
+            return None
+        return answer
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def topics(self) -> dict[str, dict[str, Any]] | None:
+        """The broker's whole table."""
+        answer = self.ask(codes.GET_ALL_TOPIC_CONFIG)
+        if answer is None or answer.code != codes.SUCCESS:
+            return None
+        try:
+            data = json.loads(answer.body or b"{}")
+            return dict(data["topicConfigTable"])
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def settings(self) -> dict[str, str]:
+        """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell."""
+        answer = self.ask(codes.GET_BROKER_CONFIG)
+        if answer is None or answer.code != codes.SUCCESS:
+            return {}
+        lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
+        return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
+
+    def next_offset(self, topic: str, queue: int) -> int | None:
+        answer = self.ask(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)})
+        if answer is None or answer.code != codes.SUCCESS:
+            return None
+        return int((answer.ext_fields or {}).get("offset", "0"))
+
+    def view(self, place: int) -> bytes | None:
+        answer = self.ask(codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+        return answer.body if answer is not None and answer.code == codes.SUCCESS else None
+
+    def pull(self, topic: str, queue: int, start: int, end: int) -> Iterator[bytes]:
+        """The records of a queue from one offset up to another."""
+        while start < end:
+            fields = {
+                "consumerGroup": READER,
+                "topic": topic,
+                "queueId": str(queue),
+                "queueOffset": str(start),
+                "maxMsgNums": "32",
+                "sysFlag": str(_SUBSCRIPTION),
+                "commitOffset": "0",
+                "suspendTimeoutMillis": "0",
+                "subscription": "*",
+                "subVersion": "0",
+                "expressionType": "TAG",
+            }
+            answer = self.ask(codes.PULL_MESSAGE, fields)
+            if answer is None or answer.code != codes.SUCCESS:
+                return
+            found = list(_split(answer.body or b""))
+            yield from found
+            following = int((answer.ext_fields or {}).get("nextBeginOffset", start + len(found)))
+            if following <= start:
+                return
+            start = following
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at + _SIZE.size <= len(data):
+        (size,) = _SIZE.unpack_from(data, at)
+        if size <= 0:
+            return
+        yield data[at : at + size]
+        at += size
+
+
+def schedule_offsets(reader: Reader) -> list[int]:
+    """The next offsets of the delay levels' queues."""
+    return [reader.next_offset(SCHEDULE, level) or 0 for level in range(DELAY_LEVELS)]
+
+
+def read_back(
+    reader: Reader,
+    names: Names,
+    topics: Iterable[str],
+    places: Sequence[int],
+    before: Sequence[int] | None,
+    born: range,
+    sent_back: int = 0,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The values of the state events. `before`: the delay levels' next offsets at the start, None if nothing was delayed.
+
+    `born`: the times of birth of this program's messages, by which they are known among those of others. A queue is read when it has
+    what the acknowledged records say, which a broker may take a moment to dispatch; the levels' queues also when all are there that were
+    `sent_back`, whose answers name no place.
+    """
+    time.sleep(_SETTLING)
+    table = reader.topics()
+    named = set(topics)
+    if table is not None:
+        mine = {name: config for name, config in table.items() if names.is_mine(name) or name in named}
+        yield "topics", {"topics": mine, "asked": sorted(named - mine.keys())}
+        named |= mine.keys()
+    queues: list[list[Any]] = []
+    records: dict[int, bytes] = {}
+    for place in places:
+        data = reader.view(place)
+        if data is not None:
+            records[place] = data
+    due = _due(records)
+    for topic in sorted(name for name in named if names.is_mine(name)):
+        config = (table or {}).get(topic)
+        if table is not None and config is None:
+            continue
+        # A topic without queues may have records all the same: what is given up goes to queue 0, which nobody can pull from then.
+        width = 8 if config is None else max(1, int(config.get("readQueueNums", 0)), int(config.get("writeQueueNums", 0)))
+        for queue in range(min(width, MOST_QUEUES)):
+            end = _dispatched(reader, topic, queue, due.get((topic, queue), 0))
+            if end is None:
+                continue
+            found = [_place(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
+            queues.append([topic, queue, end, found])
+    pulled = codes.PULL_MESSAGE not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
+    if before is not None:
+        pulled &= _levels(reader, before, records, born, len(places) + sent_back)
+    yield "queues", {"queues": queues, "pulled": pulled}
+    yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in places or _born(data) in born]}
+
+
+def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, due: int) -> bool:
+    """Whether all that the delay levels have got could be pulled, when `due` of the program's records are there or after a while."""
+
+    def pulled() -> bool:
+        whole = True
+        for level, start in enumerate(before):
+            past = min(reader.next_offset(SCHEDULE, level) or 0, start + MOST_RECORDS)
+            # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
+            whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
+        return whole
+
+    return _awaited(pulled, lambda _: sum(_born(data) in born for data in records.values()) >= due)
+
+
+def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
+    """For a topic and queue the next offset that these records show."""
+    found: dict[tuple[str, int], int] = {}
+    for place, data in records.items():
+        record = record_at(data, place)
+        if record is not None and record.counted:
+            key = (record.topic, record.queue_id)
+            found[key] = max(found.get(key, 0), record.queue_offset + 1)
+    return found
+
+
+def _dispatched(reader: Reader, topic: str, queue: int, due: int) -> int | None:
+    """The next offset, as soon as it is what the answers say, or what it is after a while."""
+    return _awaited(lambda: reader.next_offset(topic, queue), lambda found: found is None or found >= due)
+
+
+def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:
+    """What is seen as soon as it is enough, or when a broker has had the time to dispatch."""
+    end = time.monotonic() + _DISPATCHED
+    while True:
+        found = look()
+        if enough(found) or time.monotonic() > end:
+            return found
+        time.sleep(0.005)
+
+
+def _kept(found: Iterable[bytes], records: dict[int, bytes]) -> Iterator[bytes]:
+    for data in found:
+        records[_place(data)] = data
+        yield data
+
+
+def _born(data: bytes) -> int:
+    return int.from_bytes(data[40:48], "big")
+
+
+def _place(data: bytes) -> int:
+    return int.from_bytes(data[28:36], "big")
+
+
+def _data(place: int, data: bytes) -> dict[str, Any]:
+    if len(data) > KEPT:
+        return {"at": place, "size": len(data)}
+    return {"at": place, "data": base64.b64encode(data).decode()}
+
+
+def clean_up(reader: Reader, names: Names, topics: Iterable[str], groups: Iterable[str]) -> None:
+    """Take away what the program made, as far as the broker lets us. Only for brokers that nobody else needs, and for programs whose
+    messages are all where they belong: a 4.9.4 that stores one of a topic while it deletes it may end with a segmentation fault."""
+    for topic in topics:
+        reader.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic})
+    for group in groups:
+        reader.ask(DELETE_GROUP, {"groupName": group, "removeOffset": "true"})
+    if reader.place.name_server is not None:
+        try:
+            line = Line(reader.place.name_server)
+        except RemotingError:
+            return
+        try:
+            for topic in topics:
+                line.ask(Command(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), SECONDS)
+        except RemotingError:
+            pass
+        finally:
+            line.close()

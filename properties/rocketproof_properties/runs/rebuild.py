@@ -1,0 +1,209 @@
+"""From what a recorded history tells to the plain `History` that the catalogue's claims read.
+
+Records are those that were read back; which request made which is known by the id in its answer, or by the message's time of
+birth, which no two requests share.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from rocketproof_impl.message import parse_properties
+from rocketproof_impl.remoting import codes
+from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+
+from ..history import OK, Answer, Entry, Exchange, History, Log, Record, Request, Routes, record_at
+from ..judging.alike import route_data
+from ..steps.names import DEAD_PREFIX
+from .client import places
+from .parsed import Asked, Told
+from .recording import body_of
+
+KINDS: Final = ("send", "batch", "send_back", "end_transaction")
+_ITEM = struct.Struct(">iiiii")
+_STRANGE = -1  # the opaque of an answer that nobody asked for
+
+
+@dataclass
+class Rebuilt:
+    """`whole` has all records that were read back, `own` those in the program's own topics, whose queues begin at 0.
+
+    `viewed`: whether the broker gives records out by their place; `pulled`: whether all records of all queues are known.
+    """
+
+    whole: History
+    own: History
+    viewed: bool
+    pulled: bool
+
+
+def rebuild(told: Told) -> Rebuilt:
+    """The history of one program."""
+    return _Rebuilding(told).result()
+
+
+@dataclass
+class _Rebuilding:
+    told: Told
+    retries: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int | None] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        found = (record_at(data, at) for at, data in sorted(self.told.records.items()))
+        self.records = [record for record in found if record is not None]
+        self.by_place = {record.at: record for record in self.records}
+        rows = self.told.states.get("records", {}).get("records", ())
+        self.unread = {int(row["at"]) for row in rows if "data" not in row}
+        self.acknowledged = {place for one in self.told.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
+        self.stored: dict[int, tuple[int, ...]] = {}
+        changed = {one.fields.get("topic") for one in self.told.asked if one.op in ("update_topic", "delete_topic")}
+        for name, config in (self.told.states.get("topics", {}).get("topics") or {}).items():
+            if name not in changed:
+                self.counts[name] = max(int(config["readQueueNums"]), int(config["writeQueueNums"]))
+
+    def result(self) -> Rebuilt:
+        broker = self.told.broker
+        # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has.
+        for asked in sorted(self.told.asked, key=lambda one: one.code not in (None, *OK)):
+            self.stored[asked.seq] = self._stored(asked, _request(asked)) if asked.closed != "fail" else ()
+        exchanges = [one for asked in self.told.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
+        for _, value in self.told.strays:
+            if exchanges:
+                exchanges[-1].answers.append(_answer(value, _STRANGE))
+        size = int(self.told.settings.get("mappedFileSizeCommitLog", 1 << 30))
+        limit = int(self.told.settings.get("maxMessageSize", 4 << 20))
+        queues = self.told.states.get("queues", {})
+        whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
+        whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
+        whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
+        names = self.told.names
+        own = replace(whole, logs={broker: self._log([r for r in self.records if names.is_mine(r.topic)], size)})
+        return Rebuilt(whole, own, bool(self.records) or bool(self.unread), bool(queues.get("pulled")))
+
+    @staticmethod
+    def _log(records: list[Record], size: int) -> Log:
+        return Log(size, records[-1].end if records else 0, records)
+
+    def _entries(self, found: list[int], end: int) -> list[Entry | None]:
+        known = [Entry(at, self.by_place[at].total_size) if at in self.by_place else None for at in found]
+        return [*known, *([None] * (end - len(known)))]
+
+    def _exchange(self, asked: Asked) -> Exchange | None:
+        """The request with its answers and records; None for one whose records are too long to be kept."""
+        answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
+        timed_out = "TimedOut" in str(asked.answer.get("error", ""))
+        request = _request(asked)
+        stored = self.stored[asked.seq]
+        if request.kind == "send_back" and not stored and not self._visible(request):
+            request = replace(request, kind="other")
+        if self.unread.intersection(stored):
+            return None
+        exchange = Exchange(self.told.broker, request, int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
+        exchange.retries = self.retries.get(request.group, 16)
+        exchange.queues = self.counts.get(request.topic)
+        self._note(asked)
+        return exchange
+
+    def _note(self, asked: Asked) -> None:
+        """What an administrator has changed."""
+        if asked.code != codes.SUCCESS:
+            return
+        if asked.op == "update_group":
+            data = _json(asked)
+            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", 16))
+        elif asked.op == "update_topic":
+            self.counts[asked.fields["topic"]] = max(int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"]))
+        elif asked.op == "delete_topic":
+            self.counts[asked.fields["topic"]] = None
+
+    def _stored(self, asked: Asked, request: Request) -> tuple[int, ...]:
+        if asked.op in ("send", "batch"):
+            if asked.code in OK:
+                return tuple(at for at in places(asked.answer.get("fields") or {}) if at in self.by_place or at in self.unread)
+            born = int(asked.fields.get("bornTimestamp", -1))
+            mine = [r.at for r in self.records if r.born_timestamp == born and r.at not in self.acknowledged | self.taken]
+            found = mine[: max(1, len(request.bodies))]
+            self.taken |= set(found)
+            return tuple(found)
+        before = self.by_place.get(request.offset) if asked.op == "send_back" else None
+        for record in self.records if before is not None else ():
+            again = record.born_timestamp == self.by_place[request.offset].born_timestamp
+            later = record.at > request.offset and record.at not in self.acknowledged | self.taken
+            if again and later and record.topic.startswith((SCHEDULE, DEAD_PREFIX)):
+                self.taken.add(record.at)
+                return (record.at,)
+        return ()
+
+    def _visible(self, request: Request) -> bool:
+        """Whether the record that a send-back makes can be read back: one that is prepared is in no queue."""
+        before = self.by_place.get(request.offset)
+        return before is not None and before.counted and bool(self.told.states.get("queues", {}).get("pulled"))
+
+    def _routes(self) -> Iterator[Routes]:
+        for asked in self.told.asked:
+            if asked.op == "route" and asked.code == codes.SUCCESS:
+                try:
+                    data = route_data(body_of(asked.answer))
+                    queues = {asked.fields["topic"]: tuple(str(row["brokerName"]) for row in data["queueDatas"])}
+                    brokers = {str(b["brokerName"]): {int(i): str(a) for i, a in b["brokerAddrs"].items()} for b in data["brokerDatas"]}
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    continue
+                yield Routes(queues, brokers)
+
+
+def _json(asked: Asked) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body_of(asked.value) or b"{}")
+    return found
+
+
+def _answer(value: Mapping[str, Any], opaque: int) -> Answer:
+    return Answer(int(value["code"]), opaque, value.get("remark"), value.get("fields") or {})
+
+
+def _request(asked: Asked) -> Request:
+    """The request as the claims read it; what does not fit has its default."""
+    fields = asked.fields
+    kind = asked.op if asked.op in KINDS else "other"
+    topic = fields.get("topic", "") if kind in ("send", "batch") else ""
+    group = topic.removeprefix(RETRY_PREFIX) if topic.startswith(RETRY_PREFIX) else fields.get("group", "")
+    most = fields.get("maxReconsumeTimes")
+    body = body_of(asked.value)
+    return Request(
+        kind,
+        asked.seq,
+        asked.one_way,
+        topic,
+        group,
+        _number(fields.get("queueId")),
+        _number(fields.get("sysFlag")),
+        parse_properties(fields.get("properties"), exact=False),
+        tuple(_bodies(body or b"")) if kind == "batch" else (body,),
+        _number(fields.get("reconsumeTimes")),
+        None if most is None else _number(most),
+        int(asked.value["version"]),
+        _number(fields.get("delayLevel")),
+        _number(fields.get("offset")),
+    )
+
+
+def _number(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError:
+        return 0
+
+
+def _bodies(data: bytes) -> Iterator[bytes]:
+    """The bodies of a batch."""
+    at = 0
+    while at + _ITEM.size <= len(data):
+        size, _, _, _, length = _ITEM.unpack_from(data, at)
+        yield data[at + _ITEM.size : at + _ITEM.size + length]
+        if size <= 0:
+            return
+        at += size

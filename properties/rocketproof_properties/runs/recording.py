@@ -1,0 +1,83 @@
+"""Writing down what happens while it happens: requests and answers as events of a history, on both clocks.
+
+Bodies travel as base64 up to KEPT bytes; of longer ones there are size and checksum.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_traces.history import Event, Header, Writer
+
+from ..steps.calls import Call
+
+KEPT: Final = 65_536
+"""Bytes of a body that are written down."""
+OVER: Final = "over"
+"""The event behind a program that was done to its end and read back."""
+
+
+def body_data(body: bytes | None) -> dict[str, Any]:
+    """What is kept of a body."""
+    if body is None:
+        return {"bodySize": 0, "body": None}
+    found: dict[str, Any] = {"bodySize": len(body), "bodyCrc": zlib.crc32(body)}
+    if len(body) <= KEPT:
+        found["body"] = base64.b64encode(body).decode()
+    return found
+
+
+def body_of(value: Mapping[str, Any]) -> bytes | None:
+    """The body of an event; one that was too long to keep is filled up, which is what programs send. None where there is none."""
+    if value.get("body") is not None:
+        return base64.b64decode(value["body"])
+    size = int(value.get("bodySize", 0))
+    return b"x" * size if size else b"" if "bodyCrc" in value else None
+
+
+def call_data(call: Call) -> dict[str, Any]:
+    """The value of `invoke`."""
+    data: dict[str, Any] = {
+        "to": call.to,
+        "code": call.code,
+        "fields": dict(call.fields),
+        "version": call.version,
+        "oneWay": call.one_way,
+        **body_data(call.body),
+        "at": wall(),
+    }
+    return data | {"line": call.line} if call.line else data
+
+
+def answer_data(answer: Command) -> dict[str, Any]:
+    """The value of `ok`."""
+    return {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {}), **body_data(answer.body), "at": wall()}
+
+
+def wall() -> int:
+    """The wall clock in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Recording:
+    """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds."""
+
+    def __init__(self, path: Path, origin: Mapping[str, Any]) -> None:
+        self._lock = threading.Lock()
+        self._began = time.monotonic_ns()
+        self._writer = Writer(path, Header({**origin, "began": self._began}, datetime.now(UTC).isoformat(timespec="milliseconds")))
+
+    def add(self, type_: str, process: str, op: str, value: Mapping[str, Any]) -> Event:
+        with self._lock:
+            return self._writer.add(type_, process, op, value, time.monotonic_ns() - self._began)
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,254 @@
+"""Many programs on one running target, several at a time, within bounds: of requests a second, of time, of what is under way.
+
+Every program has a file of its own with its history, written as it happens. Whatever ends a run, what was recorded stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocketproof_impl.message import RETRY_PREFIX
+from rocketproof_impl.remoting import codes
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
+
+from ..deployments.line import Line
+from ..generators.programs import Program
+from ..steps.calls import Stage
+from ..steps.names import DEAD_PREFIX, Names
+from .client import Client, Place, perform
+from .readback import Reader, clean_up, read_back, schedule_offsets
+from .recording import OVER, Recording
+
+Done = Callable[[Program, Path], None]
+
+
+class Gone(Exception):
+    """The broker does not answer any more."""
+
+
+@dataclass
+class Bounds:
+    """What a run may take: `seconds` in all, `rate` requests a second, `workers` programs at a time; None is no bound."""
+
+    workers: int = 4
+    rate: float | None = None
+    seconds: float | None = None
+    _began: float = field(default_factory=time.monotonic)
+    _next: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def over(self) -> bool:
+        return self.ended.is_set() or (self.seconds is not None and time.monotonic() - self._began > self.seconds)
+
+    def wait(self) -> None:
+        """Wait for the turn of the next request."""
+        if self.rate is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            due = max(now, self._next)
+            self._next = due + 1 / self.rate
+        time.sleep(due - now)
+
+
+@dataclass
+class Scene:
+    """A program under way. `before`: the delay levels' next offsets at its begin, None where nothing is delayed."""
+
+    program: Program
+    stage: Stage
+    recording: Recording
+    clients: dict[int, Client]
+    path: Path
+    before: Sequence[int] | None
+
+    def close(self) -> None:
+        for client in self.clients.values():
+            client.close()
+        self.recording.close()
+
+
+class Runner:
+    """Performs programs on brokers that run. `mark` begins the names of this run; numbers of programs go on over all runs.
+
+    `clean`: the brokers are nobody else's, so that topics may be deleted when a program is over.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        folder: Path,
+        origin: Mapping[str, Any],
+        bounds: Bounds,
+        mark: str,
+        settings: Mapping[str, str] | None = None,
+        numbers: Iterator[int] | None = None,
+        clean: bool = False,
+    ) -> None:
+        self.clean = clean
+        self.place = place
+        self.folder = folder
+        self.bounds = bounds
+        self.mark = mark
+        self._numbers = numbers if numbers is not None else itertools.count(1)
+        self._readers = threading.local()
+        self._all_readers: list[Reader] = []
+        reader = self.reader(next(iter(place.brokers)))
+        self.settings = {**reader.settings(), **(settings or {})}
+        self._origin = {**origin, "brokers": dict(place.brokers), "settings": self.settings}
+        self._shared = {broker: self._shared_topics(broker) for broker in place.brokers} if clean else {}
+
+    def _shared_topics(self, broker: str) -> dict[str, Any] | None:
+        """The topics that the programs will share, as they are before the first one; None where the broker does not tell."""
+        table = self.reader(broker).topics()
+        return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
+
+    def _names(self, number: int, broker: str) -> Names:
+        cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
+        return Names(f"{self.mark}{number}-", number, cluster, frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"}))
+
+    def reader(self, broker: str) -> Reader:
+        """This thread's connection for looking at a broker."""
+        readers: dict[str, Reader] = self._readers.__dict__.setdefault("of", {})
+        if broker not in readers:
+            readers[broker] = Reader(self.place, broker)
+            self._all_readers.append(readers[broker])
+        return readers[broker]
+
+    def close(self) -> None:
+        """Close the connections for looking; the runner may go on with new ones."""
+        for reader in self._all_readers:
+            reader.close()
+
+    def run(
+        self, programs: Sequence[Program], done: Done = lambda program, path: None, *, workers: int | None = None
+    ) -> list[tuple[Program, Path]]:
+        """Perform programs until they or a bound end; those that were done, in order. Raises Gone when the broker is.
+
+        Of several workers there are as many again for programs that let time pass: they cost nothing while they do.
+        """
+        workers = workers or self.bounds.workers
+        lanes = [programs] if workers == 1 else [[p for p in programs if p.waits], [p for p in programs if not p.waits]]
+        finished: dict[int, tuple[Program, Path]] = {}
+        todo = [iter(lane) for lane in lanes]
+        pool = ThreadPoolExecutor(workers * len(lanes), thread_name_prefix="program")
+        busy: dict[Future[Path], tuple[Program, int]] = {}
+        try:
+            while True:
+                for lane, more in enumerate(todo):
+                    free = workers - sum(of == lane for _, of in busy.values())
+                    for program in itertools.islice(more, 0 if self.bounds.over else free):
+                        busy[pool.submit(self.perform, program)] = program, lane
+                if not busy:
+                    break
+                for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                    program, _ = busy.pop(future)
+                    path = future.result()
+                    finished[program.number] = (program, path)
+                    done(program, path)
+        except BaseException:
+            self.bounds.ended.set()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return [finished[number] for number in sorted(finished)]
+
+    def perform(self, program: Program, folder: Path | None = None) -> Path:
+        """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more."""
+        scene = self.begin(program, folder)
+        try:
+            perform(program.steps, scene.clients, self.bounds.ended.is_set)
+            self.end(scene)
+            if not self.bounds.ended.is_set():
+                scene.recording.add("info", "program", OVER, {})
+        finally:
+            scene.close()
+        return scene.path
+
+    def begin(self, program: Program, folder: Path | None = None) -> Scene:
+        """Clients with fresh names, and a history that is begun. The clients' steps may be others than the program's."""
+        number = next(self._numbers)
+        brokers = list(self.place.brokers)
+        broker = brokers[program.number % len(brokers)]
+        names = self._names(number, broker)
+        stage = Stage(names, broker, file_size=int(self.settings.get("mappedFileSizeCommitLog", 0)))
+        path = (folder or self.folder) / f"{number:05}.ndjson"
+        origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
+        origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
+        recording = Recording(path, origin)
+        clients = {n: Client(n, self.place, stage, recording, self.bounds.wait) for n in range(program.clients)}
+        delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
+        before = schedule_offsets(self.reader(broker)) if delays else None
+        return Scene(program, stage, recording, clients, path, before)
+
+    def end(self, scene: Scene) -> None:
+        """Read back what the program left. Raises Gone."""
+        program, stage, recording = scene.program, scene.stage, scene.recording
+        names, broker = stage.names, stage.broker
+        reader = self.reader(broker)
+        for client in scene.clients.values():
+            client.listen()
+        named = _named(program, names)
+        places = [one.place for one in stage.stored]
+        for op, value in read_back(reader, names, named, places, scene.before, stage.births, stage.sent_back):
+            recording.add("state", broker, op, value)
+            if op == "topics":
+                named |= set(value["topics"])
+        if any(client.lost for client in scene.clients.values()):
+            if not answers(self.place.brokers[broker]):
+                raise Gone(f"{broker} at {self.place.brokers[broker]} does not answer any more; what was recorded is kept")
+            recording.add("state", broker, "alive", {})
+        elif self.clean and _quiet(program):
+            clean_up(reader, names, sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names)))
+
+
+def answers(address: str) -> bool:
+    """Whether a server answers anything at all."""
+    with suppress(RemotingError):
+        line = Line(address)
+        try:
+            line.ask(Command(codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}'), 3.0)
+            return True
+        finally:
+            line.close()
+    return False
+
+
+def _quiet(program: Program) -> bool:
+    """Whether nothing of the program can come later: no delays, no half messages, no request without an answer."""
+    for name, args in program.steps:
+        properties = args.get("properties") or {}
+        if name in ("back", "time", "end") or "DELAY" in properties or "TRAN_MSG" in properties or args.get("one_way"):
+            return False
+    return True
+
+
+def _named(program: Program, names: Names) -> set[str]:
+    """The topics that the steps name, and those that send-backs would make."""
+    found = set()
+    for _, args in program.steps:
+        for key in ("topic", "default"):
+            if key in args:
+                found.add(names.topic(args[key]))
+        if "group" in args:
+            found |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DEAD_PREFIX)}
+        found |= {names.topic(topic) for topic in args.get("topics") or ()}
+    found |= {DEAD_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in found if topic.startswith(RETRY_PREFIX)}
+    return found or {names.topic("A")}
+
+
+def _groups(program: Program, names: Names) -> set[str]:
+    found = {names.group(args["group"]) for _, args in program.steps if "group" in args}
+    retried = [args["topic"] for _, args in program.steps if str(args.get("topic", "")).startswith(RETRY_PREFIX)]
+    return found | {names.group(topic.removeprefix(RETRY_PREFIX)) for topic in retried}

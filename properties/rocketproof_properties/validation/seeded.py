@@ -1,0 +1,93 @@
+"""How good is the validation? Mutants of the implementation are planted into a served target, and validated like any broker.
+
+A mutant's change is made in a process of its own before it serves; the process that judges stays as it is.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ..deployments.served import Served
+from ..patches.patch import prepare
+from ..patches.registry import mutants
+from .validate import Request, validate
+
+_SERVE = "from rocketproof_properties.validation.seeded import main; main()"
+
+UNSEEN: Final = frozenset(
+    {
+        *("M-06", "M-07"),  # the draw of an older profile
+        *("M-10", "M-11", "M-30", "M-33", "M-34"),  # order topics, one millisecond, what no client is told
+        *("M-37", "M-38", "M-39", "M-40", "M-46"),  # the inside of the lock
+        *(f"M-{n}" for n in range(41, 50)),  # files and registrations at a crash
+        *(f"M-{n}" for n in range(52, 62)),  # files at a crash
+        *("M-25", "M-62", "M-65", "M-66", "M-69", "M-70", "M-71", "M-72", "M-106"),  # equivalent; time-outs of a disk; statistics, hooks
+        *("M-89", "M-95", "M-96", "M-97", "M-98", "M-99", "M-107"),  # the limit of another profile; a stuck lock, a slave
+        *(f"M-{n}" for n in range(108, 114)),  # the producer, which is no part of a broker
+    }
+)
+"""Mutants that show nothing to a client of a broker with the profile of 4.9.4."""
+LAST: Final = 120
+"""The last mutant of what a client asks for; those after it are about threads and files."""
+
+
+def visible() -> list[str]:
+    """The mutants with their variants' letters that a client could notice."""
+    seen = [mutant for mutant in mutants() if mutant.row.id not in UNSEEN and int(mutant.row.id[2:]) <= LAST]
+    return [mutant.row.id + letter for mutant in seen for letter in mutant.patches]
+
+
+def chosen(count: int, seed: int) -> list[str]:
+    """So many of them, by chance."""
+    return sorted(random.Random(seed).sample(visible(), count))
+
+
+class Planted(Served):
+    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" is none."""
+
+    def __init__(self, mutant: str, profile: str = "P494") -> None:
+        super().__init__(profile)
+        if mutant:
+            self.name = f"{self.name} with {mutant}"
+            self.command = (sys.executable, "-c", _SERVE, mutant, "serve", "--quiet")
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """Whether a mutant was found, after how many programs, and by what."""
+
+    mutant: str
+    found: bool
+    programs: int
+    by: str
+    seconds: float
+
+
+def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
+    """Validate the implementation with a mutant until something is found. Raises TargetError."""
+    with tempfile.TemporaryDirectory() as folder:
+        request = Request(Planted(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
+        found = validate(request)
+    first = found.findings[0].verdict if found.findings else None
+    said = "" if first is None else f"{first.judge}: {first.property}"
+    if first is None and found.stopped:
+        said = found.stopped
+    return Hunt(mutant, bool(said), len(found.judged), said, found.seconds)
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    """Serve with a mutant: its name, then what `rocketproof` takes."""
+    given = list(argv or sys.argv[1:])
+    mutant, rest = given[0], given[1:]
+    id_, letter = (mutant[:-1], mutant[-1]) if mutant[-1].isalpha() else (mutant, "")
+    (found,) = mutants([id_])
+    with prepare(found.patches[letter]).applied():
+        from ..cli import run
+
+        sys.exit(run(rest))

@@ -34,7 +34,7 @@ from .checks.rows import LIMITS, Row
 from .rules import sections
 
 if TYPE_CHECKING:
-    from rocketproof_traces.histories import Verdict
+    from rocketproof_traces.checker.histories import Verdict
     from rocketproof_traces.judge import Judgement
 
     from .patches import campaign

@@ -48,8 +48,8 @@ def save(path: str, task: Task, witness: Witness | None) -> str | None:
 
     Raises InputError if it cannot be written.
     """
-    from rocketproof_traces import itf
     from rocketproof_traces.errors import TraceError
+    from rocketproof_traces.witness import itf
 
     try:
         if witness is None:
@@ -71,7 +71,7 @@ def load(path: str) -> Witness:
 
 def load_with_source(path: str) -> tuple[Source, Witness]:
     """The witness and where its instance comes from. Raises RocketproofError in one line."""
-    from rocketproof_traces import itf
+    from rocketproof_traces.witness import itf
 
     file = itf.read(path)
     if not file.origin:

@@ -10,7 +10,7 @@ from eight_producers import PRODUCERS, record
 from rocketproof_traces import history
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import Order
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
 
 COMMANDS = ("java", "mvn")
 

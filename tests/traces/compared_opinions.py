@@ -19,7 +19,7 @@ from random_histories import PROFILES, SHAPES, Chance, truth
 from tiny_opinion import TooLarge, opinions
 from told_lies import told
 
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header
 
 

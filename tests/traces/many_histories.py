@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rocketproof_traces.bulk.tables import JSON_COLUMNS, finding_row
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header, event_line, header_line
 
 PROFILE = "P49"

@@ -14,11 +14,11 @@ import pytest
 from many_histories import PROFILE, history, write
 
 from rocketproof_traces import history as reading
-from rocketproof_traces import recording
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import Order
 from rocketproof_traces.compressed import DamagedError, is_compressed, open_text
 from rocketproof_traces.errors import TraceError
+from rocketproof_traces.history import cases
 
 DATA = Path(__file__).parents[1] / "data"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -113,4 +113,4 @@ def test_a_compressed_recording(tmp_path: Path) -> None:
     plain = DATA / "rocketmq-5.3.3.jsonl"
     packed = tmp_path / "r.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes(), preset=0))
-    assert list(recording.rows(packed)) == list(recording.rows(plain))
+    assert list(cases.rows(packed)) == list(cases.rows(plain))

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from rocketproof_model import Bool, Int, Model
 from rocketproof_model.result import Witness
-from rocketproof_traces import explain
 from rocketproof_traces.errors import TraceError
+from rocketproof_traces.witness import explain
 
 
 def text_of(witness: Witness, step: int, why_not: str | None = None, width: int = 100) -> str:

@@ -11,8 +11,8 @@ import pytest
 import routing
 from rocketproof_model import Int, Model, after
 from rocketproof_model.result import Witness
-from rocketproof_traces import graph, picture, show
 from rocketproof_traces.errors import TraceError
+from rocketproof_traces.witness import graph, picture, show
 
 SVG = "{http://www.w3.org/2000/svg}"
 

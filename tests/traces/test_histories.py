@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocketproof_properties.benches.contention import Load, contend
-from rocketproof_traces import histories
+from rocketproof_traces.checker import histories
+from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.errors import TraceError
-from rocketproof_traces.histories import Verdict, judge_history
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.recording import BATCH
+from rocketproof_traces.history.cases import BATCH
 
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_traces.histories import Verdict, judge_history
+from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.history import Event, Header
 
 SEND = {

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Model
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
+from rocketproof_traces.checker.machine import SIZES, UNSEEN, Machine, Shape, machine
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.machine import SIZES, UNSEEN, Machine, Shape, machine
 
 BROKER = "broker-a"
 BLANK, CHARACTERS, LONG, FORBIDDEN = " ", "a b", "x" * 128, "SCHEDULE_TOPIC_XXXX"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from rocketproof_traces import court
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker import part
+from rocketproof_traces.checker.histories import judge_history
+from rocketproof_traces.checker.steps import Answer, Request, Searched
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.steps import Answer, Request, Searched
 
 BROKER = "broker-a"
 NOTHING = (-1,)
@@ -114,13 +114,13 @@ def contended(chance: Random, topic: str, *, alone: bool) -> list[Event]:
 def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> None:
     compared: list[tuple[int, int, bool]] = []
 
-    class Both(court.Search):
+    class Both(part.Search):
         def run(self, start: Any) -> Searched:
             found = super().run(start)
             compared.append((found.end, *explained(list(self.requests), list(self.answers), start)))
             return found
 
-    monkeypatch.setattr(court, "Search", Both)
+    monkeypatch.setattr(part, "Search", Both)
     verdicts = set()
     for seed in range(HISTORIES):
         events = contended(Random(seed), topic, alone=alone)

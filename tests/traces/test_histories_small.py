@@ -5,7 +5,7 @@ import random
 import pytest
 from small_histories import Whole, spoilt, wishes
 
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
 
 
 @pytest.mark.parametrize("auto_create", [True, False], ids=["auto-create", "no auto-create"])

@@ -13,6 +13,7 @@ from rocketproof_model.result import Witness
 from rocketproof_traces import history
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header
+from rocketproof_traces.witness import as_history
 
 DOCS = Path(__file__).parents[2] / "traces" / "docs"
 SCHEMA = json.loads((DOCS / "history.schema.json").read_text(encoding="utf-8"))
@@ -132,11 +133,11 @@ def test_a_process_has_one_open_call_and_a_crash_ends_it() -> None:
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
 def test_a_witness_becomes_a_history_and_comes_back(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     witness: Witness = request.getfixturevalue(which)
-    header, events = history.from_witness(witness, {"model": "m"})
+    header, events = as_history.from_witness(witness, {"model": "m"})
     lines = [history.header_line(header), *map(history.event_line, events)]
     assert [line for line in lines if not fits(line)] == []
     header, events = read_lines(tmp_path, *(line + "\n" for line in lines))
-    back = history.to_witness(header, events, witness.instance)
+    back = as_history.to_witness(header, events, witness.instance)
     assert (back.property, back.moves, back.states, back.loop, back.note) == (
         witness.property, witness.moves, witness.states, witness.loop, witness.note,
     )  # fmt: skip
@@ -144,7 +145,7 @@ def test_a_witness_becomes_a_history_and_comes_back(which: str, request: pytest.
 
 
 def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> None:
-    header, events = history.from_witness(skew, {})
+    header, events = as_history.from_witness(skew, {})
     for k, changes, expected in (
         (3, {"value": {**events[3].value, "changes": {}}}, "event 3: handle(p=0) changes"),
         (3, {"op": "explode"}, "event 3: info explode is no step of model routing"),
@@ -155,14 +156,14 @@ def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> N
     ):
         odd = [dataclasses.replace(e, **changes) if e.seq == k else e for e in events]
         with pytest.raises(TraceError, match=re.escape(f"history: {expected}")):
-            history.to_witness(header, odd, skew.instance)
+            as_history.to_witness(header, odd, skew.instance)
     with pytest.raises(TraceError, match="was not made of a witness"):
-        history.to_witness(Header(), events, skew.instance)
+        as_history.to_witness(Header(), events, skew.instance)
 
 
 def test_a_property_that_is_not_the_model_s_own_is_passed_in(skew: Witness) -> None:
     claim = dataclasses.replace(skew.property, id="INV-99")
-    header, events = history.from_witness(dataclasses.replace(skew, property=claim), {})
+    header, events = as_history.from_witness(dataclasses.replace(skew, property=claim), {})
     with pytest.raises(TraceError, match="its property 'INV-99' is not in model routing"):
-        history.to_witness(header, events, skew.instance)
-    assert history.to_witness(header, events, skew.instance, claim).property is claim
+        as_history.to_witness(header, events, skew.instance)
+    assert as_history.to_witness(header, events, skew.instance, claim).property is claim

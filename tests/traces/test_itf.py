@@ -11,8 +11,8 @@ import pytest
 import routing
 from rocketproof_model import Model
 from rocketproof_model.result import Witness
-from rocketproof_traces import itf
 from rocketproof_traces.errors import TraceError
+from rocketproof_traces.witness import itf
 
 ORIGIN = {"model": "routing.py", "scope": {"B": 2}, "condition": ""}
 

@@ -17,16 +17,16 @@ import pytest
 from many_histories import PROFILE, alone, history, write, write_parquet
 
 from rocketproof_traces import history as reading
-from rocketproof_traces.bulk import divide, local
-from rocketproof_traces.bulk.intake import sources, stamp_of
+from rocketproof_traces.bulk import local, partition
+from rocketproof_traces.bulk.cache import Shelf
+from rocketproof_traces.bulk.ingest import sources, stamp_of
 from rocketproof_traces.bulk.results import DONE, Results, Summary
-from rocketproof_traces.bulk.shelf import Shelf
 from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
 from rocketproof_traces.bulk.work import Order, dockets
+from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.errors import TraceError
-from rocketproof_traces.histories import judge_history
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.operations import Call, paired
+from rocketproof_traces.history.operations import Call, paired
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -164,7 +164,7 @@ def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path
     path = write(tmp_path / "long.ndjson", header, events)
     expected = judge(tmp_path / "held", path)
     monkeypatch.setattr(local, "HELD", 100)
-    monkeypatch.setattr(divide, "KEPT", 100)
+    monkeypatch.setattr(partition, "KEPT", 100)
     found = judge(tmp_path / "spilled", path)
     assert found.data() == expected.data() and found.findings == alone(str(path), header, events)
 
@@ -185,7 +185,7 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
     judge(tmp_path, path)
     shelf = Shelf(str(tmp_path / "shelf"))
     (docket,) = dockets(shelf.taken().values(), {}, Order((), PROFILE, "", ""))
-    batches = list(divide.divide(shelf, docket))
+    batches = list(partition.divide(shelf, docket))
     assert sum(batch.num_rows for batch in batches) == 1 + 3 + 400 * 6 + 401 * 3
     parts = {row["part"] for batch in batches for row in batch.to_pylist()}
     assert parts == {-1, 0, 1, 2}

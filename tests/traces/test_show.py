@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from rocketproof_model.result import Witness
-from rocketproof_traces import show
+from rocketproof_traces.witness import show
 
 MORE = "rocketproof explain w.itf.json --step 2"
 

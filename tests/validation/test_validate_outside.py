@@ -21,7 +21,7 @@ from rocketproof_properties.validation.outside import outside
 from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.validation.witnesses import Performed, find, perform
-from rocketproof_traces import itf
+from rocketproof_traces.witness import itf
 
 PROFILE = "P494"
 OFF = {"auto_create": False, "template_in_file": True}

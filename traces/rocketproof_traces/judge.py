@@ -26,8 +26,8 @@ from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify
 
-from .recording import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, SYSTEM_BUSY, Case, Config, read
-from .requests import SAME_TOPIC
+from .checker.requests import SAME_TOPIC
+from .history.cases import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, SYSTEM_BUSY, Case, Config, read
 
 _CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 _BETWEEN = {"register", "accept_registration", "ignore_registration"}

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_traces.bulk.divide import divide
-from rocketproof_traces.bulk.intake import take
-from rocketproof_traces.bulk.shelf import Shelf
+from rocketproof_traces.bulk.cache import Shelf
+from rocketproof_traces.bulk.ingest import take
+from rocketproof_traces.bulk.partition import divide
 from rocketproof_traces.bulk.verdicts import judge_whole
 from rocketproof_traces.bulk.work import Order, dockets
 from rocketproof_traces.history import event_line, header_line

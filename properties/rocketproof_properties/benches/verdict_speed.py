@@ -21,7 +21,7 @@ from typing import Any
 
 from rocketproof_model import RocketproofError
 from rocketproof_traces import history
-from rocketproof_traces.histories import judge_history
+from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
 
 from .contention import Load, contend

@@ -136,7 +136,7 @@ def show(witness: str, /, *, width: int | None = None) -> int:
     positive("--width", width)
     from rich.console import Console
 
-    from rocketproof_traces.show import render, story
+    from rocketproof_traces.witness.show import render, story
 
     from .. import output, store
 
@@ -166,7 +166,7 @@ def explain(witness: str, /, *, step: int, why_not: str | None = None, width: in
     positive("--width", width)
     from rich.console import Console
 
-    from rocketproof_traces import explain as explaining
+    from rocketproof_traces.witness import explain as explaining
 
     from .. import store
 
@@ -186,7 +186,7 @@ def picture(witness: str, /, *, output: Path) -> int:
         The file to write.
     """
     from rocketproof_traces.files import replace_text
-    from rocketproof_traces.picture import svg
+    from rocketproof_traces.witness.picture import svg
 
     from .. import store
 
@@ -222,8 +222,8 @@ def graph(
         Refuse graphs with more states than this.
     """
     positive("--states", states)
-    from rocketproof_traces import graph as graphs
     from rocketproof_traces.files import replace_text
+    from rocketproof_traces.witness import graph as graphs
 
     from ..checks import sources
 

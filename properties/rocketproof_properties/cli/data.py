@@ -91,8 +91,9 @@ def judge(
 
 def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
     """Judge one history or recording as it is."""
-    from rocketproof_traces import histories, history
+    from rocketproof_traces import history
     from rocketproof_traces import judge as judging
+    from rocketproof_traces.checker import histories
     from rocketproof_traces.errors import TraceError
 
     from .. import output, store

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
-from rocketproof_traces.histories import Finding, judge_history
+from rocketproof_traces.checker.histories import Finding, judge_history
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW

@@ -22,12 +22,12 @@ from typing import Any, Final
 from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC
 from rocketproof_impl.remoting.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, Profile, classify
-from rocketproof_traces.court import Finding
-from rocketproof_traces.histories import PartVerdict, cluster_of, judge_part
+from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
+from rocketproof_traces.checker.part import Finding
+from rocketproof_traces.checker.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
 from rocketproof_traces.history import Header
-from rocketproof_traces.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
-from rocketproof_traces.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
-from rocketproof_traces.recording import Config
+from rocketproof_traces.history.cases import Config
+from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
 
 from ..history import OK
 from ..runs.parsed import Told

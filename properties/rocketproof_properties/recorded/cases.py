@@ -25,7 +25,7 @@ from rocketproof_impl.remoting.codes import (
 )
 from rocketproof_impl.remoting.headers import V2_LETTERS
 from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
-from rocketproof_traces.recording import is_heading, no_case, rows
+from rocketproof_traces.history.cases import is_heading, no_case, rows
 
 ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)

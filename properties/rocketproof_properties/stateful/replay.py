@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketproof_model.result import Witness
-from rocketproof_traces.explain import parse
+from rocketproof_traces.witness.explain import parse
 
 from ..checks.sources import Source
 from .engine import target_of

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from rocketproof_model.interpreter import State, Step, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
-from rocketproof_traces.show import SHOWN, truths
+from rocketproof_traces.witness.show import SHOWN, truths
 
 from ..choices import InputError
 from ..deployments.deployment import Capability

@@ -15,10 +15,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from ..pools import answers, processes
-from .divide import KEPT, Docket, divide
-from .intake import take
+from .cache import Shelf
+from .ingest import take
+from .partition import KEPT, Docket, divide
 from .results import Results, Summary
-from .shelf import Shelf
 from .tables import CALLS
 from .verdicts import judge_whole
 from .work import Order, Tell, dockets, fresh, named, shelved

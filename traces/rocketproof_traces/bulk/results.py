@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from ..errors import TraceError
-from .shelf import place, written
+from .cache import place, written
 from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
 
 DONE = "_SUCCESS"

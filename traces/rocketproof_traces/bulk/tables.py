@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..court import Finding
+from ..checker.part import Finding
+from ..checker.parts import default_of
 from ..history import Event
-from ..parts import default_of
 
 EVENTS = pa.schema(
     [

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..checker.histories import judge_part
+from ..checker.parts import Part, Survey, part_of
 from ..collection import uncollected
 from ..errors import TraceError
-from ..histories import judge_part
 from ..history import Event, Header
-from ..operations import Break, Operation, Snapshot, called, snapshot
-from ..parts import Part, Survey, part_of
-from .divide import HISTORY, value_of
+from ..history.operations import Break, Operation, Snapshot, called, snapshot
+from .partition import HISTORY, value_of
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
 

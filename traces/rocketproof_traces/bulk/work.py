@@ -12,9 +12,9 @@ from pyarrow import fs
 
 from ..errors import TraceError
 from ..stored.paths import readable
-from .divide import Docket
-from .intake import sources
-from .shelf import SUFFIX, Shelf, Taken, by_history
+from .cache import SUFFIX, Shelf, Taken, by_history
+from .ingest import sources
+from .partition import Docket
 
 Tell = Callable[[str], None]
 

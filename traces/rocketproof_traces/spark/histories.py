@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ..bulk.divide import Docket, divide
-from ..bulk.intake import sources, take
+from ..bulk.cache import Piece, Shelf
+from ..bulk.ingest import sources, take
+from ..bulk.partition import Docket, divide
 from ..bulk.results import Results, Summary
-from ..bulk.shelf import Piece, Shelf
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
 from ..bulk.work import Order, Tell, dockets, fresh, named, shelved

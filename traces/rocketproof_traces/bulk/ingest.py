@@ -25,10 +25,9 @@ from rocketproof_model import RocketproofError
 from .. import history
 from ..compressed import open_text
 from ..errors import TraceError
-from ..history import Event, Header
+from ..history import Event, Header, recordings
 from ..stored.paths import join, readable
-from . import recorded
-from .shelf import BATCH, SUFFIX, Runs, Shelf, Taken, place
+from .cache import BATCH, SUFFIX, Runs, Shelf, Taken, place
 from .tables import EVENTS, event_row, object_of
 
 NEEDED = ("seq", "process", "type", "op", "value")
@@ -164,7 +163,7 @@ class _Intake:
         self._rows((self._history, event) for event in events)
 
     def _recording(self, path: Path) -> None:
-        origins, events = recorded.histories(path)
+        origins, events = recordings.histories(path)
         self.origins = {f"{self.source}#{cfg}": origin for cfg, origin in origins.items()}
         self._rows((f"{self.source}#{cfg}", event) for cfg, event in events)
 

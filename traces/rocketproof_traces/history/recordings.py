@@ -11,8 +11,8 @@ from typing import Any
 from rocketproof_profiles import TEMPLATE
 
 from ..history import Event
-from ..operations import NAME_SERVER
-from ..recording import ROUTE, expanded, is_heading, no_case, rows
+from .cases import ROUTE, expanded, is_heading, no_case, rows
+from .operations import NAME_SERVER
 
 OPS = {
     10: "send",

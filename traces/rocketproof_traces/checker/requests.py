@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from rocketproof_model.interpreter import State
 from rocketproof_model.language.types import JAVA_INT
 
+from ..history.cases import STATUSES, Config
 from .machine import Machine, Right, bits
-from .recording import STATUSES, Config
 from .steps import Local, Move
 
 OVER: Local = (0,)

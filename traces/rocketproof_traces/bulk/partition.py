@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from rocketproof_profiles import TEMPLATE
 
+from ..checker.histories import cluster_of
+from ..checker.parts import COMMIT, OF_A_PART, Survey
 from ..errors import TraceError, short
-from ..histories import cluster_of
 from ..history import Event, Header, Rules
-from ..operations import Call, breaking, check_asked, paired, snapshot
-from ..parts import COMMIT, OF_A_PART, Survey
-from .shelf import BATCH, Piece, Shelf
+from ..history.operations import Call, breaking, check_asked, paired, snapshot
+from .cache import BATCH, Piece, Shelf
 from .tables import CALLS, object_of
 
 HISTORY = -1

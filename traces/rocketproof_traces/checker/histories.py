@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from rocketproof_profiles import PROFILES, Profile
 
-from .collection import uncollected
-from .court import Court, Finding, Make, last_of
-from .errors import TraceError, short
-from .history import Event, Header
+from ..collection import uncollected
+from ..errors import TraceError, short
+from ..history import Event, Header
+from ..history.operations import operations
 from .machine import machine
-from .operations import operations
+from .part import Court, Finding, Make, last_of
 from .parts import Part, parted
 from .steps import Searched
 

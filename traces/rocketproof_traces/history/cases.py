@@ -17,7 +17,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_model.language.types import JAVA_INT
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
-from .compressed import open_text
+from ..compressed import open_text
 
 SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
 SYSTEM_BUSY, SERVICE_NOT_AVAILABLE = 2, 14

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from .errors import TraceError, short
-from .history import Event, Moment
-from .recording import SEND, UPDATE, Config, reach
+from ..errors import TraceError, short
+from ..history import Event, Moment
+from .cases import SEND, UPDATE, Config, reach
 
 NAME_SERVER = "name server"
 BATCH = 320

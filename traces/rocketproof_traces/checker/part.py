@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
 
-from .concurrent import Search
+from ..history.cases import AT_LIMIT, DEAD, Config
+from ..history.operations import SENDS, Operation
 from .machine import MOST_QUEUES, Machine, Shape, bits
-from .operations import SENDS, Operation
 from .parts import UNREADABLE, Part
-from .recording import AT_LIMIT, DEAD, Config
 from .refusals import Refused, refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
+from .search import Search
 from .steps import Answer, Request, Searched
 
 MESSAGE_ILLEGAL = 13

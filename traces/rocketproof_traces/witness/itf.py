@@ -26,8 +26,8 @@ from rocketproof_model.language.expr import const
 from rocketproof_model.language.types import EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Move, Witness
 
-from .errors import TraceError, short
-from .files import replace_text
+from ..errors import TraceError, short
+from ..files import replace_text
 from .words import changes, code_of, plain
 
 SCHEMA = 1

@@ -16,7 +16,7 @@ from rocketproof_model import Action, Index, Instance, Model, ModelError, Variab
 from rocketproof_model.interpreter import State
 from rocketproof_model.language.types import MaybeType, SetType, Type
 
-from .errors import short
+from ..errors import short
 
 SYSTEM = "system"
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
-from .operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
-from .recording import Config
+from ..history.cases import Config
+from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 
 DLQ_PREFIX = "%DLQ%"
 OF_A_PART = (*JUDGED, "delete_topic")

@@ -15,7 +15,7 @@ import networkx as nx
 from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.interpreter import State, holds, initial, successors
 
-from .errors import TraceError
+from ..errors import TraceError
 from .words import code_text, elements
 
 if TYPE_CHECKING:

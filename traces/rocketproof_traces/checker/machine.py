@@ -26,7 +26,7 @@ from rocketproof_model.specification import Scope, Specification, constants, spe
 from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
 from rocketproof_profiles import NameClass
 
-from .recording import Config
+from ..history.cases import Config
 from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here

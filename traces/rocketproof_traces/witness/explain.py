@@ -19,7 +19,7 @@ from rocketproof_model.language.expr import show, walk
 from rocketproof_model.language.types import BoolType, EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
 
-from .errors import TraceError
+from ..errors import TraceError
 from .words import Change, changes, code_of, code_text
 
 Codes = tuple[int, ...]

@@ -1,0 +1,110 @@
+"""Witnesses as histories: one `state` event and an `info` event a step; they come back by replaying those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rocketproof_model import EvaluationError, Instance, Model, Property
+from rocketproof_model.interpreter import State, effect, refusing
+from rocketproof_model.result import Move, Witness
+
+from ..errors import TraceError, short
+from ..history import Event, Header
+from .itf import NO_PROPERTY
+from .words import code_of, elements, lane, plain
+
+MODEL = "model"
+
+
+def from_witness(witness: Witness, origin: Mapping[str, Any]) -> tuple[Header, list[Event]]:
+    """The history of a witness: its first state, then a step an event, with what each changes."""
+    instance = witness.instance
+    constants = {name: plain(instance.model.constants[name][0], code) for name, code in instance.constants.items()}
+    facts = {"property": witness.property.id, "constants": constants, "loop": witness.loop}
+    events = []
+    if witness.states:
+        start = {name: plain(v.type, witness.states[0][slot]) for name, v, slot in elements(instance.model)}
+        events.append(Event(0, "state", MODEL, "start", start))
+    for k, move in enumerate(witness.moves, 1):
+        action = instance.model.named(move.action)
+        before, after = witness.states[k - 1], witness.states[k]
+        args = {name: plain(t, code) for (name, t), code in zip(action.parameters.items(), move.args, strict=True)}
+        new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
+        events.append(Event(k, "info", lane(action, move.args), move.action, {"args": args, "changes": new}))
+    return Header(dict(origin), None, witness.note, facts), events
+
+
+def to_witness(
+    header: Header, events: Iterable[Event], instance: Instance, property_: Property | None = None, place: str = "history"
+) -> Witness:
+    """Replay a history made by `from_witness`; `property_` is for one that is not the model's own.
+
+    Raises TraceError where the model does not follow the history, naming the event.
+    """
+    facts = header.witness
+    if facts is None:
+        raise TraceError(place, "was not made of a witness", "only such a history holds every step of the model")
+    claim = property_ or _property(place, instance.model, facts["property"])
+    for name, value in facts["constants"].items():
+        if name not in instance.constants or plain(instance.model.constants[name][0], instance.constants[name]) != value:
+            raise TraceError(place, f"was made with {name} = {short(value)}", "build the model as 'origin' says")
+    states: list[State] = []
+    moves: list[Move] = []
+    for event in events:
+        where = f"{place}: event {event.seq}"
+        if not states:
+            states.append(_start(where, event, instance.model))
+        else:
+            move, state = _step(where, event, instance, states[-1])
+            moves.append(move)
+            states.append(state)
+    loop = facts["loop"]
+    if loop is not None and not 0 <= loop < len(states):
+        raise TraceError(place, f"'loop' is {short(loop)}, no index of its {len(states)} states", "record it again")
+    return Witness(instance, claim, tuple(moves), tuple(states), loop, header.note)
+
+
+def _property(place: str, model: Model, id_: Any) -> Property:
+    for claim in (*model.properties, NO_PROPERTY):
+        if claim.id == id_:
+            return claim
+    raise TraceError(place, f"its property {short(id_)} is not in model {model.name}", "build the model as 'origin' says")
+
+
+def _start(where: str, event: Event, model: Model) -> State:
+    if event.type != "state" or event.process != MODEL:
+        raise TraceError(where, "is no first state of a model", "only a history made of a witness can be replayed")
+    names = [name for name, _, _ in elements(model)]
+    odd = sorted(event.value.keys() ^ set(names))
+    if odd:
+        what = "unknown" if odd[0] in event.value else "no"
+        raise TraceError(where, f"{what} variable {odd[0]}", "build the model as 'origin' says")
+    return tuple(_value(where, v.type, name, event.value[name]) for name, v, _ in elements(model))
+
+
+def _value(where: str, type_: Any, name: str, value: Any) -> int:
+    try:
+        return code_of(type_, value)
+    except ValueError as error:
+        raise TraceError(where, f"{name}: {error}", "build the model as 'origin' says") from None
+
+
+def _step(where: str, event: Event, instance: Instance, before: State) -> tuple[Move, State]:
+    action = next((a for a in instance.model.actions if a.name == event.op), None)
+    args = event.value.get("args")
+    if event.type != "info" or action is None or not isinstance(args, dict) or args.keys() != action.parameters.keys():
+        raise TraceError(where, f"{event.type} {event.op} is no step of model {instance.model.name}", "build the model as 'origin' says")
+    codes = tuple(_value(where, t, name, args[name]) for name, t in action.parameters.items())
+    try:
+        guard = refusing(instance, before, action, codes)
+        after = before if guard else effect(instance, before, action, codes)
+    except EvaluationError as error:
+        raise TraceError(where, f"{action.label(codes)} has no meaning ({error})", "build the model as 'origin' says") from None
+    if guard is not None:
+        refused = f"{action.label(codes)} is refused by guard {guard.name!r} ({guard.sentence})"
+        raise TraceError(where, refused, "build the model as 'origin' says")
+    new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
+    if new != event.value.get("changes"):
+        raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history says {short(event.value.get('changes'))}")
+    return Move(action.name, codes), after

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from rocketproof_traces.judge import Judgement
 
     from .patches import campaign
-    from .recorded.replay import Outcome
-    from .recorded.replay import Report as Replay
+    from .replay.recording import Outcome
+    from .replay.recording import Report as Replay
     from .requirements import Coverage, Requirement
 
 SPARSE_SECONDS = 5.0

@@ -12,15 +12,15 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, is_free
 from rocketproof_properties.deployments.selftest import self_test
-from rocketproof_properties.recorded.brokers import started_with
-from rocketproof_properties.recorded.cases import read
-from rocketproof_properties.recorded.live import Live
+from rocketproof_properties.replay.cases import read
+from rocketproof_properties.replay.live import Live
+from rocketproof_properties.replay.settings import started_with
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")
 DATA = Path(__file__).parents[1] / "data"
 UNHURRIED = {"brokerFastFailureEnable": "false", "timerWheelEnable": "true"}
-"""A busy machine must not show, and 5.x is as it was when it was recorded."""
+"""A busy machine must not show, and 5.x is as it was when it was replay."""
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Running
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.line import Line
-from rocketproof_properties.judging.alike import broker_data, queue_data
+from rocketproof_properties.replay.alike import broker_data, queue_data
 from rocketproof_properties.runs.client import Place
 from rocketproof_properties.steps.calls import Stage, call_of
 from rocketproof_properties.steps.names import Names

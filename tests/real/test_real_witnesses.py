@@ -11,9 +11,9 @@ from rocketproof_model.language.model import Guard
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, constants, specify
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.validation.outside import ACTORS, outside
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, perform, replay
+from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, perform, replay
+from rocketproof_properties.witnesses.schedule import ACTORS, schedule
 
 COMMANDS = ("java", "mvn")
 PROFILE = "P494"
@@ -34,7 +34,7 @@ FAILOVER = replace(
 
 
 @pytest.mark.parametrize("wanted", WITNESSES, ids=lambda wanted: wanted.hazard)
-def test_4_9_4_reproduces_the_witness(wanted: Wanted) -> None:
+def test_4_9_4_reproduces_the_witness(wanted: KnownHazard) -> None:
     found = replay(Apache("4.9.4"), wanted, mark())
     assert found.reproduced, found.said
 
@@ -55,7 +55,7 @@ def failover() -> Witness:
     instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **one)
     (found,) = search.explore(instance, [claim]).outcomes
     assert found.witness is not None
-    return outside(found.witness)
+    return schedule(found.witness)
 
 
 @pytest.mark.behaviour("CLI-24", "CLI-30", "NS-08", "NS-10", "PER-03", "TCM-30")

@@ -15,7 +15,7 @@ from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store.record import decode, size_and_magic
 from rocketproof_impl.topic import DataVersion, table_to_data
-from rocketproof_properties.recorded.brokers import settings_of
+from rocketproof_properties.replay.settings import settings_of
 
 CLIENT_MILLIS = 6000
 POLL_MILLIS = 100

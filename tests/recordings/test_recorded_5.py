@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_properties.recorded import live, masks
-from rocketproof_properties.recorded.brokers import settings_of
-from rocketproof_properties.recorded.cases import Recorded, read
-from rocketproof_properties.recorded.exceptions import EXCEPTIONS
-from rocketproof_properties.recorded.replay import Stage, replay
+from rocketproof_properties.replay import live, masks
+from rocketproof_properties.replay.cases import Recorded, read
+from rocketproof_properties.replay.exceptions import EXCEPTIONS
+from rocketproof_properties.replay.recording import Stage, replay
+from rocketproof_properties.replay.settings import settings_of
 from rocketproof_traces.judge import judge
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-5.3.3.jsonl"

@@ -13,10 +13,10 @@ from recorder import Recorder, batch
 
 from rocketproof_model import RocketproofError
 from rocketproof_properties.cli import run
-from rocketproof_properties.recorded import bodies, masks
-from rocketproof_properties.recorded.cases import Recorded, read
-from rocketproof_properties.recorded.exceptions import EXCEPTIONS
-from rocketproof_properties.recorded.replay import replay
+from rocketproof_properties.replay import bodies, masks
+from rocketproof_properties.replay.cases import Recorded, read
+from rocketproof_properties.replay.exceptions import EXCEPTIONS
+from rocketproof_properties.replay.recording import replay
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 

@@ -169,7 +169,7 @@ def validate(
     from ..validation import show
     from ..validation import validate as validating
     from ..validation.report import next_folder
-    from ..validation.witnesses import WITNESSES
+    from ..witnesses.known import WITNESSES
 
     positive("--programs", programs)
     positive("--time", time)

@@ -72,7 +72,7 @@ def run_tests(
     from rocketproof_profiles import PROFILES
 
     from ..choices import known
-    from ..recorded import replay as recorded
+    from ..replay import recording as recorded
 
     with output.counting("replaying case") as report:
         found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
@@ -107,7 +107,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Path | None = No
         from ..deployments.choose import choose
         from ..validation.show import render_performed
         from ..validation.validate import mark
-        from ..validation.witnesses import perform_file
+        from ..witnesses.known import perform_file
 
         followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
         if json is not None:

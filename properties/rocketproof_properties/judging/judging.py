@@ -16,9 +16,9 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
+from ..replay.program import differences
 from ..runs.parsed import Told, load
 from ..runs.rebuild import Rebuilt, rebuild
-from . import reference
 from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
 from .shared import Touched, judge_topics, touched
 
@@ -152,7 +152,7 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: Told) -> bool:
 
 
 def _by_reference(told: Told, profile: str, found: Judged) -> None:
-    for difference in reference.differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
+    for difference in differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
         about = next((one.op for one in told.asked if one.seq == difference.seq), difference.what.split()[0])
         about = {"the": "record"}.get(about, about)
         found.verdicts.append(Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq))

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from rocketproof_impl import fastjson
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting import codes
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
 
 from ..history import OK, Answer, Entry, Exchange, History, Log, Record, Request, Routes, record_at
-from ..judging.alike import route_data
 from ..steps.names import DEAD_PREFIX
 from .client import places
 from .parsed import Asked, Told
@@ -148,7 +148,7 @@ class _Rebuilding:
         for asked in self.told.asked:
             if asked.op == "route" and asked.code == codes.SUCCESS:
                 try:
-                    data = route_data(body_of(asked.answer))
+                    data = fastjson.loads(body_of(asked.answer) or b"{}")
                     queues = {asked.fields["topic"]: tuple(str(row["brokerName"]) for row in data["queueDatas"])}
                     brokers = {str(b["brokerName"]): {int(i): str(a) for i, a in b["brokerAddrs"].items()} for b in data["brokerDatas"]}
                 except (ValueError, KeyError, TypeError, AttributeError):

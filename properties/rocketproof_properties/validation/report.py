@@ -21,9 +21,9 @@ from ..generators.programs import Program
 from ..judging.expected import ENOUGH
 from ..judging.judging import Judged, Verdict, data
 from ..stateful.messages import Step
+from ..witnesses.known import HazardReplayed
 from .accept import Accepted
 from .kills import Kills
-from .witnesses import Replayed
 
 SCHEMA: Final = "rocketproof-validation"
 VERSION: Final = 1
@@ -115,7 +115,7 @@ class Report:
     lost: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     stopped: str = ""
-    witnesses: list[Replayed] = field(default_factory=list)
+    witnesses: list[HazardReplayed] = field(default_factory=list)
     kills: Kills | None = None
 
     @property
@@ -144,7 +144,7 @@ class Report:
         return [row for row in self.rows if row.expected == "violated" and row.agrees is False]
 
     @property
-    def not_reproduced(self) -> list[Replayed]:
+    def not_reproduced(self) -> list[HazardReplayed]:
         """Witnesses of known violations that the target did not follow."""
         return [one for one in self.witnesses if one.reproduced is False]
 

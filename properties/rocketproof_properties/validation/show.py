@@ -12,9 +12,9 @@ from rich.text import Text
 
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
+from ..witnesses.known import Performed
 from .kills import Kills
 from .report import Finding, Report, Row
-from .witnesses import Performed
 
 _SHOWN = 10  # sentences of one kind
 

@@ -23,11 +23,11 @@ from ..runs.client import Place
 from ..runs.parsed import load
 from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
+from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, report, resume
 from .kills import NEEDED, Kills, kill_again_and_again
 from .report import HISTORIES, SMALLEST, Finding, Report
 from .shrink import shrink
-from .witnesses import Replayed, Wanted, replay
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
@@ -54,7 +54,7 @@ class Request:
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
     first: bool = False
-    witnesses: Sequence[Wanted] = ()
+    witnesses: Sequence[KnownHazard] = ()
     kills: int = 0
     asked: Mapping[str, Any] | None = None
     resumes: bool = False
@@ -137,7 +137,7 @@ class _Validation:
         self._gather(made.logs)
         old = resume.report(folder)
         self.before = float(old.get("seconds") or 0)
-        made.witnesses = [Replayed.read(row) for row in old.get("witnesses") or ()]
+        made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
         made.kills = Kills(**old["kills"]) if old.get("kills") else None
 
     def _all(self, programs: Sequence[Program]) -> None:
@@ -323,7 +323,7 @@ def again(
         float(old["seconds"]),
     )
     made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
-    made.witnesses = [Replayed.read(row) for row in old.get("witnesses") or ()]
+    made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
     made.kills = Kills(**old["kills"]) if old.get("kills") else None
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:

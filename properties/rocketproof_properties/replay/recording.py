@@ -17,12 +17,12 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES, Profile
 
 from . import bodies, differences, middle
-from .brokers import known_cfg, settings_of
 from .cases import Recorded, positions, read
+from .deliveries import Deliveries, Evidence
 from .differences import Difference
 from .exceptions import EXCEPTIONS
-from .records import Deliveries, Evidence
 from .rules import rules_of
+from .settings import known_cfg, settings_of
 
 PATIENCE = 20_000
 """Milliseconds to wait for an answer that was recorded; longer than any wait of a broker's own."""

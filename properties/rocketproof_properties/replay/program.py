@@ -34,16 +34,16 @@ from rocketproof_profiles import Profile
 
 from ..deployments.deployment import NAME_SERVER
 from ..generators.programs import ALONE, CONFIGURED
-from ..recorded import masks
-from ..recorded.middle import continue_at
-from ..recorded.replay import Told as ToldRandomness
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, Told
 from ..runs.recording import body_of
 from ..steps.calls import NOBODYS, command_of
+from . import masks
 from .alike import broker_data, how_many, queue_data, queue_of, same_remark
 from .difference import Difference
+from .middle import continue_at
 from .orders import NOBODY, Arrived, Item, orders
+from .recording import Told as ToldRandomness
 
 MILLIS: Final = 20_000
 _DELAY_STEP: Final = 100

@@ -16,10 +16,10 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.validation import report
 from rocketproof_properties.validation.validate import Request, again, mark, validate
-from rocketproof_properties.validation.witnesses import WITNESSES, Wanted, replay
+from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, replay
 
 PROFILE = "P494"
-BY_HAZARD: Mapping[str, Wanted] = {wanted.hazard: wanted for wanted in WITNESSES}
+BY_HAZARD: Mapping[str, KnownHazard] = {wanted.hazard: wanted for wanted in WITNESSES}
 
 
 @pytest.mark.behaviour("HAZ-01", "LIV-03", "TCM-17", "CLI-21")
@@ -84,7 +84,7 @@ def test_a_target_that_cannot_be_started_is_told_what_is_lost() -> None:
 @pytest.mark.behaviour("HAZ-22")
 def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here no file is as small as the witness says, so that the message is stored."""
-    monkeypatch.setattr("rocketproof_properties.validation.witnesses._BLANK", 1 << 20)
+    monkeypatch.setattr("rocketproof_properties.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
     found = validate(Request(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
     assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]

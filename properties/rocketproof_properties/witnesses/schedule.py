@@ -38,7 +38,7 @@ def needs(witness: Witness) -> frozenset[Capability]:
     return frozenset(NEEDED[move.action] for move in witness.moves if move.action in NEEDED)
 
 
-def outside(witness: Witness) -> Witness:
+def schedule(witness: Witness) -> Witness:
     """The course that the witness's outside actions take. Raises InputError, which names the action that cannot be brought about."""
     course = _Course(witness)
     loop = None

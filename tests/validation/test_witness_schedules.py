@@ -17,10 +17,10 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import NotOffered
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.validation.outside import outside
 from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
-from rocketproof_properties.validation.witnesses import Performed, find, perform
+from rocketproof_properties.witnesses.known import Performed, find, perform
+from rocketproof_properties.witnesses.schedule import schedule
 from rocketproof_traces.witness import itf
 
 PROFILE = "P494"
@@ -68,7 +68,7 @@ def actions(witness: Witness) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.behaviour("PER-03", "NS-08", "NS-10")
 def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
-    course = outside(killed)
+    course = schedule(killed)
     assert actions(course)[-5:] == ["crash", "expire", "restart", "register", "accept_registration"]
     done = perform(Served(PROFILE), SCOPES["restart"], course, mark())
     assert done.agrees, done
@@ -78,19 +78,19 @@ def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
 @pytest.mark.slow
 def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a topic that a message makes is not written to the file."""
-    monkeypatch.setattr("rocketproof_properties.validation.enact.PATIENCE", 1.0)
-    done = perform(Planted("M-41"), SCOPES["restart"], outside(killed), mark())
+    monkeypatch.setattr("rocketproof_properties.witnesses.wire.PATIENCE", 1.0)
+    done = perform(Planted("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=0): the route of ") and done.said[-1] == "broker-a is started again", done
 
 
 def test_a_target_that_cannot_be_killed_loses_the_witness(killed: Witness) -> None:
     with pytest.raises(NotOffered, match=r"does not offer 'kill': .* witnesses"):
-        perform(InProcess(PROFILE), SCOPES["restart"], outside(killed), mark())
+        perform(InProcess(PROFILE), SCOPES["restart"], schedule(killed), mark())
 
 
 @pytest.mark.behaviour("TCM-30", "CHK-11")
 def test_an_administrators_update_is_performed() -> None:
-    witness = outside(reached("names", is_changed(build("names")), update_budget=1, sends=1))
+    witness = schedule(reached("names", is_changed(build("names")), update_budget=1, sends=1))
     assert "update_topic" in actions(witness)
     done = perform(InProcess(PROFILE), SCOPES["names"], witness, mark())
     assert done.agrees and done.said[0].startswith("an administrator changes"), done
@@ -98,7 +98,7 @@ def test_an_administrators_update_is_performed() -> None:
 
 @pytest.fixture(scope="module")
 def refused_twice() -> Witness:
-    return outside(reached("small", is_tried_again(build("small")), retries=1, **OFF))
+    return schedule(reached("small", is_tried_again(build("small")), retries=1, **OFF))
 
 
 def tried_again(witness: Witness) -> Performed:

@@ -1,7 +1,7 @@
 """A witness of the model on brokers that run: its actions as requests, and what its states say beside what is seen.
 
 What clients, producers and administrators do is done from outside, and so are a broker's end (`crash` kills its process) and its start;
-the witness is one in which everything else goes to its end at once (`outside.py`). A request goes out when its broker is to begin with it,
+the witness is one in which everything else goes to its end at once (`schedule.py`). A request goes out when its broker is to begin with it,
 or has been killed before. A state is compared in what an action has to have brought about: an answer behind `finish`, a route behind
 `accept_registration` and `expire`, a producer's list behind a look for routes, and all of these with the brokers' tables at the end.
 """
@@ -34,8 +34,8 @@ from ..history import record_at
 from ..runs.client import places
 from ..stateful.target import ANSWERS, KINDS
 from ..steps.calls import topic_fields
-from .held import Answer, Differs, HeldProducer
-from .outside import ACTORS
+from .gated import Answer, Differs, GatedProducer
+from .schedule import ACTORS
 
 UNIT: Final = 65_536
 """Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""
@@ -48,7 +48,7 @@ _CALL = 6000  # milliseconds
 _KNOWN = ("template", "cluster", "ordinary", "retry")  # the classes of topics that a table may have by the specification
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """What a client was answered, in the specification's word ("lost" if nothing came), and where in queue and log the message is."""
 
     word: str
@@ -56,10 +56,10 @@ class Told(NamedTuple):
     place: int | None
 
 
-LOST: Final = Told("lost", 0, None)
+LOST: Final = Answered("lost", 0, None)
 
 
-class Enactment:
+class WireReplay:
     """A witness under way on a target. Topics get a prefix; `brokers` are the parts in the specification's order."""
 
     def __init__(self, scope: Scope, profile: str, witness: Witness, running: Running, prefix: str, client: Client) -> None:
@@ -67,21 +67,21 @@ class Enactment:
         self.prefix = prefix
         self.brokers = tuple(running.brokers)
         self.scope = scope
-        self.given = witness.instance.readable()
-        self.answers: dict[int, Told] = {}
-        self.said: list[str] = []
+        self.constants = witness.instance.readable()
+        self.answers: dict[int, Answered] = {}
+        self.log: list[str] = []
         self._profile = PROFILES[profile]
         self._witness = witness
         self._client = client
         names = {**BY_CLASS, "retry": f"{RETRY_PREFIX}{prefix}consumers"}
         self._names = [names.get(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
         self._seen = [t for t, kind in enumerate(self.scope.topics) if kind in _KNOWN]
-        self._waiting: dict[int, tuple[int, Callable[[], Told]]] = {}
+        self._waiting: dict[int, tuple[int, Callable[[], Answered]]] = {}
         self._producers = [self._producer(p, prefix) for p in range(self.scope.producers)] if self.scope.routes else []
         self._versions = [self._table(b)[1] for b in range(self.scope.brokers)]
 
-    def _producer(self, p: int, prefix: str) -> HeldProducer:
-        chosen = ProducerSettings(default_topic_queue_nums=self.given["client_queues"], retry_times_when_send_failed=self.given["retries"])
+    def _producer(self, p: int, prefix: str) -> GatedProducer:
+        chosen = ProducerSettings(default_topic_queue_nums=self.constants["client_queues"], retry_times_when_send_failed=self.constants["retries"])
         made = self._client.producer(
             f"{prefix}producers-{p}",
             name_servers=(str(self.running.name_server),),
@@ -89,7 +89,7 @@ class Enactment:
             settings=chosen,
             profile=self._profile,
         )
-        return HeldProducer(made, self._client.background)
+        return GatedProducer(made, self._client.background)
 
     # The witness
 
@@ -141,12 +141,12 @@ class Enactment:
         body = bytes(size * UNIT - _AROUND_BODY) if self.scope.store else b"witness"
         topic, default, flag = self._names[t], self._names[d], KINDS[kind]
 
-        def go() -> Told:
+        def go() -> Answered:
             try:
-                told = self.ask(b, topic, default=default, numbers=numbers, queue=queue, flag=flag, body=body)
+                answered = self.ask(b, topic, default=default, numbers=numbers, queue=queue, flag=flag, body=body)
             except RemotingError:
-                told = LOST
-            return self._says(f"client {p} sends to {topic} on {self.brokers[b]}", told)
+                answered = LOST
+            return self._logged(f"client {p} sends to {topic} on {self.brokers[b]}", answered)
 
         self._waiting[p] = (b, go)
 
@@ -159,16 +159,16 @@ class Enactment:
         self._attempt(p, b, q, "tries again and sends", lambda: self._producers[p].retry(self.brokers[b], q))
 
     def _attempt(self, p: int, b: int, q: int, does: str, attempt: Callable[[], Answer]) -> None:
-        def go() -> Told:
+        def go() -> Answered:
             answer = attempt()
-            told = LOST if isinstance(answer, RemotingError) else self._told(answer)
-            return self._says(f"producer {p} {does} to queue {q} of {self.brokers[b]}", told)
+            answered = LOST if isinstance(answer, RemotingError) else self._answered(answer)
+            return self._logged(f"producer {p} {does} to queue {q} of {self.brokers[b]}", answered)
 
         self._waiting[p] = (b, go)
 
-    def _says(self, what: str, told: Told) -> Told:
-        self.said.append(f"{what}: {told.word}")
-        return told
+    def _logged(self, what: str, answered: Answered) -> Answered:
+        self.log.append(f"{what}: {answered.word}")
+        return answered
 
     def _do_finish(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
         self._compare_answer(before, p)
@@ -193,18 +193,18 @@ class Enactment:
     def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, read: int, write: int, perm: int) -> None:
         fields = topic_fields(self._names[t], read, write, perm)
         answer = self._client.call(self.running.brokers[self.brokers[b]], Command(codes.UPDATE_AND_CREATE_TOPIC, fields), _CALL)
-        self.said.append(f"an administrator changes {self._names[t]} on {self.brokers[b]}: {self._word(answer.code)}")
+        self.log.append(f"an administrator changes {self._names[t]} on {self.brokers[b]}: {self._word(answer.code)}")
         _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
 
     def _do_crash(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
         self.running.kill(self.brokers[b])
-        self.said.append(f"{self.brokers[b]} is killed")
+        self.log.append(f"{self.brokers[b]} is killed")
         for p in [p for p, (broker, _) in self._waiting.items() if broker == b]:
             self._go_out(p)
 
     def _do_restart(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
         self.running.restart(self.brokers[b])
-        self.said.append(f"{self.brokers[b]} is started again")
+        self.log.append(f"{self.brokers[b]} is started again")
 
     # What is seen
 
@@ -218,16 +218,16 @@ class Enactment:
         queue: int = 0,
         flag: int = 0,
         body: bytes = b"witness",
-    ) -> Told:
+    ) -> Answered:
         """Send a message to a broker with a header of any kind. Raises RemotingError."""
         header = SendMessageRequestHeader("witness", topic, default, numbers, queue, flag, int(time.time() * 1000), 0, "", 0)
         request = Command(codes.SEND_MESSAGE_V2, encode_v2(header), body)
-        return self._told(self._client.call(self.running.brokers[self.brokers[b]], request, _CALL))
+        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], request, _CALL))
 
-    def _told(self, answer: Command) -> Told:
+    def _answered(self, answer: Command) -> Answered:
         fields = answer.ext_fields or {}
         found = places(fields)
-        return Told(self._word(answer.code), int(fields.get("queueOffset", 0)), found[0] if found else None)
+        return Answered(self._word(answer.code), int(fields.get("queueOffset", 0)), found[0] if found else None)
 
     def _word(self, code: int) -> str:
         return ANSWERS.get(self._profile.plain(code), f"code {code}")
@@ -279,10 +279,10 @@ class Enactment:
             _same(f"changes of the version of {name}", version - self._versions[b], state[f"version[{b}]"] - start[f"version[{b}]"])
 
     def _compare_answer(self, state: dict[str, Any], p: int) -> None:
-        told = self.answers[p]
-        _same(f"the answer to {p}", told.word, state[f"job.answer[{p}]"])
-        if self.scope.store and told.word == "SUCCESS":
-            _same(f"the queue offset answered to {p}", told.offset, state[f"job.offset[{p}]"])
+        answered = self.answers[p]
+        _same(f"the answer to {p}", answered.word, state[f"job.answer[{p}]"])
+        if self.scope.store and answered.word == "SUCCESS":
+            _same(f"the queue offset answered to {p}", answered.offset, state[f"job.offset[{p}]"])
 
     def _compare_list(self, state: dict[str, Any], p: int) -> None:
         info = self._producers[p].producer.topic_publish_info_table.get(self._names[self.scope.subject])
@@ -296,10 +296,10 @@ class Enactment:
             topic = self._names[t]
             if self.scope.topics[t] == "cluster":
                 continue
-            due = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
-            wanted = {name: row for name, row in due.items() if row is not None}
+            expected = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
+            wanted = {name: row for name, row in expected.items() if row is not None}
             end = time.monotonic() + PATIENCE
-            while (seen := {name: row for name, row in self._route(topic).items() if name in due}) != wanted:
+            while (seen := {name: row for name, row in self._route(topic).items() if name in expected}) != wanted:
                 if time.monotonic() > end:
                     _same(f"the route of {topic}", seen, wanted)
                 time.sleep(0.02)
@@ -311,6 +311,6 @@ def _row(state: dict[str, Any], table: str, at: str, present: str) -> tuple[int,
     return state[f"{table}.read[{at}]"], state[f"{table}.write[{at}]"], state[f"{table}.perm[{at}]"]
 
 
-def _same(what: str, seen: object, due: object) -> None:
-    if seen != due:
-        raise Differs(f"{what}: {seen}, and the witness says {due}")
+def _same(what: str, seen: object, expected: object) -> None:
+    if seen != expected:
+        raise Differs(f"{what}: {seen}, and the witness says {expected}")

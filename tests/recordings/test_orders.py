@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.judging.orders import Arrived, Item, orders
+from rocketproof_properties.replay.orders import Arrived, Item, orders
 from rocketproof_properties.runs.parsed import Asked, Other, Told
 
 

@@ -61,7 +61,7 @@ class _Gate:
         self.turn.complete(None)
 
 
-class HeldProducer:
+class GatedProducer:
     """A started producer whose queues are chosen from outside, an attempt at a time."""
 
     def __init__(self, producer: Producer, background: Background) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rocketproof_impl import fastjson
 from rocketproof_impl.message import Message
 
-from ..recorded import masks
+from . import masks
 
 _BARE = re.compile(r"java(\.\w+)+")
 
@@ -31,17 +31,9 @@ def queue_of(message: Message) -> int:
     return int(message.properties.get("REAL_QID", message.queue_id))
 
 
-_BARE_KEY = re.compile(r"([{,])(\d+):")  # RocketMQ writes numbers as keys without quotation marks
-
-
-def route_data(body: bytes | None) -> Any:
-    """A route's JSON. Raises ValueError."""
-    return json.loads(_BARE_KEY.sub(r'\1"\2":', (body or b"{}").decode("utf-8", "replace")))
-
-
 def queue_data(body: bytes | None) -> Sequence[Any]:
     try:
-        rows = route_data(body).get("queueDatas", [])
+        rows = fastjson.loads(body or b"{}").get("queueDatas", [])
         keys = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
         return sorted([sorted((key, row[key]) for key in keys if key in row and row[key] is not None) for row in rows])
     except (ValueError, AttributeError, TypeError):
@@ -51,7 +43,7 @@ def queue_data(body: bytes | None) -> Sequence[Any]:
 def broker_data(body: bytes | None, mine: Callable[[str], bool]) -> Sequence[Any]:
     """The addresses of those brokers whose names are `mine`."""
     try:
-        rows = [row for row in route_data(body).get("brokerDatas", []) if mine(str(row["brokerName"]))]
+        rows = [row for row in fastjson.loads(body or b"{}").get("brokerDatas", []) if mine(str(row["brokerName"]))]
         return sorted([str(row["brokerName"]), row.get("cluster"), sorted(row["brokerAddrs"].items())] for row in rows)
     except (ValueError, AttributeError, TypeError, KeyError):
         return ["no JSON"]

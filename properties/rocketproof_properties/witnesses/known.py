@@ -2,7 +2,7 @@
 
 A known violation's witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so
 that it changes with the specification. Any other witness is one that `rocketproof check` has written. The target is set up as the
-witness's constants say (`_settings`, `_plant`), the course that its actions take from outside (`outside.py`) becomes requests (`enact.py`),
+witness's constants say (`_settings`, `_write_table`), the course that its actions take from outside (`schedule.py`) becomes requests (`wire.py`),
 and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is no part of the
 model, is looked at too.
 """
@@ -30,9 +30,9 @@ from ..catalogue.claim import Case
 from ..checks.sources import Source
 from ..choices import InputError
 from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
-from .enact import UNIT, Enactment
-from .held import Differs
-from .outside import needs, outside
+from .wire import UNIT, WireReplay
+from .gated import Differs
+from .schedule import needs, schedule
 
 BASE: Final = "P49"
 SECONDS: Final = 300.0
@@ -41,7 +41,7 @@ _BLANK: Final = 8  # bytes of the smallest blank
 
 
 @dataclass(frozen=True)
-class Wanted:
+class KnownHazard:
     """A hazard, and the case of the catalogue whose witness shows it. `claims`: further properties that the same steps break.
 
     `brokers`: how many to start if not as many as the scope has. `consequence` raises Differs if what follows does not come;
@@ -54,7 +54,7 @@ class Wanted:
     condition: str
     claims: tuple[str, ...] = ()
     brokers: int = 0
-    consequence: Callable[[Enactment], None] | None = None
+    consequence: Callable[[WireReplay], None] | None = None
     also: frozenset[Capability] = frozenset()
 
     @property
@@ -71,7 +71,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class HazardReplayed:
     """What came of a witness. `reproduced` is None where it could not be performed, which `said` explains."""
 
     hazard: str
@@ -87,19 +87,19 @@ class Replayed:
         return {**vars(self), "steps": list(self.steps), "said": list(self.said)}
 
     @staticmethod
-    def read(record: Mapping[str, Any]) -> Replayed:
+    def read(record: Mapping[str, Any]) -> HazardReplayed:
         """What `record()` gave."""
-        return Replayed(**{**record, "steps": tuple(record["steps"]), "said": tuple(record["said"])})
+        return HazardReplayed(**{**record, "steps": tuple(record["steps"]), "said": tuple(record["said"])})
 
 
-def replay(target: Target, wanted: Wanted, mark: str) -> Replayed:
+def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
     """Perform the hazard's witness on the target under names that begin with `mark`. Raises TargetError where it cannot be set up."""
     case = wanted.case
     properties = " ".join((wanted.claim, *wanted.claims))
 
-    def row(reproduced: bool | None, said: Sequence[str], witness: Witness | None = None) -> Replayed:
+    def row(reproduced: bool | None, said: Sequence[str], witness: Witness | None = None) -> HazardReplayed:
         steps = () if witness is None else tuple(witness.labels())
-        return Replayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(said))
+        return HazardReplayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(said))
 
     if missing := wanted.needs - target.offers:
         return row(None, _lost(missing))
@@ -110,7 +110,7 @@ def replay(target: Target, wanted: Wanted, mark: str) -> Replayed:
     if missing := needs(witness) - target.offers:
         return row(None, _lost(missing), witness)
     try:
-        done = perform(target, SCOPES[case.scope], outside(witness), mark, brokers=wanted.brokers, then=wanted.consequence)
+        done = perform(target, SCOPES[case.scope], schedule(witness), mark, brokers=wanted.brokers, then=wanted.consequence)
     except InputError as problem:
         return row(None, [str(problem)], witness)
     return row(done.agrees, (*done.said, *([done.problem] if done.problem else [])), witness)
@@ -120,14 +120,14 @@ def _lost(missing: frozenset[Capability]) -> list[str]:
     return [f"{one.value!r} is not offered: {LOST[one]}" for one in sorted(missing, key=lambda one: one.value)]
 
 
-def _needed(given: Mapping[str, Any]) -> frozenset[Capability]:
+def _needed(constants: Mapping[str, Any]) -> frozenset[Capability]:
     """What it takes to set a target up with these constants."""
-    return frozenset({Capability.START} | ({Capability.STORE} if _planted(given) else set()))
+    return frozenset({Capability.START} | ({Capability.STORE} if _has_files(constants) else set()))
 
 
-def _planted(given: Mapping[str, Any]) -> bool:
+def _has_files(constants: Mapping[str, Any]) -> bool:
     """Whether an earlier run has left a file."""
-    return bool(given.get("template_in_file") or given.get("existing"))
+    return bool(constants.get("template_in_file") or constants.get("existing"))
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ class Performed:
 
     def data(self) -> dict[str, Any]:
         """The JSON object of `replay --target --json`."""
-        told = {"target": self.target, "said": list(self.said), "problem": self.problem}
-        return {"property": self.course.property.id, "steps": self.course.labels(), **told}
+        answered = {"target": self.target, "said": list(self.said), "problem": self.problem}
+        return {"property": self.course.property.id, "steps": self.course.labels(), **answered}
 
 
 def perform_file(target: Target, source: Source, witness: Witness, mark: str) -> Performed:
@@ -154,36 +154,36 @@ def perform_file(target: Target, source: Source, witness: Witness, mark: str) ->
     if source.scope not in SCOPES:
         first = f" ({witness.labels()[0]} is no request)" if witness.moves else ""
         raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {', '.join(SCOPES)}")
-    return perform(target, SCOPES[source.scope], outside(witness), mark)
+    return perform(target, SCOPES[source.scope], schedule(witness), mark)
 
 
 def perform(
-    target: Target, scope: Scope, witness: Witness, mark: str, *, brokers: int = 0, then: Callable[[Enactment], None] | None = None
+    target: Target, scope: Scope, witness: Witness, mark: str, *, brokers: int = 0, then: Callable[[WireReplay], None] | None = None
 ) -> Performed:
     """Perform a course of outside actions on a target of its own under names that begin with `mark`, and then what follows.
 
-    `brokers` as in Wanted. Raises TargetError where the target cannot be set up, NotOffered where it lacks what the witness needs.
+    `brokers` as in KnownHazard. Raises TargetError where the target cannot be set up, NotOffered where it lacks what the witness needs.
     """
-    given = witness.instance.readable()
-    for capability in sorted((_needed(given) | needs(witness)) - target.offers, key=lambda one: one.value):
+    constants = witness.instance.readable()
+    for capability in sorted((_needed(constants) | needs(witness)) - target.offers, key=lambda one: one.value):
         raise NotOffered(target.name, capability)
-    setup = Setup(brokers=max(brokers, scope.brokers), settings=_settings(given, scope))
+    setup = Setup(brokers=max(brokers, scope.brokers), settings=_settings(constants, scope))
     with ExitStack() as stack:
-        if _planted(given):
+        if _has_files(constants):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
             setup = replace(setup, stores={name: folder / name for name in setup.names})
             for store in setup.stores.values():
-                _plant(store, given, scope, mark)
+                _write_table(store, constants, scope, mark)
         running = stack.enter_context(target.open(setup))
         client = stack.enter_context(Client())
-        enacted = Enactment(scope, target.profile, witness, running, mark, client)
+        wire = WireReplay(scope, target.profile, witness, running, mark, client)
         try:
-            enacted.run()
+            wire.run()
             if then is not None:
-                then(enacted)
+                then(wire)
         except (Differs, RemotingError) as problem:
-            return Performed(target.name, witness, tuple(enacted.said), str(problem))
-    return Performed(target.name, witness, tuple(enacted.said), "")
+            return Performed(target.name, witness, tuple(wire.log), str(problem))
+    return Performed(target.name, witness, tuple(wire.log), "")
 
 
 def find(source: Source, claim: str) -> Witness | None:
@@ -199,28 +199,28 @@ def find(source: Source, claim: str) -> Witness | None:
 # The start of a witness
 
 
-def _settings(given: dict[str, Any], scope: Scope) -> dict[str, str]:
+def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
     """The constants of the instance as settings of a broker."""
-    permission = (4 if given["broker_readable"] else 0) | (2 if given["broker_writable"] else 0)
+    permission = (4 if constants["broker_readable"] else 0) | (2 if constants["broker_writable"] else 0)
     found = {
-        "defaultTopicQueueNums": str(given["template_write"]),
+        "defaultTopicQueueNums": str(constants["template_write"]),
         "brokerPermission": str(permission),
-        "autoCreateTopicEnable": str(given["auto_create"]).lower(),
+        "autoCreateTopicEnable": str(constants["auto_create"]).lower(),
     }
     if scope.store:
-        found["mappedFileSizeCommitLog"] = str((given["file_size"] - given["blank"]) * UNIT + _BLANK)
+        found["mappedFileSizeCommitLog"] = str((constants["file_size"] - constants["blank"]) * UNIT + _BLANK)
     return found
 
 
-def _plant(store: Path, given: dict[str, Any], scope: Scope, mark: str) -> None:
+def _write_table(store: Path, constants: dict[str, Any], scope: Scope, mark: str) -> None:
     """The topic table that an earlier run has left in a broker's files."""
     kept: list[TopicConfig] = []
-    if given["template_in_file"]:
-        kept.append(TopicConfig(TEMPLATE, given["template_read"], given["template_write"], given["template_perm"]))
-    if given["existing"]:
+    if constants["template_in_file"]:
+        kept.append(TopicConfig(TEMPLATE, constants["template_read"], constants["template_write"], constants["template_perm"]))
+    if constants["existing"]:
         subject = f"{mark}{scope.subject}"
         kept.append(
-            TopicConfig(subject, given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"])
+            TopicConfig(subject, constants["existing_read"], constants["existing_write"], constants["existing_perm"], order=constants["order_topic"])
         )
     file = store / "config" / "topics.json"
     file.parent.mkdir(parents=True)
@@ -230,29 +230,29 @@ def _plant(store: Path, given: dict[str, Any], scope: Scope, mark: str) -> None:
 # What follows from a violation
 
 
-def _stays_off(enacted: Enactment) -> None:
+def _stays_off(wire: WireReplay) -> None:
     """Creation is switched on again while the brokers run: the one that refused a first message goes on refusing, the other creates."""
     refusing, other = 0, 1
-    for broker in enacted.brokers:
-        enacted.running.configure(broker, {"autoCreateTopicEnable": "true"})
-    for b, due in ((other, "SUCCESS"), (refusing, "TOPIC_NOT_EXIST")):
-        told = enacted.ask(b, f"{enacted.prefix}later")
-        enacted.said.append(f"creation is on again; a first message to {enacted.brokers[b]}: {told.word}")
-        if told.word != due:
-            raise Differs(f"a first message to {enacted.brokers[b]} is answered {told.word}, and {due} was expected")
+    for broker in wire.brokers:
+        wire.running.configure(broker, {"autoCreateTopicEnable": "true"})
+    for b, expected in ((other, "SUCCESS"), (refusing, "TOPIC_NOT_EXIST")):
+        answered = wire.ask(b, f"{wire.prefix}later")
+        wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answered.word}")
+        if answered.word != expected:
+            raise Differs(f"a first message to {wire.brokers[b]} is answered {answered.word}, and {expected} was expected")
 
 
-def _is_nowhere(enacted: Enactment) -> None:
+def _is_nowhere(wire: WireReplay) -> None:
     """What was acknowledged is not at the place that its answer names."""
-    for told in enacted.answers.values():
-        if told.place is None or enacted.holds_record(0, told.place):
-            raise Differs(f"the acknowledged message is at {told.place} of the log")
-        enacted.said.append(f"acknowledged at {told.place} of the log, where nothing is")
+    for answered in wire.answers.values():
+        if answered.place is None or wire.holds_record(0, answered.place):
+            raise Differs(f"the acknowledged message is at {answered.place} of the log")
+        wire.log.append(f"acknowledged at {answered.place} of the log, where nothing is")
 
 
 WITNESSES: Final = (
-    Wanted("HAZ-01", "LIV-03", "small", "endless sends"),
-    Wanted(
+    KnownHazard("HAZ-01", "LIV-03", "small", "endless sends"),
+    KnownHazard(
         "HAZ-02",
         "INV-16",
         "creation",
@@ -262,6 +262,6 @@ WITNESSES: Final = (
         consequence=_stays_off,
         also=frozenset({Capability.CONFIGURE}),
     ),
-    Wanted("HAZ-22", "INV-06", "store", "a message larger than a file", consequence=_is_nowhere),
+    KnownHazard("HAZ-22", "INV-06", "store", "a message larger than a file", consequence=_is_nowhere),
 )
 """What `rocketproof validate` replays."""

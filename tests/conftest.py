@@ -5,6 +5,9 @@ No profile has a deadline: the first example of a test may compile a kernel.
 """
 
 import os
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,3 +34,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     named = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
     return None if any(collection_path == path or collection_path in path.parents for path in named) else True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c() -> Iterator[None]:
+    """Tests send SIGINT to themselves and to their children, which inherit that it is ignored, as it is for a suite begun by `pytest &`.
+
+    The commands themselves respect it: who starts one in the background wants no Ctrl-C to end it.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,5 @@
-"""Actions as Python functions: an instance's guards and effects for single steps, many times faster than the interpreter.
+"""Terms as Python functions: an instance's guards and effects for single steps, and any term of a state or of a step, many times faster
+than the interpreter.
 
 The text of a function is written from the terms, with the instance's constants folded in, and compiled by Python. A value may be of
 any size, so this is the form for whoever follows given steps through ranges that no packed state could hold. The meaning is the
@@ -99,11 +100,25 @@ class Functions(Mapping[str, Function]):
 
 def function(instance: Instance, action: Action) -> Function:
     """One action compiled."""
-    writer = _Writer(instance.constants, action)
-    text = f"{writer.guards()}\n{writer.effect()}"
-    names: dict[str, Any] = {"rem": _rem, "get": _get, "index": _index, "outside": _outside, "texts": writer.texts}
-    exec(compile(text, f"<action {action.name}>", "exec"), names)
+    writer = _Writer(instance.constants, action.parameters)
+    names = _compiled(writer, f"{writer.guards(action.guards)}\n{writer.effect(action)}", f"<action {action.name}>")
     return Function(instance, action, names["refusing"], names["changes"])
+
+
+def term_function(instance: Instance, term: Expr) -> Callable[..., int]:
+    """A term without parameters as a function of a state and, where the term is about a step, of the state after it.
+
+    It gives the term's code, and raises EvaluationError where the term has no value.
+    """
+    writer = _Writer(instance.constants, {})
+    value: Callable[..., int] = _compiled(writer, writer.value(term), f"<term {show(term)[:80]}>")["value"]
+    return value
+
+
+def _compiled(writer: _Writer, text: str, title: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"rem": _rem, "get": _get, "index": _index, "outside": _outside, "texts": writer.texts}
+    exec(compile(text, title, "exec"), names)
+    return names
 
 
 # What the written text calls where a value may be missing
@@ -139,22 +154,27 @@ class _Written(NamedTuple):
 
 
 class _Writer:
-    """Writes the two functions of one action.
+    """Writes functions: the two of an action, or that of a term.
 
     Terms that always have a value and occur more than once, or lie deep, become local names ahead of the line that needs them. The
     others stay where they are, because Python's `and`, `or` and `if` must decide whether they are computed.
     """
 
-    def __init__(self, constants: Mapping[str, int], action: Action) -> None:
+    def __init__(self, constants: Mapping[str, int], parameters: Mapping[str, Any]) -> None:
         self.constants = constants
-        self.action = action
-        self.parameters = {name: f"a{k}" for k, name in enumerate(action.parameters)}
+        self.parameters = {name: f"a{k}" for k, name in enumerate(parameters)}
         self.texts: list[str] = []
         self._told: dict[str, int] = {}
 
-    def guards(self) -> str:
-        lines = self._start("refusing", [g.condition for g in self.action.guards])
-        for number, guard in enumerate(self.action.guards):
+    def value(self, term: Expr) -> str:
+        lines = self._start("value", [term], "s, n=()")
+        written = self._written(term, lines)
+        text = f"1 if {written.text} else 0" if term.type.sort == "bool" and written.value is None else written.text
+        return "\n".join([*lines, f"    return {text}"])
+
+    def guards(self, guards: Sequence[Guard]) -> str:
+        lines = self._start("refusing", [g.condition for g in guards])
+        for number, guard in enumerate(guards):
             test = self._written(guard.condition, lines)
             if test.value is None:
                 lines.append(f"    if not ({test.text}): return {number}")
@@ -163,8 +183,8 @@ class _Writer:
                 return "\n".join(lines)
         return "\n".join([*lines, "    return -1"])
 
-    def effect(self) -> str:
-        updates = self.action.updates
+    def effect(self, action: Action) -> str:
+        updates = action.updates
         lines = self._start("changes", [t for u in updates for t in (u.value, *children(u.target))])
         pairs = []
         for number, update in enumerate(updates):
@@ -174,7 +194,7 @@ class _Writer:
             lines.append(f"    v{number} = {text}")
             type_ = update.value.type
             if type_.lo < variable.type.lo or type_.hi > variable.type.hi:
-                why = self._text(f"{variable.name}, by {self.action.name},")
+                why = self._text(f"{variable.name}, by {action.name},")
                 lines.append(f"    if not {variable.type.lo} <= v{number} <= {variable.type.hi}: outside(v{number}, {why})")
             slot = self._slot(update.target, lines)
             if slot.value is None:
@@ -182,7 +202,7 @@ class _Writer:
             pairs.append(f"{slot.text if slot.value is not None else f'i{number}'}, v{number}")
         return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
 
-    def _start(self, name: str, terms: list[Expr]) -> list[str]:
+    def _start(self, name: str, terms: list[Expr], states: str = "s") -> list[str]:
         uses: dict[Expr, int] = {}
         for e in walk(*terms):
             for child in children(e):
@@ -190,7 +210,7 @@ class _Writer:
         self.shared = {e for e, count in uses.items() if count > 1 and children(e)}
         self.done: dict[Expr, _Written] = {}
         self.total: dict[Expr, bool] = {}
-        return [f"def {name}({', '.join(['s', *self.parameters.values()])}):"]
+        return [f"def {name}({', '.join([states, *self.parameters.values()])}):"]
 
     def _written(self, term: Expr, lines: list[str]) -> _Written:
         """The term, after the lines that it needs."""
@@ -214,7 +234,7 @@ class _Writer:
         known = self.total.get(e)
         if known is None:
             known = e.op not in ("rem", "get") and all(self._has_value(c) for c in children(e))
-            if e.op == "ref":
+            if e.op in ("ref", "after"):
                 axes = e.args[0].over
                 known = known and all(_within(i, axis) for i, axis in zip(e.args[1:], axes, strict=True))
             self.total[e] = known
@@ -231,8 +251,8 @@ class _Writer:
             return _code(self.constants[a[0]])
         if op == "par":
             return _Written(self.parameters[a[0]])
-        if op == "ref":
-            return _Written(f"s[{self._slot(e, lines).text}]")
+        if op in ("ref", "after"):
+            return _Written(f"{'s' if op == 'ref' else 'n'}[{self._slot(e, lines).text}]")
         if op in ("and", "or", "ite"):
             return self._choice(op, a, lines)
         parts = [self._term(c, lines) for c in a]
@@ -275,7 +295,7 @@ class _Writer:
             return f"(({x} + {2**31}) % {2**32} - {2**31})"
         if op == "get":
             return f"get({x}, {self._text(show(e.args[0]))})"
-        raise EvaluationError(f"{show(e)} has no meaning in an action")
+        raise EvaluationError(f"{show(e)} has no meaning in a function")
 
     def _slot(self, ref: Expr, lines: list[str]) -> _Written:
         variable: Variable = ref.args[0]

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import NamedTuple
 
+from rocketproof_model.specification.bounds import GROUP_RETRIES, retry_limit_of
+
 OK = (0, 10, 11, 12)  # the codes that say: it is in the log
 NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
 MESSAGE, BLANK = -626843481, -875286124
-SAYS_LIMIT = 121  # the first release whose callers name a retry limit of their own
 HEAD, FIXED = 8, 91
 
 # totalSize magic bodyCRC queueId flag | queueOffset physicalOffset | sysFlag | bornTimestamp bornHost storeTimestamp storeHost
@@ -72,7 +73,7 @@ class Exchange:
     answers: list[Answer] = field(default_factory=list)
     ended: bool = True
     stored: tuple[int, ...] = ()
-    retries: int = 16
+    retries: int = GROUP_RETRIES
     queues: int | None = None
 
     @property
@@ -83,8 +84,7 @@ class Exchange:
     @property
     def limit(self) -> int:
         """How often this request lets its message be retried."""
-        asked = self.request
-        return self.retries if asked.max_reconsume_times is None or asked.version < SAYS_LIMIT else asked.max_reconsume_times
+        return retry_limit_of(self.request.max_reconsume_times, self.request.version, self.retries)
 
     def __str__(self) -> str:
         asked = self.request

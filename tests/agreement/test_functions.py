@@ -10,10 +10,11 @@ import pytest
 from generated_models import Case, generated, models
 
 from rocketproof_model import Action, EvaluationError, Instance
-from rocketproof_model.functions import Functions
-from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing
+from rocketproof_model.functions import Functions, term_function
+from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing, successors
 from rocketproof_model.partial import decided, possible, view
 from rocketproof_model.specification import build, constants
+from rocketproof_properties.catalogue import properties
 
 GROUPS, MODELS, STATES = 8, 15, 25
 
@@ -107,6 +108,23 @@ def test_what_an_action_reads_is_all_that_it_reads(scope: str) -> None:
         state = function.effect(state, args)
         looked += 1
     assert looked > 10
+
+
+@pytest.mark.parametrize("scope", ["tiny", "store"])
+def test_a_term_of_a_step_has_the_value_that_the_interpreter_gives(scope: str) -> None:
+    """All properties of the scope that are about a state or a step, along a random run."""
+    specification = build(scope)
+    instance = specification.model.given(**constants("P49"))
+    formulas = [claim.formula for claim in properties(specification) if claim.kind in ("always", "step")]
+    chance = random.Random(3)
+    state = initial(instance)
+    functions = [term_function(instance, formula) for formula in formulas]
+    for _ in range(60):
+        after = chance.choice([step.state for step in successors(instance, state)] or [initial(instance)])
+        for formula, function in zip(formulas, functions, strict=True):
+            assert function(state, after) == evaluate(formula, Scope(state, {}, instance.constants, after))
+        state = after
+    assert len(formulas) > 5
 
 
 @pytest.mark.parametrize("scope", ["tiny", "restart"])

@@ -72,7 +72,7 @@ SQL = {
         "INV-45.topic": f"{DELAY} and (realClass = 'none' or realQueueId < 0)",
         "INV-45.half": f"{DELAY} and realClass = 'half'",
         "INV-45.applied": f"delayLevel > 0 and {COUNTED} and topicClass in ('ordinary', 'own') and realClass = 'none'",
-        "INV-47.stored": "topicClass = 'dead' and reconsumeTimes < retryMaxTimes",
+        "INV-47.stored": "topicClass = 'dead' and reconsumeTimes < if(maxReconsumeTimes < 0, retryMaxTimes, maxReconsumeTimes)",
         "INV-48.chain": "originKnown and reconsumeTimes <= originTimes",
         "INV-49.chain": "originKnown and not originSame",
         "INV-49.stored": "retryClass in ('retry', 'dead', 'schedule', 'half')",

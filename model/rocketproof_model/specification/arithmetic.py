@@ -26,9 +26,14 @@ def clamped(client: Any, template_write: Any) -> Expr:
     return maximum(minimum(client, template_write), 0)
 
 
-def legal_queue(queue: Expr, read: Expr, write: Expr) -> Expr:
+def queue_bound(read: Any, write: Any) -> Expr:
+    """CHK-10: the first queue id that a topic does not have."""
+    return maximum(read, write)
+
+
+def legal_queue(queue: Expr, read: Any, write: Any) -> Expr:
     """CHK-10: below the larger count; a negative id always passes."""
-    return queue < maximum(read, write)
+    return queue < queue_bound(read, write)
 
 
 def random_queue(signed: Expr, draw: Expr, write: Expr) -> Expr:

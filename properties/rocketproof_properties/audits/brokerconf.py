@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rocketproof_model.specification.bounds import delays_of
 from rocketproof_traces.audit.segment import LEVELS
 
 from ..choices import InputError, known, split
-
-_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def _in_file(file: Path | None) -> Mapping[str, str]:
 
 
 def _delay_levels(value: str) -> dict[str, Any]:
-    waits = tuple(int(each[:-1]) * _UNITS[each[-1]] for each in value.strip('"').split())
+    waits = delays_of(value.strip('"'))
     if not waits:
         raise ValueError
     return {LEVELS: waits, "max_delay_level": len(waits)}

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from rocketproof_model.specification.bounds import DELAY_LEVELS, is_given_up
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
 
 from ..history import FIXED, HEAD, OK, Exchange, History, Record
 
 DEAD_PREFIX = "%DLQ%"
 HALF, OPERATIONS = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-DELAY_LEVELS = 18
 SENDS = ("send", "batch")
 ROUTED_IN, KNOWN_IN = 30_000, 33_000  # milliseconds: a period, and a period with an answer's time limit
 
@@ -311,7 +311,7 @@ def _dead(history: History) -> str | None:
             if asked.kind == "send_back":
                 before = history.logs[exchange.broker].at(asked.offset)
                 times = exchange.limit if before is None or asked.delay_level < 0 else before.reconsume_times
-            if times < exchange.limit:
+            if not is_given_up(times, exchange.limit):
                 return f"{record} is dead after {times} retries, and {exchange} allows {exchange.limit}"
     return None
 

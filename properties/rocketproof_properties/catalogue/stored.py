@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model import after, implies, ite, maximum, rem, without_bits
+from rocketproof_model.specification.bounds import NAMES_LIMIT, is_dead, retry_limit
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, has, is_, transaction, vocabulary
@@ -202,6 +203,8 @@ def delays() -> list[Rule]:
     plain = is_(r.topicClass, "ordinary", "own", "template") & (r.realClass == "none") & (r.retryClass == "none")
     # HAZ-32: what goes to the dead letters at its first send-back.
     forgotten = given["before_49"] & (r.topicClass == "dead") & (r.reconsumeTimes <= 1)
+    # What a consumer sends back by itself has the header's limit among its properties.
+    limit = retry_limit(r.retryMaxTimes, NAMES_LIMIT, r.maxReconsumeTimes >= 0, r.maxReconsumeTimes)
     silent = given["stores_parsed"] & ~given["stores_wait"]
     return [
         rule(
@@ -237,9 +240,9 @@ def delays() -> list[Rule]:
         ),
         rule(
             "INV-47.stored",
-            "a dead letter has been consumed again as often as its group allows",
+            "a dead letter has been consumed again as often as its properties say or, where they say nothing, its group allows",
             "record", "note",
-            implies(r.topicClass == "dead", r.reconsumeTimes >= r.retryMaxTimes), r.retryMaxTimes, r.reconsumeTimes,
+            implies(r.topicClass == "dead", is_dead(r.reconsumeTimes, limit, beyond=False)), limit, r.reconsumeTimes,
         ),
         rule(
             "INV-48.chain",

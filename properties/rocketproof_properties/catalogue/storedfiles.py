@@ -5,8 +5,8 @@ See `stored`, which these rules are a part of.
 
 from __future__ import annotations
 
-from rocketproof_model import after, implies, ite, maximum, minimum, without_bits
-from rocketproof_model.specification.arithmetic import INHERIT, READ, WRITE, has_bit, legal_queue
+from rocketproof_model import after, implies, ite, minimum, without_bits
+from rocketproof_model.specification.arithmetic import INHERIT, READ, WRITE, has_bit, legal_queue, queue_bound
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, is_, transaction, vocabulary
 from rocketproof_traces.stored.layout import BLANK_SIZE, LEDGER_DATA, LEDGER_HEADER
@@ -14,7 +14,7 @@ from rocketproof_traces.stored.layout import BLANK_SIZE, LEDGER_DATA, LEDGER_HEA
 
 def queues() -> list[Rule]:
     q, given = vocabulary()["queue"].row, vocabulary()["queue"].given
-    bound = maximum(q.readQueueNums, q.writeQueueNums)
+    bound = queue_bound(q.readQueueNums, q.writeQueueNums)
     begins = (q.records > 0) & ((q.logStart == 0) | (q.entriesKnown & (q.entries > 0)))
     first = ite(q.logStart == 0, 0, q.firstEntry)
     return [
@@ -215,7 +215,7 @@ def files() -> list[Rule]:
 def topics() -> list[Rule]:
     t, given = vocabulary()["topic"].row, vocabulary()["topic"].given
     inherits = has_bit(t.perm, INHERIT)
-    larger = maximum(t.readQueueNums, t.writeQueueNums)
+    larger = queue_bound(t.readQueueNums, t.writeQueueNums)
     return [
         rule(
             "INV-10.stored",

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal
 
-from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+from rocketproof_model.specification.bounds import is_given_up
+from rocketproof_profiles import PROFILES, RETRY_PREFIX, SCHEDULE
 
 from ..catalogue import CASES
 from ..catalogue import historycases as about
@@ -64,8 +65,9 @@ def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tu
     return "open", None
 
 
-def conditions(told: Told, rebuilt: Rebuilt) -> frozenset[str]:
+def conditions(told: Told, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
     """What a program did, in the catalogue's words."""
+    beyond = PROFILES[profile].dlq_beyond
     found = {about.ANYTHING, told.program.source}
     limit = rebuilt.whole.logs[told.broker].file_size
     for exchange in rebuilt.whole.exchanges:
@@ -75,7 +77,7 @@ def conditions(told: Told, rebuilt: Rebuilt) -> frozenset[str]:
             found |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
             if half and delayed:
                 found |= {about.DELAYED, about.HALF_ONES}
-            if asked.topic.startswith(RETRY_PREFIX) and asked.reconsume_times >= exchange.limit:
+            if asked.topic.startswith(RETRY_PREFIX) and is_given_up(asked.reconsume_times, exchange.limit, beyond=beyond):
                 found.add(about.AT_LIMIT)
             if asked.topic == SCHEDULE:
                 found.add(about.BY_NAME)

@@ -78,7 +78,7 @@ def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Ju
 
 def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
     rebuilt = rebuild(told)
-    found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt), whole=told.whole)
+    found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt, profile), whole=told.whole)
     found.events, found.requests = len(told.events), len(told.asked)
     used: list[Judge] = []
     if "specification" in judges and told.program.needs not in UNSPECIFIED:

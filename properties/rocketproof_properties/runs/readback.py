@@ -17,9 +17,9 @@ from typing import Any, Final, TypeVar
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_profiles import SCHEDULE
 
-from ..catalogue.history import DELAY_LEVELS
 from ..deployments.line import Line
 from ..history import record_at
 from ..steps.names import Names

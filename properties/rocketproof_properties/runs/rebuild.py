@@ -15,6 +15,7 @@ from typing import Any, Final
 from rocketproof_impl import fastjson
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting import codes
+from rocketproof_model.specification.bounds import GROUP_RETRIES
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
 
 from ..history import OK, Answer, Entry, Exchange, History, Log, Record, Request, Routes, record_at
@@ -104,7 +105,7 @@ class _Rebuilding:
         if self.unread.intersection(stored):
             return None
         exchange = Exchange(self.told.broker, request, int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
-        exchange.retries = self.retries.get(request.group, 16)
+        exchange.retries = self.retries.get(request.group, GROUP_RETRIES)
         exchange.queues = self.counts.get(request.topic)
         self._note(asked)
         return exchange
@@ -115,7 +116,7 @@ class _Rebuilding:
             return
         if asked.op == "update_group":
             data = _json(asked)
-            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", 16))
+            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", GROUP_RETRIES))
         elif asked.op == "update_topic":
             self.counts[asked.fields["topic"]] = max(int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"]))
         elif asked.op == "delete_topic":

@@ -35,6 +35,7 @@ from rocketproof_impl.store.flush import FlushOnDemand
 from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
+from rocketproof_model.specification.bounds import GROUP_RETRIES
 from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
 
 from ..catalogue.history import HALF, OPERATIONS
@@ -164,7 +165,7 @@ class Stage:
         store = node.running.store
         exchange = Exchange(node.name, asked, self.cluster.clock.now())
         config = node.running.groups.table.get(asked.group)
-        exchange.retries = 16 if config is None else config.retry_max_times
+        exchange.retries = GROUP_RETRIES if config is None else config.retry_max_times
         before = store.max_phy_offset
         command = Command(code, fields, body, asked.opaque, ONE_WAY if asked.one_way else 0, asked.version)
         node.running.receive(_Line(exchange), command)

@@ -14,8 +14,6 @@ from ..stored.segments import LogFile
 from .records import Records
 
 SECOND = 1000
-DELAYS = tuple(SECOND * s for s in (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200))
-"""What a broker waits by default on the levels 1 to 18, in milliseconds."""
 SAMPLES = 15  # entries of each level that are looked at
 
 

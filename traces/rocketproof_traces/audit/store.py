@@ -7,6 +7,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from rocketproof_model.specification.bounds import DELAYS, GROUP_RETRIES
+
 from ..stored.config import Topics, has_abort, number, read_json, read_topics
 from ..stored.errors import StoredError
 from ..stored.layout import DLQ_PREFIX, RETRY_PREFIX
@@ -14,7 +16,7 @@ from ..stored.paths import exists, join
 from ..stored.queues import Queues
 from ..stored.segments import LogFile, log_files
 from . import unread
-from .delays import DELAYS, shown
+from .delays import shown
 from .vocabulary import Class
 
 TEMPLATE = "TBW102"
@@ -24,7 +26,6 @@ _FIXED = {TEMPLATE: "template", SCHEDULE: "schedule", HALF: "half", OPERATIONS: 
 _SYSTEM = frozenset({"SELF_TEST_TOPIC", "BenchmarkTest", "OFFSET_MOVED_EVENT", "TRANS_CHECK_MAX_TIME_TOPIC", "rmq_sys_wheel_timer"})
 _SYSTEM_PREFIXES = ("RMQ_SYS_", "rmq_sys_")
 _LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: a group's retry topic of one topic
-RETRY_MAX_TIMES = 16
 INHERIT = 1
 CLUSTER_QUEUES = 16
 NEVER_BEHIND = 1 << 61
@@ -99,7 +100,7 @@ class Store:
             return {}
         try:
             groups = read_json(path).get("subscriptionGroupTable", {})
-            return {name: number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
+            return {name: number(group.get("retryMaxTimes", GROUP_RETRIES)) for name, group in groups.items()}
         except (StoredError, AttributeError, OverflowError, TypeError, ValueError) as error:
             self.problems.append(f"{path}: {error}")
             return {}
@@ -142,7 +143,7 @@ class Store:
 
     def limit_of(self, name: str) -> int:
         """How often the group whose dead letters the topic has consumes a message again."""
-        return self.limits.get(name.removeprefix(DLQ_PREFIX), RETRY_MAX_TIMES)
+        return self.limits.get(name.removeprefix(DLQ_PREFIX), GROUP_RETRIES)
 
     @cached_property
     def delays(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from functools import cache
 
 from rocketproof_model import Bool, Enum, Expr, Int, Model, Row, any_of
 from rocketproof_model.language.types import JAVA_INT, Type
+from rocketproof_model.specification.bounds import DELAY_LEVELS
 
 from ..stored.facts import BIT, Reason
 from ..stored.layout import TRANSACTION_BITS
@@ -72,6 +73,7 @@ FACTS: Mapping[str, Type] = {
     "tagsHash": I32,
     "delayLevel": I32,
     "realQueueId": I32,
+    "maxReconsumeTimes": I32,
     "innerNumber": I32,
     "recordCRC": I64,
     "computedRecordCRC": I64,
@@ -186,7 +188,7 @@ class Vocabulary:
 
 SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "max_message_size": (Int(0, 2**31 - 1), 4 * 1024 * 1024),
-    "max_delay_level": (Int(0, 1000), 18),
+    "max_delay_level": (Int(0, 1000), DELAY_LEVELS),
     "clock_skew": (Int(0, 10**12), 60_000),
     "known_flags": (Int(0, 2**31 - 1), 0x7FF),
     "limits_record": (Bool, True),

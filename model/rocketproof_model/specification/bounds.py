@@ -1,0 +1,79 @@
+"""Limits that rules, claims and checkers all ask for, each as one formula: how often a message is retried (DLQ-03, BACK-11), and what it
+waits on its delay level (REC-05).
+
+A formula takes terms, of a state or of any row that has them. `retry_limit_of` and `is_given_up` are the same formulas for plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from ..functions import term_function
+from ..language.expr import Expr, ite
+from ..language.model import Model
+from ..language.types import JAVA_INT, Bool, Int, Type
+
+GROUP_RETRIES: Final = 16
+"""How often a group retries a message unless it was configured otherwise."""
+NAMES_LIMIT: Final = 121
+"""The version from which on a request may name a limit of its own (3.4.9)."""
+
+DELAYS_TEXT: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+"""The broker's messageDelayLevel by default."""
+_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def delays_of(text: str) -> tuple[int, ...]:
+    """What a messageDelayLevel makes each level wait, in milliseconds, from level 1 on. Raises KeyError or ValueError for another text."""
+    return tuple(int(each[:-1]) * _UNITS[each[-1]] for each in text.split())
+
+
+DELAYS: Final = delays_of(DELAYS_TEXT)
+DELAY_LEVELS: Final = len(DELAYS)
+
+
+def retry_limit(group: Any, version: Any, named: Any, requested: Any) -> Expr:
+    """DLQ-03, BACK-11: the limit that the request has `named`, if its version may name one, else its group's.
+
+    Where a request of such a version names none, this is the limit of a profile with `null_limit`; in others the request fails (HAZ-33)
+    and nothing asks for the limit.
+    """
+    limit: Expr = ite((version >= NAMES_LIMIT) & named, requested, group)
+    return limit
+
+
+def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
+    """DLQ-03, BACK-12: a message that was retried so often becomes a dead letter; `dlq_beyond` allows a send one retry more."""
+    dead: Expr = times >= limit + ite(beyond, 1, 0)
+    return dead
+
+
+def retry_limit_of(requested: int | None, version: int, group: int = GROUP_RETRIES) -> int:
+    """`retry_limit` of a request by its header's maxReconsumeTimes, None if it has none."""
+    found: int = _retry_limit()((group, version, requested is not None, requested or 0))
+    return found
+
+
+def is_given_up(times: int, limit: int, *, beyond: bool = False) -> bool:
+    """`is_dead` of a message that was retried so often."""
+    return bool(_is_dead()((times, limit, beyond)))
+
+
+@cache
+def _retry_limit() -> Callable[..., int]:
+    number = Int(*JAVA_INT)
+    return _plain(retry_limit, number, number, Bool, number)
+
+
+@cache
+def _is_dead() -> Callable[..., int]:
+    return _plain(is_dead, Int(*JAVA_INT), Int(*JAVA_INT), Bool)
+
+
+def _plain(formula: Callable[..., Expr], *types: Type) -> Callable[..., int]:
+    """The formula as a function of a row of numbers."""
+    model = Model(formula.__name__)
+    terms = [model.var(f"x{number}", type_, init=type_.decode(max(0, type_.lo))) for number, type_ in enumerate(types)]
+    return term_function(model.given(), formula(*terms))

@@ -1,9 +1,24 @@
 """rocketproof's modelling language: write a model once, check it with every engine."""
 
 from .errors import EvaluationError, LimitReached, ModelError, RocketproofError
-from .language.expr import (
+from .language import (
+    Action,
+    Body,
+    Bool,
+    Enum,
     Expr,
+    Guard,
+    Index,
+    Instance,
+    Int,
+    Maybe,
+    Model,
+    Property,
+    Record,
     Row,
+    SetOf,
+    Type,
+    Variable,
     after,
     all_of,
     any_of,
@@ -23,8 +38,6 @@ from .language.expr import (
     without_bits,
     wrap32,
 )
-from .language.model import Action, Body, Guard, Instance, Model, Property, Variable
-from .language.types import Bool, Enum, Index, Int, Maybe, Record, SetOf, Type
 
 __all__ = [
     "Action",

@@ -23,7 +23,7 @@ from typing import Any
 
 from numba import config, njit
 
-from .explicit.native import cache_directory
+from .native import cache_directory
 
 
 def compiled(function: Callable[..., Any]) -> Any:

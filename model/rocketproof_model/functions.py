@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .errors import EvaluationError
 from .interpreter import Scope, State, slot_of
-from .language.expr import BINARY, Expr, children, fold32, java_rem, show, walk
-from .language.model import Action, Guard, Instance, Variable
+from .language import BINARY, Action, Expr, Guard, Instance, Variable, children, fold32, java_rem, show, walk
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}

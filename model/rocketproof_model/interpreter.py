@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import EvaluationError
-from .language.expr import BINARY, Expr, fold32, java_rem, show
-from .language.model import Action, Guard, Instance, Variable
+from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, java_rem, show
 
 State = tuple[int, ...]
 

@@ -23,8 +23,7 @@ from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
 from .explicit.walks import ask_all
 from .interpreter import State, holds, refusing
-from .language.expr import Expr
-from .language.model import Action, Instance, Property
+from .language import Action, Expr, Instance, Property
 from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
 from .search import Exploration, explore
 

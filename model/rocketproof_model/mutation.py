@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .errors import ModelError
-from .language.expr import Expr, coerce, ite
-from .language.model import Action, Guard, Model, Update
-from .language.types import Bool, Int
+from .language import Action, Bool, Expr, Guard, Int, Model, Update, coerce, ite
 
 CONSTANT = "mutant"
 Change = Callable[[Expr], object]

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .functions import fold
-from .language.expr import Expr
-from .language.model import Action, Instance, Variable
+from .language import Action, Expr, Instance, Variable
 
 Partial = Sequence[int | None]
 """A state of which some slots are not known."""

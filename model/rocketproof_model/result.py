@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .interpreter import State
-from .language.model import Instance, Property
+from .language import Instance, Property
 
 Verdict = Literal["holds", "violated", "unknown", "not inductive"]
 Engine = Literal["explicit", "symbolic", "simulate", "stateful", "spark"]

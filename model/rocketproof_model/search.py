@@ -20,10 +20,10 @@ import numpy as np
 from .errors import LimitReached
 from .explicit import kernel, loops
 from .explicit.account import BLOCK, LOAD, Account, Packed
-from .explicit.crew import Seen, Worker
 from .explicit.graph import Graph, explored_graph
 from .explicit.layout import WORD_BITS
-from .language.model import Instance, Property
+from .explicit.workers import Seen, Worker
+from .language import Instance, Property
 from .result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
 from .explicit.walks import DEADLOCK, UNTIL, walk_runs
 from .interpreter import State, holds, initial, successors
-from .language.expr import Expr
-from .language.model import Instance, Property
+from .language import Expr, Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
 
 KINDS = ("always", "reachable", "step", "deadlock_free")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from .language.expr import Expr, children, rewrite, walk
-from .language.model import Action, Guard, Model, Update, Variable
+from .language import Action, Expr, Guard, Model, Update, Variable, children, rewrite, walk
 
 
 def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = None, last: str = "") -> Model:

@@ -19,9 +19,7 @@ from .errors import EvaluationError, LimitReached, RocketproofError
 from .formulas.relation import Relation, code_of
 from .formulas.terms import Elements, Translation, Unknowns, Value, conjunction, formula, negation, z3
 from .interpreter import Scope, State
-from .language.expr import Expr, show
-from .language.model import Instance, Model, Property
-from .language.types import Type
+from .language import Expr, Instance, Model, Property, Type, show
 from .result import (
     BOUND,
     GAVE_UP,

@@ -11,9 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import ModelError
-from .language.expr import Expr, rewrite, walk
-from .language.model import Action, Model, Property, Variable
-from .language.types import Index, Type
+from .language import Action, Expr, Index, Model, Property, Type, Variable, rewrite, walk
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:

@@ -46,8 +46,7 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
-from rocketproof_model.language.expr import coerce, const, rewrite
-from rocketproof_model.language.model import Body, Variable
+from rocketproof_model.language import Body, Variable, coerce, const, rewrite
 
 MOST_STATES = 250
 _EXTREMES = (2**31 - 1, -(2**31), 2**31, 65537, -65536, 2**40)

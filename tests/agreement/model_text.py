@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rocketproof_model import Expr, Index, Instance, Model, Type
-from rocketproof_model.language.expr import walk
-from rocketproof_model.language.model import Variable
+from rocketproof_model.language import Variable, walk
 
 
 def describe(instance: Instance) -> str:

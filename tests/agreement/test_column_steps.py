@@ -11,7 +11,7 @@ from generated_models import Case, generated, models
 from rocketproof_model import EvaluationError, Expr, Instance, Property, simulate
 from rocketproof_model.columns import Steps, Violation, check_steps
 from rocketproof_model.interpreter import Scope, State, evaluate, initial, slot_of, successors
-from rocketproof_model.language.expr import show
+from rocketproof_model.language import show
 from rocketproof_model.result import Move
 from rocketproof_model.specification import build, constants
 from rocketproof_properties import catalogue

@@ -16,11 +16,10 @@ import pytest
 from generated_models import Case, formulas, generated, in_proportion, models, terms
 from model_text import describe, source
 
-from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, liveness, search, symbolic
+from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, liveness, search, symbolic
 from rocketproof_model.explicit.lasso import Edges
 from rocketproof_model.interpreter import Scope, evaluate, successors
-from rocketproof_model.language import expr as language
-from rocketproof_model.language.expr import const, walk
+from rocketproof_model.language import const, walk
 from rocketproof_model.result import Limits, Outcome, Watch
 
 GROUPS = 20

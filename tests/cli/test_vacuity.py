@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Bool, Model, after, implies
-from rocketproof_model.language.expr import Expr, show
+from rocketproof_model.language import Expr, show
 from rocketproof_properties.checks.vacuity import occurred, premise, premises
 
 m = Model("letters")

@@ -41,7 +41,7 @@ from rocketproof_model import (
     wrap32,
 )
 from rocketproof_model.interpreter import Scope, evaluate, holds, initial, readable, refusing, successors
-from rocketproof_model.language.expr import const, show, walk
+from rocketproof_model.language import const, show, walk
 
 LEAST, MOST = -(2**31), 2**31 - 1
 

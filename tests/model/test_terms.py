@@ -33,9 +33,7 @@ from rocketproof_model import (
 from rocketproof_model.formulas.relation import code_of
 from rocketproof_model.formulas.terms import Translation, Unknowns, bits, formula, number, within
 from rocketproof_model.interpreter import Scope, evaluate
-from rocketproof_model.language.expr import show
-from rocketproof_model.language.model import Variable
-from rocketproof_model.language.types import Type
+from rocketproof_model.language import Type, Variable, show
 
 JAVA = Int(-(2**31), 2**31 - 1)
 LONG = Int(-(2**62), 2**62)

@@ -12,8 +12,7 @@ from stored_rows import BASE, ROWS, SETTINGS, STEPS, Row
 from rocketproof_model import Expr
 from rocketproof_model.columns import compile_columns
 from rocketproof_model.interpreter import holds
-from rocketproof_model.language.expr import Bool, const, rewrite, walk
-from rocketproof_model.language.model import Instance
+from rocketproof_model.language import Bool, Instance, const, rewrite, walk
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
 

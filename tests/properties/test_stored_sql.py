@@ -18,7 +18,7 @@ import pytest
 from stored_rows import BASE, COMMITTED, DELAYED, HALF, PREPARED, SENT_BACK, Row
 
 from rocketproof_model.columns import compile_columns
-from rocketproof_model.language.types import Type
+from rocketproof_model.language import Type
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.rules import KINDS, chosen, instance
 from rocketproof_traces.stored.facts import BIT, RUN_ON

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocketproof_model import Int, all_of, search
-from rocketproof_model.language.model import Guard
+from rocketproof_model.language import Guard
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, constants, specify
 from rocketproof_properties.deployments.apache import Apache

@@ -19,9 +19,7 @@ from rocketproof_model import EvaluationError, Int
 from rocketproof_model.functions import Functions
 from rocketproof_model.interpreter import Scope as Sight
 from rocketproof_model.interpreter import State, evaluate, initial
-from rocketproof_model.language.expr import Expr, show, walk
-from rocketproof_model.language.model import Action, Guard, Instance
-from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.language import JAVA_INT, Action, Expr, Guard, Instance, show, walk
 from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as _pc
 
 from ..errors import ModelError
-from ..language.types import EnumType, MaybeType, Type
+from ..language import EnumType, MaybeType, Type
 from .emit import Column
 
 if TYPE_CHECKING:

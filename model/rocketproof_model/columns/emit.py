@@ -20,9 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..explicit.emit import Bindings, Emitter, Number, Truth, deep_terms
-from ..language.expr import Expr, walk
-from ..language.model import Instance, Variable
-from ..language.types import Type
+from ..language import Expr, Instance, Type, Variable, walk
 
 BITS = 64  # terms in one word of `failed`
 FUNCTION = "decide"

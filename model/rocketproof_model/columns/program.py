@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import native
 from ..errors import ModelError
-from ..explicit import native
-from ..language.expr import Expr, show, walk
-from ..language.model import Instance
+from ..language import Expr, Instance, show, walk
 from . import emit
 from .emit import BITS, Column
 

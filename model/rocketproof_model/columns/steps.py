@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import ModelError
-from ..language.expr import Expr, after, all_of, const, ite, show
-from ..language.model import Action, Instance, Property, Update, Variable
-from ..language.types import Type
+from ..language import Action, Expr, Instance, Property, Type, Update, Variable, after, all_of, const, ite, show
 from ..result import Move
 from .emit import positions
 from .program import Answers, Broken, ColumnProgram, compile_columns

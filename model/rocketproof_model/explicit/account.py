@@ -16,12 +16,12 @@ import numpy as np
 
 from ..errors import EvaluationError
 from ..interpreter import State, holds, initial, readable, successors
-from ..language.model import Instance, Property
+from ..language import Instance, Property
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from . import kernel, loops
-from .crew import Claims, Seen, Worker
 from .layout import WORD_BITS
 from .runs import run_of
+from .workers import Claims, Seen, Worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ModelError
-from ..language.expr import Expr, children, show
+from ..language import Expr, children, show
 
 Number = int | str
 Truth = bool | str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..interpreter import State
-from ..language.model import Action
+from ..language import Action
 from ..result import Move
 from . import loops
 from .kernel import Kernel

@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..language.expr import Expr
-from ..language.model import Action, Guard, Instance, Model, Update
+from .. import native
+from ..language import Action, Expr, Guard, Instance, Model, Update
 from ..result import Coverage, Move
-from . import native
 from .emit import Bindings, Number, Truth, deep_terms
 from .layout import WORD_BITS, Layout, layout
 from .packed import PackedEmitter

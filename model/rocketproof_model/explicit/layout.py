@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..interpreter import State
-    from ..language.model import Model, Variable
+    from ..language import Model, Variable
 
 WORD_BITS = 63
 

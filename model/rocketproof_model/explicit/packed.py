@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.expr import Expr
-from ..language.model import Model, Variable
+from ..language import Expr, Model, Variable
 from .emit import Bindings, Emitter, Number
 from .layout import Layout
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import interpreter
-from ..language.model import Action, Instance, Update
-from ..language.types import Type
+from ..language import Action, Instance, Type, Update
 from ..result import Move
 from .terms import (
     Translation,

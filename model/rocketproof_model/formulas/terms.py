@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 import z3 as _z3
 
 from ..errors import ModelError
-from ..language.expr import Expr, children, fold32, java_rem, show
-from ..language.model import Variable
-from ..language.types import Type
+from ..language import Expr, Type, Variable, children, fold32, java_rem, show
 
 # Type checkers infer unions of all kinds of terms from z3's source; its results are checked by tests instead.
 z3: Any = _z3

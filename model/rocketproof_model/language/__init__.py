@@ -1,1 +1,84 @@
-"""The modelling language: types, terms, models."""
+"""The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
+
+from .actions import Action, Body, Fairness, Guard, Update
+from .expr import Expr, Index, coerce, const, free, index, show
+from .model import Instance, Kind, Model, Property
+from .numbers import BINARY, fold32, java_rem
+from .operations import (
+    all_of,
+    any_of,
+    count,
+    exists,
+    forall,
+    implies,
+    java_abs,
+    maximum,
+    minimum,
+    rem,
+    single,
+    total,
+    without_bits,
+    wrap32,
+)
+from .records import Record, Row, after, ite
+from .traverse import children, generalise, rewrite, walk
+from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, IndexType, Int, Maybe, MaybeType, SetOf, SetType, Type
+from .variables import Table, Variable
+
+__all__ = [
+    "Action",
+    "BINARY",
+    "Body",
+    "Bool",
+    "BoolType",
+    "Enum",
+    "EnumType",
+    "Expr",
+    "Fairness",
+    "Guard",
+    "Index",
+    "IndexType",
+    "Instance",
+    "Int",
+    "JAVA_INT",
+    "Kind",
+    "Maybe",
+    "MaybeType",
+    "Model",
+    "Property",
+    "Record",
+    "Row",
+    "SetOf",
+    "SetType",
+    "Table",
+    "Type",
+    "Update",
+    "Variable",
+    "after",
+    "all_of",
+    "any_of",
+    "children",
+    "coerce",
+    "const",
+    "count",
+    "exists",
+    "fold32",
+    "forall",
+    "free",
+    "generalise",
+    "implies",
+    "index",
+    "ite",
+    "java_abs",
+    "java_rem",
+    "maximum",
+    "minimum",
+    "rem",
+    "rewrite",
+    "show",
+    "single",
+    "total",
+    "walk",
+    "without_bits",
+    "wrap32",
+]

@@ -10,145 +10,20 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .expr import Expr, Row, Whole, coerce, const, ite, walk
-from .types import Bool, Index, Record, Type, index, indexed
+from .actions import Action, Body, Fairness
+from .expr import Expr, Index, coerce, const, index
+from .records import Record
+from .traverse import walk
+from .types import Bool, Type, indexed
+from .variables import Table, Variable, column_of, initial
 
-Fairness = Literal["weak", "strong"]
 _NOTHING: Any = object()
 Kind = Literal["always", "reachable", "step", "deadlock_free", "leads_to", "lemma"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Variable(Whole):
-    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state."""
-
-    name: str
-    type: Type
-    over: tuple[Index, ...]
-    init: tuple[Expr, ...]
-    first: int
-    place: str
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __eq__(self, other: object) -> bool:
-        # Engines compare variables; a modeller who compares an array with a value would get False for ever.
-        if isinstance(other, Variable):
-            return self is other
-        raise ModelError(f"{self.name} compared with '{other}' as a whole", f"compare its elements: {self.name}[i]")
-
-    @property
-    def size(self) -> int:
-        return math.prod(i.size for i in self.over)
-
-    def elements(self) -> Iterable[tuple[int, ...]]:
-        return itertools.product(*(i.codes() for i in self.over))
-
-    def name_at(self, at: tuple[int, ...]) -> str:
-        """`offset[0,1]`: what an element is called wherever a person or a file names it."""
-        return self.name + (f"[{','.join(map(str, at))}]" if at else "")
-
-    def slot(self, at: tuple[int, ...]) -> int:
-        """Slot of one element; the caller has checked the range."""
-        offset = 0
-        for i, k in zip(self.over, at, strict=True):
-            offset = offset * i.size + k
-        return self.first + offset
-
-    def __getitem__(self, at: Any) -> Expr:
-        at = at if isinstance(at, tuple) else (at,)
-        if len(at) != len(self.over):
-            raise ModelError(f"{self.name} indexed by {len(at)} values", f"it is declared over {len(self.over)} indices")
-        return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
-
-
-def _element(name: str, at: Any, of: Index) -> Expr:
-    if isinstance(at, Expr) and at.type.sort == "int" and not isinstance(at.type, Index):
-        if at.type.hi < of.lo or at.type.lo > of.hi:
-            raise ModelError(f"{name}[{at}] is never in range", f"the index {of} has other elements")
-        return at
-    return coerce(at, of)
-
-
-class Table(Whole):
-    """An array of records; `table[i]` is a Row."""
-
-    def __init__(self, name: str, columns: dict[str, Variable]) -> None:
-        self.name = name
-        self.columns = columns
-
-    __hash__ = object.__hash__
-    __eq__ = Whole.__lt__
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
-
-    def __getitem__(self, at: Any) -> Row:
-        return Row({name: column[at] for name, column in self.columns.items()})
-
-
-@dataclass(frozen=True, eq=False)
-class Guard:
-    name: str
-    condition: Expr
-    sentence: str
-    bound: bool
-    place: str
-
-
-@dataclass(frozen=True, eq=False)
-class Update:
-    target: Expr
-    value: Expr
-    place: str
-
-
-@dataclass(frozen=True, eq=False)
-class Action:
-    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract."""
-
-    name: str
-    sentence: str
-    parameters: dict[str, Type]
-    guards: tuple[Guard, ...]
-    updates: tuple[Update, ...]
-    fair: Fairness | None
-    weight: float
-    rules: tuple[str, ...]
-    place: str
-
-    @property
-    def instances(self) -> Iterable[tuple[int, ...]]:
-        return itertools.product(*(t.codes() for t in self.parameters.values()))
-
-    @property
-    def count(self) -> int:
-        return math.prod(t.size for t in self.parameters.values())
-
-    def guard(self, name: str) -> Guard:
-        for guard in self.guards:
-            if guard.name == name:
-                return guard
-        raise ModelError(f"action {self.name} has no guard {name!r}", f"its guards are {', '.join(g.name for g in self.guards)}")
-
-    def label(self, args: Iterable[int]) -> str:
-        """`send(p=1, b=0)`, as printed and as typed on the command line."""
-        pairs = zip(self.parameters.items(), args, strict=True)
-        return f"{self.name}({', '.join(f'{n}={t.decode(a)}' for (n, t), a in pairs)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,61 +42,6 @@ class Property:
     formula: Expr
     goal: Expr | None = None
     place: str = ""
-
-
-class Body:
-    """What an action's function fills in: guards, bounds and assignments, in order."""
-
-    def __init__(self, action: str) -> None:
-        self._action = action
-        self.guards: list[Guard] = []
-        self.updates: list[Update] = []
-
-    def guard(self, name: str, condition: Any, sentence: str = "") -> None:
-        """A condition of the described system; `sentence` says what is the case when it holds."""
-        self._add(name, condition, sentence, False)
-
-    def bound(self, name: str, condition: Any, sentence: str = "") -> None:
-        """A condition that only keeps the scope finite."""
-        self._add(name, condition, sentence, True)
-
-    def _add(self, name: str, condition: Any, sentence: str, bound: bool) -> None:
-        where = f"guard {name!r} of action {self._action}"
-        if not isinstance(sentence, str) or not sentence.strip():
-            raise ModelError(f"{where} has no sentence", "say in words what is the case when it holds")
-        if not isinstance(name, str) or not name:
-            raise ModelError(f"{where} has no name", "give it a short name in quotes, first")
-        if any(g.name == name for g in self.guards):
-            raise ModelError(f"{where} is declared twice", "give each guard of an action its own name")
-        self.guards.append(Guard(name, coerce(condition, Bool), sentence, bound, caller()))
-
-    def set(self, target: Expr | Row, value: Any, when: Any = True) -> None:
-        """Assign the value, computed in the state before, to a variable, an element or a row; `when` makes it conditional."""
-        if isinstance(target, Row):
-            target.match(value)
-            for name, column in target.fields.items():
-                self.set(column, value.fields[name], when)
-            return
-        if not isinstance(target, Expr) or target.op != "ref":
-            raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
-        type_ = target.args[0].type
-        new = ite(when, coerce(value, type_), target)
-        if new.type.sort == "int" and (new.type.hi < type_.lo or new.type.lo > type_.hi):
-            raise ModelError(f"{target} := {new} in {self._action} is never a value of {type_}", f"assign one of {type_.describe()}")
-        if new.op == "const":
-            type_.encode(type_.decode(new.args[0]) if type_.sort != "int" else new.args[0])
-        for update in self.updates:
-            if update.target.args[0] is target.args[0] and not _distinct(update.target, target):
-                raise ModelError(
-                    f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
-                )
-        self.updates.append(Update(target, new, caller()))
-
-
-def _distinct(one: Expr, other: Expr) -> bool:
-    """Whether two elements of an array are certainly different ones."""
-    pairs = zip(one.args[1:], other.args[1:], strict=True)
-    return any(a.op == b.op == "const" and a.args[0] != b.args[0] for a, b in pairs)
 
 
 @dataclass(eq=False)
@@ -263,7 +83,7 @@ class Model:
         if isinstance(type_, Record):
             columns = {}
             for column, kind in type_.fields.items():
-                columns[column] = self._declare(f"{name}.{column}", kind, axes, _column(init, column))
+                columns[column] = self._declare(f"{name}.{column}", kind, axes, column_of(init, column))
             table = Table(name, columns)
             return table if axes else table[()]
         if not isinstance(type_, Type):
@@ -276,7 +96,7 @@ class Model:
             raise ModelError(f"variable {name} is declared twice", "give each variable its own name")
         values = []
         for at in itertools.product(*(i.codes() for i in axes)):
-            value = coerce(_initial(init, at, name), type_)
+            value = coerce(initial(init, at, name), type_)
             if any(e.op in ("ref", "after", "par", "free") for e in walk(value)):
                 raise ModelError(f"initial value '{value}' of {name} reads the state", "use constants of the model only")
             self._known(value, f"initial value of {name}", caller(), {}, ("given",))
@@ -422,26 +242,6 @@ class Model:
     def with_actions(self, actions: Iterable[Action], **constants: tuple[Type, int]) -> Model:
         """The same variables and properties under other actions, with further constants."""
         return replace(self, actions=list(actions), constants={**self.constants, **constants})
-
-
-def _column(init: Any, name: str) -> Any:
-    if isinstance(init, Row):
-        if name not in init.fields:
-            raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
-        return init.fields[name]
-    if callable(init):
-        return lambda *at: _column(init(*at), name)
-    raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
-
-
-def _initial(init: Any, at: tuple[int, ...], name: str) -> Any:
-    if not callable(init) or isinstance(init, Expr):
-        return init
-    try:
-        inspect.signature(init).bind(*at)
-    except TypeError as problem:
-        raise ModelError(f"initial value of {name}: {problem}", f"its function gets {len(at)} indices") from None
-    return init(*at)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,11 @@ what a person writes (`True`, `-3`, `"committed"`, `None`, `frozenset({0, 2})`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ModelError
-
-if TYPE_CHECKING:
-    from .expr import Expr
 
 JAVA_INT = (-(2**31), 2**31 - 1)
 
@@ -132,35 +129,20 @@ def Enum(*names: str) -> EnumType:
 
 
 @dataclass(frozen=True)
-class Index(Type):
-    """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
-
-    Iterating over an index gives its elements as constants, so `for b in Broker:` unrolls an effect.
-    """
+class IndexType(Type):
+    """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements."""
 
     name: str
 
-    def __iter__(self) -> Iterator[Expr]:
-        from .expr import const
-
-        return iter([const(code, self) for code in self.codes()])
-
     def __str__(self) -> str:
         return f"{self.name}(0..{self.hi})"
-
-
-def index(name: str, size: int) -> Index:
-    """An index set of `size` elements, `size` at least 1."""
-    if not _whole(size) or size < 1:
-        raise ModelError(f"index {name} has size {size!r}", "an index has at least one element")
-    return Index(0, size - 1, name)
 
 
 @dataclass(frozen=True)
 class MaybeType(Type):
     """Nothing (code 0) or an element of an index (code = element + 1)."""
 
-    of: Index
+    of: IndexType
 
     @property
     def sort(self) -> str:
@@ -179,7 +161,7 @@ class MaybeType(Type):
         return f"Maybe({self.of})"
 
 
-def Maybe(of: Index) -> MaybeType:
+def Maybe(of: IndexType) -> MaybeType:
     """None or an element of the index `of`."""
     indexed(of, "Maybe")
     return MaybeType(0, of.size, of)
@@ -189,7 +171,7 @@ def Maybe(of: Index) -> MaybeType:
 class SetType(Type):
     """A subset of an index, one bit an element."""
 
-    of: Index
+    of: IndexType
 
     @property
     def sort(self) -> str:
@@ -210,7 +192,7 @@ class SetType(Type):
         return f"SetOf({self.of})"
 
 
-def SetOf(of: Index) -> SetType:
+def SetOf(of: IndexType) -> SetType:
     """Subsets of the index `of`, which has at most 32 elements."""
     indexed(of, "SetOf")
     if of.size > 32:
@@ -220,24 +202,5 @@ def SetOf(of: Index) -> SetType:
 
 def indexed(of: Any, what: str) -> None:
     """Refuse what is no index."""
-    if not isinstance(of, Index):
+    if not isinstance(of, IndexType):
         raise ModelError(f"{what} needs an index, not {of}", 'declare one: Broker = m.index("Broker", 2)')
-
-
-class Record:
-    """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
-
-    def __init__(self, **fields: Type) -> None:
-        for name, type_ in fields.items():
-            if not isinstance(type_, Type):
-                raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
-        self.fields: dict[str, Type] = fields
-
-    def __call__(self, **values: Any) -> Any:
-        """A row with all fields given; raises ModelError on missing or unknown ones."""
-        from .expr import Row, coerce
-
-        if values.keys() != self.fields.keys():
-            odd = sorted(values.keys() ^ self.fields.keys())
-            raise ModelError(f"row with missing or unknown fields {', '.join(odd)}", f"give exactly {', '.join(self.fields)}")
-        return Row({name: coerce(values[name], type_) for name, type_ in self.fields.items()})

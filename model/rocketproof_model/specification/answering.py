@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, Row, any_of, coerce, const, count, exists, ite
-from ..language.model import Body, Model, Table
-from ..language.types import Bool, Enum, Index, Int, Record
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, coerce, const, count, exists, ite
 
 Stage = Enum(
     "new",

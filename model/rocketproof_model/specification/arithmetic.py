@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language.expr import Expr, implies, ite, java_abs, maximum, minimum, rem, without_bits
+from ..language import Expr, implies, ite, java_abs, maximum, minimum, rem, without_bits
 
 READ, WRITE, INHERIT = 4, 2, 1
 RANDOM_MODULUS = 99999999

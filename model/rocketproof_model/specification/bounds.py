@@ -11,9 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from ..functions import term_function
-from ..language.expr import Expr, ite
-from ..language.model import Model
-from ..language.types import JAVA_INT, Bool, Int, Type
+from ..language import JAVA_INT, Bool, Expr, Int, Model, Type, ite
 
 GROUP_RETRIES: Final = 16
 """How often a group retries a message unless it was configured otherwise."""

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..language.expr import Expr, Row, const, ite
-from ..language.model import Body
+from ..language import Body, Expr, Row, const, ite
 from .arithmetic import clamped, has_bit, legal_queue, random_queue, stripped
 from .vocabulary import Phase, Specification, inherits
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, const, ite, maximum, minimum
-from ..language.model import Body, Model
-from ..language.types import Bool, Enum, Int
+from ..language import Body, Bool, Enum, Expr, Int, Model, const, ite, maximum, minimum
 
 EXPIRE, SCAN, PERIOD = 120, 10, 30
 REQUEST, LOCK, ATTEMPTS = 3, 3, 3

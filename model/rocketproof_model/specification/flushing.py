@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, Row, any_of, count, exists, forall, ite, minimum
-from ..language.model import Body, Model, Table
-from ..language.types import Bool, Enum, Index, Int, Record
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, count, exists, forall, ite, minimum
 
 Step = Enum("idle", "locks", "requested", "read", "answered")
 Answer = Enum("none", "PUT_OK", "not awaited", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")

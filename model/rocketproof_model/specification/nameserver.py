@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..language.expr import Expr, Row, any_of, ite
-from ..language.model import Body
+from ..language import Body, Expr, Row, any_of, ite
 from .broker import send_letter, write_file
 from .vocabulary import Specification
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, Row, any_of, const, ite, single
-from ..language.model import Body, Model
-from ..language.types import Bool, Enum, Index, Int, Record, SetOf, Type
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, SetOf, Type, any_of, const, ite, single
 
 Text = Enum("missing", "empty", "broken", "whole")
 Life = Enum("runs", "down", "refused")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language.expr import Expr, Row, all_of, any_of, const, ite, minimum, rem, total
-from ..language.model import Body
+from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
 from .arithmetic import has_bit
 from .vocabulary import Kind, Specification, idle
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, ite, maximum, minimum
-from ..language.model import Body, Model
-from ..language.types import Bool, Int
+from ..language import Body, Bool, Expr, Int, Model, ite, maximum, minimum
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rocketproof_profiles import NameClass
 
-from ..language.types import Int, Type
+from ..language import Int, Type
 
 
 @dataclass(frozen=True)

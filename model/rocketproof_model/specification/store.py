@@ -6,8 +6,7 @@ answers an accepted request at once.
 
 from __future__ import annotations
 
-from ..language.expr import Expr, Row, ite
-from ..language.model import Body, Variable
+from ..language import Body, Expr, Row, Variable, ite
 from .arithmetic import counted, fits
 from .broker import answer, drawn
 from .vocabulary import Specification

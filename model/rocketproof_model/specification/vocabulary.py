@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..language.expr import Expr, Row, all_of, any_of, ite
-from ..language.model import Model, Table, Variable
-from ..language.types import Bool, Enum, Index, Int, Maybe, Record
+from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, Table, Variable, all_of, any_of, ite
 from .arithmetic import INHERIT, READ, WRITE
 from .scope import Scope
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language.expr import Expr, Row, all_of, const, exists, forall, ite, minimum
-from ..language.model import Body, Model, Table
-from ..language.types import Bool, Enum, Index, Int, Record
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, all_of, const, exists, forall, ite, minimum
 
 LOCK_TIMEOUT = 3
 """Seconds that a request waits for the broker lock (TCM-10, TCM-21)."""

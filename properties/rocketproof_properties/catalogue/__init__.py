@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from rocketproof_model.language.model import Property
+from rocketproof_model.language import Property
 from rocketproof_model.specification import Part
 
 from . import answers, creation, durability, historycases, persistence, queues, routing, store, time

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
-from rocketproof_model.language.model import Kind, Property
-from rocketproof_model.language.types import JAVA_INT, Index, Int, Type
+from rocketproof_model.language import JAVA_INT, Index, Int, Kind, Property, Type
 from rocketproof_model.mutation import CONSTANT as MUTANT
 from rocketproof_model.specification import Part, Specification
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocketproof_model import Expr, Property, any_of
-from rocketproof_model.language.expr import walk
+from rocketproof_model.language import walk
 
 PREFIX = "premise of "
 

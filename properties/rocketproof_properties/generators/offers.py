@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from rocketproof_model import Action, Expr, Instance
 from rocketproof_model.interpreter import Scope, State, evaluate, refusing
-from rocketproof_model.language.expr import walk
+from rocketproof_model.language import walk
 from rocketproof_model.result import Coverage
 
 Args = tuple[int, ...]

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocketproof_model import Expr, ite
-from rocketproof_model.language.expr import const, rewrite
-from rocketproof_model.language.types import Bool
+from rocketproof_model.language import Bool, const, rewrite
 from rocketproof_model.mutation import dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage

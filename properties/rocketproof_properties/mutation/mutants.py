@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from rocketproof_model import Expr, ite, java_abs, maximum, minimum, rem
-from rocketproof_model.language.expr import const
+from rocketproof_model.language import const
 from rocketproof_model.mutation import dropped, negated, with_mutants
 from rocketproof_model.specification import FAULTS, Part, Specification, part
 from rocketproof_model.specification.arithmetic import clamped

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rocketproof_model import Action, Expr, Property, all_of, any_of, search
-from rocketproof_model.language.expr import const, rewrite
+from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.answering import Answering

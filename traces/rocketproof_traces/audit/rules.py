@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Expr, ite
-from rocketproof_model.language.expr import show, walk
-from rocketproof_model.language.model import Instance, Property
+from rocketproof_model.language import Instance, Property, show, walk
 
 from .vocabulary import SETTINGS, Vocabulary, vocabulary
 

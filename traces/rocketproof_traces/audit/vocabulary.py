@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rocketproof_model import Bool, Enum, Expr, Int, Model, Row, any_of
-from rocketproof_model.language.types import JAVA_INT, Type
+from rocketproof_model.language import JAVA_INT, Type
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 
 from ..stored.facts import BIT, Reason

@@ -17,9 +17,7 @@ from typing import NamedTuple
 from rocketproof_model import EvaluationError, Int
 from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.language.expr import Expr
-from rocketproof_model.language.model import Action, Model
-from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.language import JAVA_INT, Action, Expr, Model
 from rocketproof_model.partial import Partial, View, decided, place, possible
 from rocketproof_model.slicing import control, sliced
 from rocketproof_model.specification import Scope, Specification, constants, specify

@@ -9,8 +9,7 @@ from typing import Any
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Scope, State, evaluate
-from rocketproof_model.language.expr import Expr, show, walk
-from rocketproof_model.language.model import Guard
+from rocketproof_model.language import Expr, Guard, show, walk
 
 from .machine import Machine
 from .requests import Bodiless, Reached, Said, Send, Update

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from rocketproof_model.interpreter import State
-from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.language import JAVA_INT
 
 from ..history.cases import STATUSES, Config
 from .machine import Machine, Right, bits

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.language.types import JAVA_INT
+from rocketproof_model.language import JAVA_INT
 from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
 
 from ..compressed import open_text

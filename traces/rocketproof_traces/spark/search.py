@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rocketproof_model import Instance, LimitReached, Property
 from rocketproof_model.explicit.account import Packed
-from rocketproof_model.explicit.crew import Seen
+from rocketproof_model.explicit.workers import Seen
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
 from ..errors import TraceError

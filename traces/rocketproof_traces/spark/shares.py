@@ -26,8 +26,8 @@ import numpy as np
 from rocketproof_model import Instance, Property
 from rocketproof_model.explicit import runs
 from rocketproof_model.explicit.account import Account, Packed
-from rocketproof_model.explicit.crew import Seen
 from rocketproof_model.explicit.emit import deep_terms
+from rocketproof_model.explicit.workers import Seen
 
 from ..errors import TraceError
 

@@ -15,8 +15,7 @@ from rich.text import Text
 
 from rocketproof_model import Action, EvaluationError, Expr, Guard, Instance, Model
 from rocketproof_model.interpreter import Scope, State, effect, evaluate
-from rocketproof_model.language.expr import show, walk
-from rocketproof_model.language.types import BoolType, EnumType, MaybeType, SetType, Type
+from rocketproof_model.language import BoolType, EnumType, MaybeType, SetType, Type, show, walk
 from rocketproof_model.result import Witness
 
 from ..errors import TraceError

@@ -22,8 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Bool, EvaluationError, Instance, Model, Property, Variable
 from rocketproof_model.interpreter import State, Step, effect, refusing, successors
-from rocketproof_model.language.expr import const
-from rocketproof_model.language.types import EnumType, MaybeType, SetType, Type
+from rocketproof_model.language import EnumType, MaybeType, SetType, Type, const
 from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short

@@ -14,7 +14,7 @@ from typing import Any
 
 from rocketproof_model import Action, Index, Instance, Model, ModelError, Variable
 from rocketproof_model.interpreter import State
-from rocketproof_model.language.types import MaybeType, SetType, Type
+from rocketproof_model.language import MaybeType, SetType, Type
 
 from ..errors import short
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..language.expr import Expr
-from ..language.model import Property
+from ..language import Expr, Property
 from . import kernel, loops
 
 if TYPE_CHECKING:

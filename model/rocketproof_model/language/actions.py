@@ -1,0 +1,121 @@
+"""Actions as data: parameters, named guards in order, each with a sentence, and updates that all read the state before."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import ModelError, caller
+from .expr import Expr, coerce
+from .records import Row, ite
+from .types import Bool, Type
+
+Fairness = Literal["weak", "strong"]
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    name: str
+    condition: Expr
+    sentence: str
+    bound: bool
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    target: Expr
+    value: Expr
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract."""
+
+    name: str
+    sentence: str
+    parameters: dict[str, Type]
+    guards: tuple[Guard, ...]
+    updates: tuple[Update, ...]
+    fair: Fairness | None
+    weight: float
+    rules: tuple[str, ...]
+    place: str
+
+    @property
+    def instances(self) -> Iterable[tuple[int, ...]]:
+        return itertools.product(*(t.codes() for t in self.parameters.values()))
+
+    @property
+    def count(self) -> int:
+        return math.prod(t.size for t in self.parameters.values())
+
+    def guard(self, name: str) -> Guard:
+        for guard in self.guards:
+            if guard.name == name:
+                return guard
+        raise ModelError(f"action {self.name} has no guard {name!r}", f"its guards are {', '.join(g.name for g in self.guards)}")
+
+    def label(self, args: Iterable[int]) -> str:
+        """`send(p=1, b=0)`, as printed and as typed on the command line."""
+        pairs = zip(self.parameters.items(), args, strict=True)
+        return f"{self.name}({', '.join(f'{n}={t.decode(a)}' for (n, t), a in pairs)})"
+
+
+class Body:
+    """What an action's function fills in: guards, bounds and assignments, in order."""
+
+    def __init__(self, action: str) -> None:
+        self._action = action
+        self.guards: list[Guard] = []
+        self.updates: list[Update] = []
+
+    def guard(self, name: str, condition: Any, sentence: str = "") -> None:
+        """A condition of the described system; `sentence` says what is the case when it holds."""
+        self._add(name, condition, sentence, False)
+
+    def bound(self, name: str, condition: Any, sentence: str = "") -> None:
+        """A condition that only keeps the scope finite."""
+        self._add(name, condition, sentence, True)
+
+    def _add(self, name: str, condition: Any, sentence: str, bound: bool) -> None:
+        where = f"guard {name!r} of action {self._action}"
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise ModelError(f"{where} has no sentence", "say in words what is the case when it holds")
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{where} has no name", "give it a short name in quotes, first")
+        if any(g.name == name for g in self.guards):
+            raise ModelError(f"{where} is declared twice", "give each guard of an action its own name")
+        self.guards.append(Guard(name, coerce(condition, Bool), sentence, bound, caller()))
+
+    def set(self, target: Expr | Row, value: Any, when: Any = True) -> None:
+        """Assign the value, computed in the state before, to a variable, an element or a row; `when` makes it conditional."""
+        if isinstance(target, Row):
+            target.match(value)
+            for name, column in target.fields.items():
+                self.set(column, value.fields[name], when)
+            return
+        if not isinstance(target, Expr) or target.op != "ref":
+            raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
+        type_ = target.args[0].type
+        new = ite(when, coerce(value, type_), target)
+        if new.type.sort == "int" and (new.type.hi < type_.lo or new.type.lo > type_.hi):
+            raise ModelError(f"{target} := {new} in {self._action} is never a value of {type_}", f"assign one of {type_.describe()}")
+        if new.op == "const":
+            type_.encode(type_.decode(new.args[0]) if type_.sort != "int" else new.args[0])
+        for update in self.updates:
+            if update.target.args[0] is target.args[0] and not _distinct(update.target, target):
+                raise ModelError(
+                    f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
+                )
+        self.updates.append(Update(target, new, caller()))
+
+
+def _distinct(one: Expr, other: Expr) -> bool:
+    """Whether two elements of an array are certainly different ones."""
+    pairs = zip(one.args[1:], other.args[1:], strict=True)
+    return any(a.op == b.op == "const" and a.args[0] != b.args[0] for a, b in pairs)

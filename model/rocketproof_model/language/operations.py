@@ -1,0 +1,117 @@
+"""Operations that are made of the few that terms have: Java's arithmetic, extremes, sets, quantifiers over an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import ModelError
+from .expr import Expr, Index, arithmetic, bitwise, choose, coerce, const, number
+from .numbers import fold32
+from .types import JAVA_INT, Bool, SetOf, Type
+
+
+def rem(dividend: Any, divisor: Any) -> Expr:
+    """Java's %: the result has the sign of the dividend; no value for divisor 0."""
+    return arithmetic("rem", dividend, divisor)
+
+
+def wrap32(value: Any) -> Expr:
+    """The value folded into 32 bits, as Java's int arithmetic does.
+
+    The operation stays in the term even where the scope's range needs no folding: a lemma may widen that range.
+    """
+    x = number(value)
+    if x.op == "const":
+        return number(fold32(x.args[0]))
+    fits = JAVA_INT[0] <= x.type.lo and x.type.hi <= JAVA_INT[1]
+    return Expr("wrap32", (x,), Type(x.type.lo, x.type.hi) if fits else Type(*JAVA_INT))
+
+
+def java_abs(value: Any) -> Expr:
+    """Math.abs of a 32-bit int: -2**31 stays negative. It stays in the term where the scope has no negative value."""
+    x = number(value)
+    if x.op == "const":
+        return number(fold32(abs(x.args[0])))
+    term: Expr = choose(x < 0, wrap32(-x), x)
+    return term if x.type.lo <= JAVA_INT[0] else _narrow(term, 0, max(x.type.hi, -x.type.lo))
+
+
+def minimum(left: Any, right: Any) -> Expr:
+    x, y = number(left), number(right)
+    term: Expr = choose(x < y, x, y)
+    return _narrow(term, min(x.type.lo, y.type.lo), min(x.type.hi, y.type.hi))
+
+
+def maximum(left: Any, right: Any) -> Expr:
+    x, y = number(left), number(right)
+    term: Expr = choose(x < y, y, x)
+    return _narrow(term, max(x.type.lo, y.type.lo), max(x.type.hi, y.type.hi))
+
+
+def _narrow(term: Expr, lo: int, hi: int) -> Expr:
+    return Expr(term.op, term.args, Type(lo, hi)) if term.op == "ite" else term
+
+
+def without_bits(value: Any, mask: Any) -> Expr:
+    """value & ~mask."""
+    return bitwise("bitandnot", value, mask)
+
+
+def single(element: Any) -> Expr:
+    """The set with one element."""
+    if not isinstance(element, Expr) or not isinstance(element.type, Index):
+        raise ModelError(f"'{element}' is not an element of an index", "single() takes an element")
+    if element.op == "const":
+        return const(1 << element.args[0], SetOf(element.type))
+    return Expr("single", (element,), SetOf(element.type))
+
+
+def implies(premise: Any, conclusion: Any) -> Expr:
+    result: Expr = ~coerce(premise, Bool) | conclusion
+    return result
+
+
+def all_of(terms: Iterable[Any]) -> Expr:
+    """Conjunction; of nothing it is true."""
+    result = const(1, Bool)
+    for term in terms:
+        result = result & term
+    return result
+
+
+def any_of(terms: Iterable[Any]) -> Expr:
+    """Disjunction; of nothing it is false."""
+    result = const(0, Bool)
+    for term in terms:
+        result = result | term
+    return result
+
+
+def _each(over: Index, body: Callable[[Expr], Any]) -> Iterable[Any]:
+    if not isinstance(over, Index) or not callable(body):
+        raise ModelError(f"a quantifier over {over}", "give an index and a function of its element: forall(Broker, lambda b: ...)")
+    return [body(i) for i in over]
+
+
+def forall(over: Index, body: Callable[[Expr], Any]) -> Expr:
+    """Whether `body` holds for all elements."""
+    return all_of(_each(over, body))
+
+
+def exists(over: Index, body: Callable[[Expr], Any]) -> Expr:
+    """Whether `body` holds for some element."""
+    return any_of(_each(over, body))
+
+
+def total(over: Index, body: Callable[[Expr], Any]) -> Expr:
+    """The sum of `body` over all elements."""
+    result = number(0)
+    for value in _each(over, body):
+        result = result + value
+    return result
+
+
+def count(over: Index, body: Callable[[Expr], Any]) -> Expr:
+    """For how many elements `body` holds."""
+    return total(over, lambda i: choose(body(i), 1, 0))

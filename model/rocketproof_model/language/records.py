@@ -1,0 +1,90 @@
+"""Records: named fields of one entity, and the rows of terms that stand for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ModelError
+from .expr import Expr, Whole, choose, coerce
+from .operations import all_of
+from .traverse import rewrite
+from .types import Type
+
+
+class Record:
+    """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
+
+    def __init__(self, **fields: Type) -> None:
+        for name, type_ in fields.items():
+            if not isinstance(type_, Type):
+                raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
+        self.fields: dict[str, Type] = fields
+
+    def __call__(self, **values: Any) -> Row:
+        """A row with all fields given; raises ModelError on missing or unknown ones."""
+        if values.keys() != self.fields.keys():
+            odd = sorted(values.keys() ^ self.fields.keys())
+            raise ModelError(f"row with missing or unknown fields {', '.join(odd)}", f"give exactly {', '.join(self.fields)}")
+        return Row({name: coerce(values[name], type_) for name, type_ in self.fields.items()})
+
+
+class Row(Whole):
+    """The fields of one record, as terms: `config[b].read`."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, fields: Mapping[str, Expr]) -> None:
+        self.__dict__["fields"] = dict(fields)
+
+    def __getattr__(self, name: str) -> Expr:
+        try:
+            return self.__dict__["fields"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            raise ModelError(f"no field {name}", f"the fields are {', '.join(self.__dict__['fields'])}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ModelError(f"field {name} assigned directly", "use a.set(row, ...) inside an action")
+
+    def same_as(self, other: Row) -> Expr:
+        """Whether all fields are equal."""
+        self.match(other)
+        return all_of(value == other.fields[name] for name, value in self.fields.items())
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return self.same_as(other)
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        return ~self.same_as(other)
+
+    def __bool__(self) -> bool:
+        raise ModelError(f"'{self}' has no truth value while the model is built", "use one of its fields")
+
+    def __repr__(self) -> str:
+        return f"row({', '.join(f'{name}={value}' for name, value in self.fields.items())})"
+
+    def match(self, other: Any) -> None:
+        """Refuse what is no row of the same fields."""
+        if not isinstance(other, Row) or other.fields.keys() != self.fields.keys():
+            raise ModelError(f"'{other}' is no row of {', '.join(self.fields)}", "use a row of the same Record")
+
+    @property
+    def fields(self) -> dict[str, Expr]:
+        return self.__dict__["fields"]  # type: ignore[no-any-return]
+
+
+def ite(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where the condition holds, else `otherwise`; both terms, constants, or rows of the same record."""
+    if isinstance(then, Row) or isinstance(otherwise, Row):
+        (then if isinstance(then, Row) else otherwise).match(otherwise if isinstance(then, Row) else then)
+        return Row({name: ite(condition, value, otherwise.fields[name]) for name, value in then.fields.items()})
+    return choose(condition, then, otherwise)
+
+
+def after(value: Any) -> Any:
+    """The value of a term (or of each field of a row) in the state after the step; only meaningful in step properties."""
+    if isinstance(value, Row):
+        return Row({name: after(field) for name, field in value.fields.items()})
+    if not isinstance(value, Expr):
+        raise ModelError(f"after({value}) asks for what is no term", "give a variable, an element or an expression of them")
+    return rewrite(value, lambda e: Expr("after", e.args, e.type) if e.op == "ref" else None)

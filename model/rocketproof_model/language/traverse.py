@@ -1,0 +1,79 @@
+"""Terms as data: visit every subterm, rebuild a term with some of them replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .expr import Expr, arithmetic, bitwise, choose, compare, equal, free, logical, of_sets, show
+from .operations import wrap32
+from .types import SetType, Type
+
+
+def children(term: Expr) -> tuple[Expr, ...]:
+    return tuple(a for a in term.args if isinstance(a, Expr))
+
+
+def walk(*terms: Expr) -> Iterable[Expr]:
+    """Every distinct subterm once, children first."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(t, False) for t in reversed(terms)]
+    while stack:
+        e, ready = stack.pop()
+        if ready:
+            yield e
+        elif e not in seen:
+            seen.add(e)
+            stack.append((e, True))
+            stack.extend((c, False) for c in reversed(children(e)) if c not in seen)
+
+
+def rewrite(term: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild a term bottom-up, with types inferred anew; `change` may replace a (rebuilt) node or return None."""
+    memo: dict[Expr, Expr] = {}
+
+    def visit(e: Expr) -> Expr:
+        done = memo.get(e)
+        if done is None:
+            args = tuple(visit(a) if isinstance(a, Expr) else a for a in e.args)
+            same = all(a is b for a, b in zip(args, e.args, strict=True))
+            rebuilt = e if same else rebuild(e.op, args, e.type)
+            replaced = change(rebuilt)
+            done = memo[e] = rebuilt if replaced is None else replaced
+        return done
+
+    return visit(term)
+
+
+def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
+    """A term of the same operation over other arguments, with its type inferred anew."""
+    if op in ("add", "sub", "mul", "rem"):
+        return arithmetic(op, *args)
+    if op in ("bitand", "bitor", "bitandnot"):
+        return of_sets(op, *args) if isinstance(type_, SetType) else bitwise(op, *args)
+    if op in ("and", "or"):
+        return logical(op, "", *args)
+    if op in ("lt", "le"):
+        return compare(op, *args)
+    if op == "eq":
+        return equal(*args)
+    if op == "not":
+        return ~args[0]  # type: ignore[no-any-return]
+    if op == "ite":
+        return choose(*args)
+    if op == "wrap32":
+        return wrap32(*args)
+    return Expr(op, args, type_)
+
+
+def generalise(term: Expr, wide: Callable[[Expr], Type | None]) -> Expr:
+    """The term with leaves (ref, par, given) made unknowns of the wider types that `wide` gives; None keeps a leaf.
+
+    So a lemma speaks of the specification's own guards and effects, for all 32-bit inputs instead of a scope's few.
+    """
+
+    def change(e: Expr) -> Expr | None:
+        type_ = wide(e) if e.op in ("ref", "after", "par", "given") else None
+        return None if type_ is None else free(show(e), type_)
+
+    return rewrite(term, change)

@@ -1,0 +1,112 @@
+"""Variables, arrays of them over finite indices, and tables: arrays of records."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError
+from .expr import Expr, Index, Whole, coerce
+from .records import Row
+from .types import Type
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Variable(Whole):
+    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state."""
+
+    name: str
+    type: Type
+    over: tuple[Index, ...]
+    init: tuple[Expr, ...]
+    first: int
+    place: str
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        # Engines compare variables; a modeller who compares an array with a value would get False for ever.
+        if isinstance(other, Variable):
+            return self is other
+        raise ModelError(f"{self.name} compared with '{other}' as a whole", f"compare its elements: {self.name}[i]")
+
+    @property
+    def size(self) -> int:
+        return math.prod(i.size for i in self.over)
+
+    def elements(self) -> Iterable[tuple[int, ...]]:
+        return itertools.product(*(i.codes() for i in self.over))
+
+    def name_at(self, at: tuple[int, ...]) -> str:
+        """`offset[0,1]`: what an element is called wherever a person or a file names it."""
+        return self.name + (f"[{','.join(map(str, at))}]" if at else "")
+
+    def slot(self, at: tuple[int, ...]) -> int:
+        """Slot of one element; the caller has checked the range."""
+        offset = 0
+        for i, k in zip(self.over, at, strict=True):
+            offset = offset * i.size + k
+        return self.first + offset
+
+    def __getitem__(self, at: Any) -> Expr:
+        at = at if isinstance(at, tuple) else (at,)
+        if len(at) != len(self.over):
+            raise ModelError(f"{self.name} indexed by {len(at)} values", f"it is declared over {len(self.over)} indices")
+        return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
+
+
+def _element(name: str, at: Any, of: Index) -> Expr:
+    if isinstance(at, Expr) and at.type.sort == "int" and not isinstance(at.type, Index):
+        if at.type.hi < of.lo or at.type.lo > of.hi:
+            raise ModelError(f"{name}[{at}] is never in range", f"the index {of} has other elements")
+        return at
+    return coerce(at, of)
+
+
+class Table(Whole):
+    """An array of records; `table[i]` is a Row."""
+
+    def __init__(self, name: str, columns: dict[str, Variable]) -> None:
+        self.name = name
+        self.columns = columns
+
+    __hash__ = object.__hash__
+    __eq__ = Whole.__lt__
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
+
+    def __getitem__(self, at: Any) -> Row:
+        return Row({name: column[at] for name, column in self.columns.items()})
+
+
+def column_of(init: Any, name: str) -> Any:
+    if isinstance(init, Row):
+        if name not in init.fields:
+            raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
+        return init.fields[name]
+    if callable(init):
+        return lambda *at: column_of(init(*at), name)
+    raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
+
+
+def initial(init: Any, at: tuple[int, ...], name: str) -> Any:
+    if not callable(init) or isinstance(init, Expr):
+        return init
+    try:
+        inspect.signature(init).bind(*at)
+    except TypeError as problem:
+        raise ModelError(f"initial value of {name}: {problem}", f"its function gets {len(at)} indices") from None
+    return init(*at)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Setup
-from rocketproof_properties.runs.client import Client, Place, perform
+from rocketproof_properties.runs.client import Client, perform
 from rocketproof_properties.runs.recording import Recording
 from rocketproof_properties.stateful.messages import Step
 from rocketproof_properties.steps.calls import Stage
@@ -43,12 +43,11 @@ def _step(chance: random.Random, client: int, topic: str) -> Step:
 def record(version: str, path: Path, rounds: int = 8, each: int = 8, seed: int = 1) -> None:
     """Record a history of the release, whose broker lives no longer than this."""
     with Apache(version).open(Setup(settings=UNHURRIED)) as running:
-        place = Place(running.brokers, running.name_server)
         stage = Stage(Names("p-", 0), "broker-a")
         recording = Recording(
             path, {"target": f"apache:{version}", "cluster": "DefaultCluster", "settings": {"autoCreateTopicEnable": "true"}}
         )
-        clients = {number: Client(number, place, stage, recording) for number in range(PRODUCERS)}
+        clients = {number: Client(number, running, stage, recording) for number in range(PRODUCERS)}
         try:
             perform(steps(rounds, each, seed), clients, lambda: False)
         finally:

@@ -14,9 +14,9 @@ import pytest
 from rocketproof_impl import fastjson
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import NAME_SERVER, Running, Setup
+from rocketproof_properties.deployments.connection import TcpConnection
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Deployment, Setup
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.deployments.wire import Connection
 
 COMMANDS = ("java", "mvn")
 BROKER = "broker-a"
@@ -197,20 +197,20 @@ REQUESTS = (
 )
 
 
-def answers(running: Running) -> dict[str, Any]:
+def answers(running: Deployment) -> dict[str, Any]:
     """What each request was answered with, in order, over one connection to each part."""
     assert running.name_server is not None
     with ExitStack() as stack:
         connections = {
-            NAME_SERVER: stack.enter_context(Connection(running.name_server)),
-            BROKER: stack.enter_context(Connection(running.brokers[BROKER])),
+            NAME_SERVER: stack.enter_context(TcpConnection(running.name_server)),
+            BROKER: stack.enter_context(TcpConnection(running.brokers[BROKER])),
         }
         found: dict[str, Any] = {}
         for asked in REQUESTS:
-            answer = told(connections[asked.to].call(command(asked), 20))
+            answer = told(connections[asked.to].ask(command(asked), 20))
             end = time.monotonic() + 10
             while asked.until is not None and answer["fields"] != asked.until and time.monotonic() < end:
-                answer = told(connections[asked.to].call(command(asked), 20))
+                answer = told(connections[asked.to].ask(command(asked), 20))
             found[asked.name] = answer
         return found
 

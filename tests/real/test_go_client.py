@@ -20,9 +20,9 @@ from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCES
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_properties.deployments import jars
+from rocketproof_properties.deployments.connection import call
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.deployments.wire import call
 
 COMMANDS = ("go",)
 SOURCES = Path(__file__).parent / "go"

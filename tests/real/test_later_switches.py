@@ -13,11 +13,10 @@ import pytest
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Running
+from rocketproof_properties.deployments.connection import Connection
+from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.deployments.line import Line
 from rocketproof_properties.replay.alike import broker_data, queue_data
-from rocketproof_properties.runs.client import Place
 from rocketproof_properties.steps.calls import Stage, call_of
 from rocketproof_properties.steps.names import Names
 
@@ -50,19 +49,19 @@ LATER: Mapping[str, Any] = {
 class Asking:
     """Steps of a program as requests to a target that runs; a broker that is not there has a connection of its own, which stays."""
 
-    def __init__(self, running: Running) -> None:
-        self.place = Place(running.brokers, running.name_server)
+    def __init__(self, running: Deployment) -> None:
+        self.deployment = running
         self.stage = Stage(Names("later-", 1), BROKER)
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, Connection] = {}
 
     def __call__(self, step: str, /, **args: Any) -> Command:
         call = call_of((step, args), self.stage)
         assert call is not None
         return self.line(call.line or call.to, call.to).ask(call.command(), SECONDS)
 
-    def line(self, key: str, to: str) -> Line:
+    def line(self, key: str, to: str) -> Connection:
         if key not in self.lines:
-            self.lines[key] = Line(str(self.place.address(to)))
+            self.lines[key] = self.deployment.connect(to)
         return self.lines[key]
 
     def table(self) -> dict[str, Any]:
@@ -76,7 +75,7 @@ class Asking:
 
 
 @contextmanager
-def asking(running: Running) -> Iterator[Asking]:
+def asking(running: Deployment) -> Iterator[Asking]:
     ask = Asking(running)
     try:
         yield ask
@@ -85,7 +84,7 @@ def asking(running: Running) -> Iterator[Asking]:
             line.close()
 
 
-def seen(running: Running) -> dict[str, Any]:
+def seen(running: Deployment) -> dict[str, Any]:
     """What a client sees of each switch."""
     with running, asking(running) as ask:
         nameless = ask("send", without="topic")

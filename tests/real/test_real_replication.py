@@ -19,7 +19,7 @@ from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.deployments.apache import Apache
-from rocketproof_properties.deployments.deployment import Running, Setup
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, HOST, free_port
 
 COMMANDS = ("java",)
@@ -29,7 +29,7 @@ NAME = "broker-a"
 
 
 @contextmanager
-def our_broker(running: Running, folder: Path, **settings: Any) -> Iterator[BrokerNode]:
+def our_broker(running: Deployment, folder: Path, **settings: Any) -> Iterator[BrokerNode]:
     """A broker of ours that registers at the target's name server."""
     assert running.name_server is not None
     chosen = BrokerSettings(

@@ -27,7 +27,7 @@ from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.audits import command as audits
 from rocketproof_properties.deployments.apache import Apache, profile_of
-from rocketproof_properties.deployments.deployment import Running, Setup
+from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import Addresses
 from rocketproof_properties.deployments.probe import ask
 from rocketproof_traces.pools import on_processes
@@ -135,13 +135,13 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(params=["stopped", "killed"])
-def ended(request: pytest.FixtureRequest) -> Callable[[Running], None]:
+def ended(request: pytest.FixtureRequest) -> Callable[[Deployment], None]:
     stopped = request.param == "stopped"
     return lambda running: running.stop("broker-a") if stopped else running.kill("broker-a")
 
 
 @pytest.mark.behaviour("APP-08", "REC-01", "REC-02", "REC-03", "REC-04", "INV-34", "INV-37", "INV-41", "INV-44", "INV-45")
-def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callable[[Running], None], tmp_path: Path) -> None:
+def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
     """Its audit finds nothing. Records, queues, index and table: what we read is what it answered, and what we build from the log alone
     are its files."""
     root = tmp_path / "store"
@@ -228,7 +228,7 @@ def entries_of(root: Path) -> list[tuple[int, ...]]:
 
 @pytest.mark.behaviour("INV-37", "INV-44")
 @pytest.mark.parametrize("mixed", [False, True], ids=["from the start", "after a plain log"])
-def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Running], None], tmp_path: Path) -> None:
+def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
     """Entries and their index are as they are described, and nothing is found in them; a message too large for a file is refused."""
     root = tmp_path / "store"
     small = {"mappedFileSizeCommitLog": "32768"}

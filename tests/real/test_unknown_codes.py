@@ -9,7 +9,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.apache import Apache, profile_of
-from rocketproof_properties.deployments.line import Line
+from rocketproof_properties.deployments.connection import TcpConnection
 
 COMMANDS = ("java", "mvn")
 UNKNOWN = 9999
@@ -27,7 +27,7 @@ def test_a_one_way_request_of_an_unknown_code_is_not_answered(version: str) -> N
 
 def told(address: str) -> tuple[int, str | None] | None:
     """The answer to who waits for one, None if there is none. Behind it a one-way caller, asked before, has got none either way."""
-    line = Line(address)
+    line = TcpConnection(address)
     try:
         line.tell(Command(UNKNOWN), SECONDS)
         answer = line.ask(Command(UNKNOWN), SECONDS)

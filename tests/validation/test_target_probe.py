@@ -81,7 +81,7 @@ def test_masters_are_found_by_name() -> None:
 
 @pytest.mark.parametrize("text", ["localhost", "127.0.0.1:", "127.0.0.1:x", ":10911", "127.0.0.1:0", "127.0.0.1:65536"])
 def test_what_is_no_address_is_told(text: str) -> None:
-    with pytest.raises(InputError, match="is no address; give host:port"):
+    with pytest.raises(InputError, match="is not an address; give host:port"):
         AddressTarget([text])
 
 

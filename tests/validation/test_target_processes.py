@@ -18,7 +18,7 @@ from target_doubles import described
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Capability, Deployment, NotOffered, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.ports import AROUND_BROKER, free_port, is_free
 from rocketproof_properties.deployments.processes import Processes
@@ -46,7 +46,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "temporary").mkdir()
 
 
-def left_behind(running: Running) -> list[str]:
+def left_behind(running: Deployment) -> list[str]:
     """Addresses that are listened on, processes that run and folders that are there after the end."""
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
     left = [address for address in addresses if not is_free(int(address.rpartition(":")[2]))]

@@ -84,7 +84,7 @@ def test_a_server_of_another_protocol(capsys: pytest.CaptureFixture[str], tmp_pa
         ((), "give either the address of a broker"),
         (("127.0.0.1:1", "--target", "served"), "give either the address of a broker"),
         (("--target", "apachee:4.9.4"), "--target apachee:4.9.4: use apache:4.9.4"),
-        (("127.0.0.1",), "'127.0.0.1' is no address"),
+        (("127.0.0.1",), "'127.0.0.1' is not an address"),
         (("127.0.0.1:1", "--profile", "P48"), "unknown profile 'P48'"),
         (("127.0.0.1:1", "--programs", "0"), "--programs 0 is not a positive number"),
         (("127.0.0.1:1", "--shrink", "-1"), "--shrink -1 is negative"),

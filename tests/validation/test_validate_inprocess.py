@@ -13,12 +13,12 @@ import pytest
 
 from rocketproof_profiles import SCHEDULE
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.deployments.deployment import NAME_SERVER, Running
+from rocketproof_properties.deployments.address import AddressTarget
+from rocketproof_properties.deployments.deployment import NAME_SERVER, Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client as session
-from rocketproof_properties.runs.client import Place
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation import accept, report, single
@@ -30,14 +30,14 @@ SEND = ("send", {"topic": "A", "body": "hello"})
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
+def running() -> Iterator[Deployment]:
     with InProcess(PROFILE).open() as made:
         yield made
 
 
 @pytest.fixture
-def runner(running: Running, tmp_path: Path) -> Iterator[Runner]:
-    made = Runner(Place(dict(running.brokers), running.name_server), tmp_path, {"profile": PROFILE}, Bounds(2), mark())
+def runner(running: Deployment, tmp_path: Path) -> Iterator[Runner]:
+    made = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(2), mark())
     yield made
     made.close()
 
@@ -173,7 +173,7 @@ def test_a_finding_that_does_not_come_again_is_called_flaky(runner: Runner, monk
 
 
 def test_the_program_of_a_finding_runs_as_it_stands(
-    running: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runner: Runner
+    running: Deployment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runner: Runner
 ) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     path = runner.perform(Program(1, "", (SEND,)))
@@ -231,10 +231,10 @@ def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, s
 def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped in the middle of the seventh program."""
     target = InProcess(PROFILE)
-    opened: list[Running] = []
+    opened: list[Deployment] = []
     right = InProcess.open
 
-    def open_(self: InProcess, *args: Any) -> Running:
+    def open_(self: InProcess, *args: Any) -> Deployment:
         opened.append(right(self, *args))
         return opened[-1]
 
@@ -278,11 +278,12 @@ def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) 
     assert judged.requests == 2
 
 
-def test_without_a_name_server_routes_are_not_asked_for(running: Running, tmp_path: Path) -> None:
-    alone = Runner(Place(dict(running.brokers), None), tmp_path, {"profile": PROFILE}, Bounds(1), mark())
-    told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
+def test_without_a_name_server_routes_are_not_asked_for(running: Deployment, tmp_path: Path) -> None:
+    with AddressTarget(list(running.brokers.values()), profile=PROFILE).open() as brokers:
+        alone = Runner(brokers, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
+        told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
+        alone.close()
     assert [one.op for one in told.asked] == ["send"]
-    alone.close()
     assert NAME_SERVER not in {one.value["to"] for one in told.asked}
 
 
@@ -294,7 +295,7 @@ def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, top
     beyond = ("send", {"topic": topic, "nums": 1, "queue": 2, "body": "beyond"})
     back = [SEND, ("back", {"record": 0, "group": "g", "level": 0}), ("back", {"record": 0, "group": "g", "level": 18})]
     with InProcess("P45").open() as running:
-        runner = Runner(Place(dict(running.brokers), running.name_server), tmp_path, {"profile": "P45"}, Bounds(1), mark())
+        runner = Runner(running, tmp_path, {"profile": "P45"}, Bounds(1), mark())
         programs = [Program(number, "", tuple(steps)) for number, steps in enumerate(([made], [beyond], back), 1)]
         found = [judge_file(path, "P45") for _, path in runner.run(programs)]
         runner.close()

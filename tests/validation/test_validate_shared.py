@@ -13,7 +13,6 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
 from rocketproof_properties.judging.shared import Touched, judge_topics
-from rocketproof_properties.runs.client import Place
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
@@ -34,7 +33,7 @@ def judged(target: Target, folder: Path, programs: list[Program], *, clean: bool
     """The programs on a target, each judged by itself."""
     folder.mkdir(exist_ok=True)
     with target.open() as running:
-        runner = Runner(Place(dict(running.brokers), running.name_server), folder, {}, Bounds(workers), mark(), clean=clean)
+        runner = Runner(running, folder, {}, Bounds(workers), mark(), clean=clean)
         try:
             return [judge_file(path, PROFILE) for _, path in runner.run(programs)]
         finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_properties.deployments.deployment import DEFAULT, Running, Setup, Target, TargetError
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
 from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
@@ -89,7 +89,7 @@ def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
 # Targets in turn
 
 
-class Fake(Running):
+class Fake(Deployment):
     def __init__(self, told: list[str], name: str) -> None:
         self.told, self.name = told, name
         told.append(f"open {name}")
@@ -104,7 +104,7 @@ class Fakes(Target):
     def __init__(self) -> None:
         self.log: list[str] = []
 
-    def open(self, setup: Setup = DEFAULT) -> Running:
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
         if setup.settings["name"] == "bad":
             raise TargetError("bad")
         return Fake(self.log, setup.settings["name"])

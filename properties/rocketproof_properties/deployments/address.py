@@ -10,9 +10,9 @@ from rocketproof_impl.remoting.command import Command
 
 from ..choices import InputError
 from . import probe
-from .deployment import DEFAULT, Capability, NotOffered, Running, Setup, Target, bare
+from .connection import host_and_port
+from .deployment import DEFAULT, Capability, Deployment, NotOffered, Setup, Target, bare
 from .processes import configure
-from .wire import host_and_port
 
 _FIRST: Final = 212  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
 
@@ -29,7 +29,7 @@ def version_name(number: int) -> str:
 class AddressTarget(Target):
     """Brokers by the address of their name server, or by their own. `may_configure`: their settings may be changed.
 
-    Raises InputError for what is no address.
+    Raises InputError for what is not an address.
     """
 
     def __init__(self, addresses: Sequence[str], *, profile: str = "P49", may_configure: bool = False) -> None:
@@ -44,7 +44,7 @@ class AddressTarget(Target):
         self.version = ""
         self.offers = frozenset({Capability.CONFIGURE}) if may_configure else frozenset()
 
-    def open(self, setup: Setup = DEFAULT) -> Running:
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
         """Ask whether somebody is there. A setup with other settings is refused; the number of brokers is what it is."""
         bare(self.name, setup)
         name_server, brokers = _found(self._addresses)
@@ -64,7 +64,7 @@ def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     return None, {f"broker-{chr(ord('a') + number)}": address for number, address in enumerate(addresses)}
 
 
-class _Elsewhere(Running):
+class _Elsewhere(Deployment):
     def __init__(self, target: AddressTarget, name_server: str | None, brokers: Mapping[str, str]) -> None:
         self.name, self.offers = target.name, target.offers
         self.name_server, self.brokers = name_server, brokers

@@ -1,8 +1,8 @@
-"""Targets: brokers under validation, and what can be done to them.
+"""The one protocol of deployments: brokers and a name server that run somewhere, and what can be done to them.
 
-A `Target` says what it is and what it offers. `open` sets up a name server and brokers and gives a `Running`: addresses, and
-by capability the means to stop, kill and start the parts again, to change settings, and to read the files. Everything but an
-address is optional; `LOST` says what a validation cannot find out without a capability.
+A `Target` says what it is and what it offers. `open` sets up a name server and brokers and gives a `Deployment`: connections to its
+parts, and by capability the means to stop, kill and start the parts again, to change settings, and to read the files. Everything but
+connections is optional; `LOST` says what a validation cannot find out without a capability.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from rocketproof_model import RocketproofError
+
+from ..choices import InputError
+from .connection import SECONDS, Connection, TcpConnection
 
 NAME_SERVER: Final = "name server"
 """The name of the name server among the parts of a running target; brokers are broker-a, broker-b …"""
@@ -47,7 +50,7 @@ LOST: Final[Mapping[Capability, str]] = {
 
 
 class TargetError(RocketproofError):
-    """A target cannot be set up, reached or used; `str(error)` is one line that says how to mend it."""
+    """A target cannot be set up, reached or used; `str(error)` is one line that says what to do."""
 
 
 class NotOffered(TargetError):
@@ -83,8 +86,8 @@ class Setup:
 DEFAULT: Final = Setup()
 
 
-class Running(ABC):
-    """A target that is set up. A context manager; behind it there is no process, port or folder left that `open` made.
+class Deployment(ABC):
+    """Brokers and a name server that run. A context manager; behind it there is no process, port or folder left that `open` made.
 
     `part` is a broker's name or NAME_SERVER everywhere. Each method raises NotOffered where its capability is missing and
     TargetError where it fails or takes too long.
@@ -93,9 +96,20 @@ class Running(ABC):
     name: str
     offers: frozenset[Capability]
     name_server: str | None
-    """host:port, None where only brokers are known."""
+    """host:port, None where only brokers are known; whoever knows it besides may set it then."""
     brokers: Mapping[str, str]
     """host:port by the broker's name; the same after a restart."""
+
+    def address(self, part: str) -> str | None:
+        """Where a part listens, None for one that is not known."""
+        return self.name_server if part == NAME_SERVER else self.brokers.get(part)
+
+    def connect(self, part: str, seconds: float = SECONDS) -> Connection:
+        """A new connection to a part. Raises ConnectFailed where nobody listens, InputError for a part that is not known."""
+        address = self.address(part)
+        if address is None:
+            raise InputError(f"{self.name} has no {part}; it has {', '.join(self.brokers)}")
+        return TcpConnection(address, seconds)
 
     def stop(self, part: str) -> None:
         """End it gracefully and wait until it is gone."""
@@ -144,7 +158,7 @@ class Target(ABC):
     """What a reader of the report has to know besides."""
 
     @abstractmethod
-    def open(self, setup: Setup = DEFAULT) -> Running:
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
         """Set it up and wait until every part answers. Nothing is left behind if that fails.
 
         Raises TargetError, NotOffered where the setup asks for what the target cannot do, InputError for a bad setting.

@@ -17,7 +17,7 @@ from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from ..brokersettings import change
 from ..choices import known
 from . import guardian
-from .deployment import DEFAULT, NAME_SERVER, Capability, NotOffered, Running, Setup, Target, TargetError
+from .deployment import DEFAULT, NAME_SERVER, Capability, Deployment, NotOffered, Setup, Target, TargetError
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import configure
 
@@ -34,11 +34,11 @@ class InProcess(Target):
         self.version = profile
         self.profile = profile
 
-    def open(self, setup: Setup = DEFAULT) -> Running:
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
         return _Nodes(self, setup)
 
 
-class _Nodes(Running):
+class _Nodes(Deployment):
     def __init__(self, target: InProcess, setup: Setup) -> None:
         self.name, self.offers = target.name, target.offers
         self._profile = target.profile

@@ -12,8 +12,8 @@ from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, Timed
 from rocketproof_impl.remoting.frame import FrameError
 from rocketproof_profiles import TEMPLATE
 
+from .connection import SECONDS, call, host_and_port
 from .deployment import TargetError
-from .wire import SECONDS, call, host_and_port
 
 GET_BROKER_CLUSTER_INFO = 106
 MASTER = "0"

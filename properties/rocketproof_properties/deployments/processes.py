@@ -19,7 +19,7 @@ from rocketproof_impl.remoting.command import Command
 from ..choices import known
 from . import guardian, probe
 from .children import Child
-from .deployment import NAME_SERVER, Capability, NotOffered, Running, Setup, TargetError
+from .deployment import NAME_SERVER, Capability, Deployment, NotOffered, Setup, TargetError
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -58,7 +58,7 @@ class Builder(Protocol):
         ...
 
 
-class Processes(Running):
+class Processes(Deployment):
     """Child processes, each with a folder of its own inside one that goes away with them."""
 
     def __init__(self, builder: Builder, setup: Setup, *, ready_seconds: float = READY_SECONDS, stop_seconds: float = STOP_SECONDS) -> None:

@@ -16,7 +16,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import TEMPLATE
 
 from . import probe
-from .deployment import NAME_SERVER, Capability, Running, Setup, Target, TargetError
+from .deployment import NAME_SERVER, Capability, Deployment, Setup, Target, TargetError
 
 OPENED: Final = "answers"
 CLOSED: Final = "leaves nothing behind"
@@ -74,7 +74,7 @@ def data(target: Target, checked: Sequence[Checked]) -> dict[str, Any]:
     }
 
 
-def _steps(running: Running, broker: str) -> Iterator[tuple[str, Callable[[], None]]]:
+def _steps(running: Deployment, broker: str) -> Iterator[tuple[str, Callable[[], None]]]:
     offers = running.offers
     yield OPENED, lambda: _answers(running)
     if Capability.CONFIGURE in offers:
@@ -102,7 +102,7 @@ def _tried(what: str, step: Callable[[], None]) -> Checked:
     return Checked(what, "", time.monotonic() - began)
 
 
-def _answers(running: Running) -> None:
+def _answers(running: Deployment) -> None:
     if running.name_server is not None:
         known = probe.cluster(running.name_server)
         for address in running.brokers.values():
@@ -112,7 +112,7 @@ def _answers(running: Running) -> None:
         probe.broker(address)
 
 
-def _configures(running: Running, broker: str) -> None:
+def _configures(running: Deployment, broker: str) -> None:
     """A refusal that a setting brings about and nothing else, and that leaves nothing."""
     running.configure(broker, {"rejectTransactionMessage": "true"})
     try:
@@ -127,12 +127,12 @@ def _has_files(store: Path) -> None:
         raise _Wrong(f"{store} has no file of a commit log, though a message was stored; is it the broker's directory?")
 
 
-def _ends(running: Running, broker: str, end: Callable[[str], None]) -> None:
+def _ends(running: Deployment, broker: str, end: Callable[[str], None]) -> None:
     end(broker)
     _nobody_at([running.brokers[broker]])
 
 
-def _comes_back(running: Running, broker: str) -> None:
+def _comes_back(running: Deployment, broker: str) -> None:
     """With what it had stored."""
     _answers_again(running, broker)
     answer = probe.ask(running.brokers[broker], Command(GET_MAX_OFFSET, {"topic": _TOPIC, "queueId": "0"}))
@@ -140,7 +140,7 @@ def _comes_back(running: Running, broker: str) -> None:
         raise _Wrong(f"{broker} does not know the message any more that was stored before it was stopped; is its directory kept?")
 
 
-def _answers_again(running: Running, broker: str) -> None:
+def _answers_again(running: Deployment, broker: str) -> None:
     running.restart(broker)
     probe.broker(running.brokers[broker])
 

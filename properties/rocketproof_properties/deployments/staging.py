@@ -6,16 +6,16 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from .deployment import Running, Setup, Target
+from .deployment import Deployment, Setup, Target
 
 
-def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Running, None, None]:
+def in_turn(target: Target, setups: Sequence[Setup]) -> Generator[Deployment, None, None]:
     """The running target of each setup; it is closed when the next one is asked for, and all of them when the iterator is.
 
     Raises TargetError as `Target.open` does, at the setup that cannot be had.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="target") as pool:
-        opening: Future[Running] | None = None
+        opening: Future[Deployment] | None = None
         try:
             for number, _ in enumerate(setups):
                 running = (opening or pool.submit(target.open, setups[number])).result()

@@ -30,8 +30,8 @@ from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_profiles import SCHEDULE
 
-from ..deployments.deployment import Running
-from ..deployments.wire import Connection
+from ..deployments.connection import Connection, TcpConnection
+from ..deployments.deployment import Deployment
 from . import bodies, differences
 from .cases import ABSENT, Recorded, positions
 from .differences import Difference, record_data
@@ -81,7 +81,7 @@ class Queues:
 class Live:
     """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
 
-    def __init__(self, running: Running, broker: str, cases: Sequence[Recorded]) -> None:
+    def __init__(self, running: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
         self.cases = cases
         self._broker = running.brokers[broker]
         self._name_server = str(running.name_server)
@@ -148,10 +148,10 @@ class Live:
 
     def _send(self, address: str, request: Command, seconds: float) -> Command | None:
         """On the connection to this address, which is given up where no answer came."""
-        connection = self._connections.get(address) or Connection(address)
+        connection = self._connections.get(address) or TcpConnection(address)
         self._connections[address] = connection
         try:
-            return connection.call(request, seconds)
+            return connection.ask(request, seconds)
         except RemotingError as problem:
             self._connections.pop(address).close()
             if isinstance(problem, TimedOut):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
@@ -13,8 +12,8 @@ from rocketproof_impl.remoting.codes import TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 
-from ..deployments.deployment import NAME_SERVER
-from ..deployments.line import Line
+from ..deployments.connection import Connection
+from ..deployments.deployment import Deployment
 from ..history import OK
 from ..stateful.messages import Step
 from ..steps.calls import Call, Stage, Stored, call_of
@@ -31,27 +30,18 @@ SETTLING: Final = 0.01
 ASKED_AGAIN: Final = 4
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the parts of a target listen."""
-
-    brokers: Mapping[str, str]
-    name_server: str | None
-
-    def address(self, part: str) -> str | None:
-        return self.name_server if part == NAME_SERVER else self.brokers.get(part)
-
-
 class Client:
     """One client: at most one request under way; `wait` is called before each, to keep within a rate."""
 
-    def __init__(self, number: int, place: Place, stage: Stage, recording: Recording, wait: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, number: int, deployment: Deployment, stage: Stage, recording: Recording, wait: Callable[[], None] = lambda: None
+    ) -> None:
         self.process = f"client {number}"
-        self._place = place
+        self._deployment = deployment
         self._stage = stage
         self._recording = recording
         self._wait = wait
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, Connection] = {}
         self._asked: dict[tuple[str, int], int] = {}
         self._tells = False
         self._slowest = 0.0
@@ -90,13 +80,12 @@ class Client:
         self._wait()
         if call.op == "route":
             time.sleep(max(SETTLING, self._slowest))
-        address = self._place.address(call.to)
-        if address is None:
+        if self._deployment.address(call.to) is None:
             return None
         invoked = self._recording.add("invoke", self.process, call.op, call_data(call))
         command = call.command()
         try:
-            line = self._line(call.line or call.to, address)
+            line = self._line(call.line or call.to, call.to)
             if call.one_way:
                 line.tell(command, PATIENCE)
                 self._tells = True
@@ -123,9 +112,9 @@ class Client:
         self._write_strays(call.line or call.to)
         return answer
 
-    def _line(self, key: str, address: str) -> Line:
+    def _line(self, key: str, part: str) -> Connection:
         if key not in self._lines:
-            self._lines[key] = Line(address)
+            self._lines[key] = self._deployment.connect(part)
         return self._lines[key]
 
     def _note(self, key: str, opaque: int, seq: int) -> None:

@@ -10,6 +10,7 @@ import base64
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Final, TypeVar
@@ -20,10 +21,10 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_profiles import SCHEDULE
 
-from ..deployments.line import Line
+from ..deployments.connection import Connection
+from ..deployments.deployment import NAME_SERVER, Deployment
 from ..history import record_at
 from ..steps.names import Names
-from .client import Place
 from .recording import KEPT
 
 T = TypeVar("T")
@@ -42,9 +43,9 @@ _SUBSCRIPTION = 4  # the request says which messages it wants
 class Reader:
     """A connection to one broker for looking; not a client of the program."""
 
-    place: Place
+    deployment: Deployment
     broker: str
-    _line: Line | None = None
+    _line: Connection | None = None
     unsupported: set[int] = field(default_factory=set)
 
     def ask(self, code: int, fields: dict[str, str] | None = None, body: bytes | None = None) -> Command | None:
@@ -53,7 +54,7 @@ class Reader:
             return None
         try:
             if self._line is None:
-                self._line = Line(self.place.brokers[self.broker])
+                self._line = self.deployment.connect(self.broker)
             answer = self._line.ask(Command(code, fields or {}, body), SECONDS)
         except RemotingError:
             self.close()
@@ -254,15 +255,7 @@ def clean_up(reader: Reader, names: Names, topics: Iterable[str], groups: Iterab
         reader.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic})
     for group in groups:
         reader.ask(DELETE_GROUP, {"groupName": group, "removeOffset": "true"})
-    if reader.place.name_server is not None:
-        try:
-            line = Line(reader.place.name_server)
-        except RemotingError:
-            return
-        try:
+    if reader.deployment.name_server is not None:
+        with suppress(RemotingError), reader.deployment.connect(NAME_SERVER) as connection:
             for topic in topics:
-                line.ask(Command(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), SECONDS)
-        except RemotingError:
-            pass
-        finally:
-            line.close()
+                connection.ask(Command(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), SECONDS)

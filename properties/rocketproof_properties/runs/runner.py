@@ -20,11 +20,11 @@ from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 
-from ..deployments.line import Line
+from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..steps.calls import Stage
 from ..steps.names import DEAD_PREFIX, Names
-from .client import Client, Place, perform
+from .client import Client, perform
 from .readback import Reader, clean_up, read_back, schedule_offsets
 from .recording import OVER, Recording
 
@@ -87,7 +87,7 @@ class Runner:
 
     def __init__(
         self,
-        place: Place,
+        deployment: Deployment,
         folder: Path,
         origin: Mapping[str, Any],
         bounds: Bounds,
@@ -97,17 +97,17 @@ class Runner:
         clean: bool = False,
     ) -> None:
         self.clean = clean
-        self.place = place
+        self.deployment = deployment
         self.folder = folder
         self.bounds = bounds
         self.mark = mark
         self._numbers = numbers if numbers is not None else itertools.count(1)
         self._readers = threading.local()
         self._all_readers: list[Reader] = []
-        reader = self.reader(next(iter(place.brokers)))
+        reader = self.reader(next(iter(deployment.brokers)))
         self.settings = {**reader.settings(), **(settings or {})}
-        self._origin = {**origin, "brokers": dict(place.brokers), "settings": self.settings}
-        self._shared = {broker: self._shared_topics(broker) for broker in place.brokers} if clean else {}
+        self._origin = {**origin, "brokers": dict(deployment.brokers), "settings": self.settings}
+        self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if clean else {}
 
     def _shared_topics(self, broker: str) -> dict[str, Any] | None:
         """The topics that the programs will share, as they are before the first one; None where the broker does not tell."""
@@ -122,7 +122,7 @@ class Runner:
         """This thread's connection for looking at a broker."""
         readers: dict[str, Reader] = self._readers.__dict__.setdefault("of", {})
         if broker not in readers:
-            readers[broker] = Reader(self.place, broker)
+            readers[broker] = Reader(self.deployment, broker)
             self._all_readers.append(readers[broker])
         return readers[broker]
 
@@ -179,7 +179,7 @@ class Runner:
     def begin(self, program: Program, folder: Path | None = None) -> Scene:
         """Clients with fresh names, and a history that is begun. The clients' steps may be others than the program's."""
         number = next(self._numbers)
-        brokers = list(self.place.brokers)
+        brokers = list(self.deployment.brokers)
         broker = brokers[program.number % len(brokers)]
         names = self._names(number, broker)
         stage = Stage(names, broker, file_size=int(self.settings.get("mappedFileSizeCommitLog", 0)))
@@ -187,7 +187,7 @@ class Runner:
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
         recording = Recording(path, origin)
-        clients = {n: Client(n, self.place, stage, recording, self.bounds.wait) for n in range(program.clients)}
+        clients = {n: Client(n, self.deployment, stage, recording, self.bounds.wait) for n in range(program.clients)}
         delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
         before = schedule_offsets(self.reader(broker)) if delays else None
         return Scene(program, stage, recording, clients, path, before)
@@ -206,22 +206,18 @@ class Runner:
             if op == "topics":
                 named |= set(value["topics"])
         if any(client.lost for client in scene.clients.values()):
-            if not answers(self.place.brokers[broker]):
-                raise Gone(f"{broker} at {self.place.brokers[broker]} does not answer any more; what was recorded is kept")
+            if not answers(self.deployment, broker):
+                raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
             recording.add("state", broker, "alive", {})
         elif self.clean and _quiet(program):
             clean_up(reader, names, sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names)))
 
 
-def answers(address: str) -> bool:
-    """Whether a server answers anything at all."""
-    with suppress(RemotingError):
-        line = Line(address)
-        try:
-            line.ask(Command(codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}'), 3.0)
-            return True
-        finally:
-            line.close()
+def answers(deployment: Deployment, part: str) -> bool:
+    """Whether a part answers anything at all."""
+    with suppress(RemotingError), deployment.connect(part) as connection:
+        connection.ask(Command(codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}'), 3.0)
+        return True
     return False
 
 

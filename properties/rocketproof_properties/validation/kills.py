@@ -31,8 +31,8 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.store import record
 from rocketproof_profiles import TEMPLATE
 
-from ..deployments.deployment import Capability, Running, Setup, Target, TargetError
-from ..deployments.line import Line
+from ..deployments.connection import Connection, TcpConnection
+from ..deployments.deployment import Capability, Deployment, Setup, Target, TargetError
 
 BROKER: Final = "broker-a"
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}
@@ -117,7 +117,7 @@ class _Client(threading.Thread):
 
     def run(self) -> None:
         try:
-            line = Line(self._address)
+            line = TcpConnection(self._address)
         except RemotingError:
             return
         try:
@@ -128,7 +128,7 @@ class _Client(threading.Thread):
         finally:
             line.close()
 
-    def _send(self, line: Line, number: int) -> None:
+    def _send(self, line: Connection, number: int) -> None:
         chance = self._chance
         if chance.randrange(_NEW_TOPIC) == 0:
             self._topics.append(f"{self.name}-{len(self._topics)}")
@@ -156,7 +156,7 @@ def acknowledged(topic: str, body: bytes, answer: Command) -> Acknowledged:
 class _Store:
     """One store of the campaign, and everything that was acknowledged on it."""
 
-    def __init__(self, running: Running, chance: random.Random, found: Kills) -> None:
+    def __init__(self, running: Deployment, chance: random.Random, found: Kills) -> None:
         self._running = running
         self._chance = chance
         self._found = found
@@ -213,21 +213,18 @@ class _Store:
         self._finding("lost", (str(each)[:200] for each in self._acknowledged.values() if not _holds(records.get(each.place), each)))
         self._finding("offsets", (f"{key}: {_strange(entries)}" for key, entries in queues.items() if _strange(entries)))
         self._finding("consume queue", (f"{key}" for key, entries in queues.items() if not self._dispatched(key, entries)))
-        line = Line(self._running.brokers[BROKER])
-        try:
+        with self._running.connect(BROKER) as line:
             self._finding("topic lost", self._missing_topics(line))
             self._finding("next offset", self._strange_next(line, queues))
-        finally:
-            line.close()
 
-    def _missing_topics(self, line: Line) -> list[str]:
+    def _missing_topics(self, line: Connection) -> list[str]:
         answer = line.ask(Command(codes.GET_ALL_TOPIC_CONFIG), _SECONDS)
         known = json.loads(answer.body or b"{}").get("topicConfigTable", {})
         wanted = {each.topic for each in self._acknowledged.values()}
         self._found.topics += sum(topic.startswith(f"r{self._found.kills}c") for topic in wanted)
         return sorted(wanted - set(known))
 
-    def _strange_next(self, line: Line, queues: dict[tuple[str, int], list[tuple[int, int, int]]]) -> Iterator[str]:
+    def _strange_next(self, line: Connection, queues: dict[tuple[str, int], list[tuple[int, int, int]]]) -> Iterator[str]:
         for topic, queue in self._chance.sample(sorted(queues), min(_PROBED, len(queues))):
             body = b"probe"
             answer = line.ask(send_request(topic, queue, body), _SECONDS)

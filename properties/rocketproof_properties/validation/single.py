@@ -13,7 +13,6 @@ from rocketproof_model import RocketproofError
 from ..deployments.address import AddressTarget
 from ..generators.programs import Program
 from ..judging.judging import Judge, judge_file
-from ..runs.client import Place
 from ..runs.runner import Bounds, Runner
 from ..stateful.messages import Step
 from .validate import mark
@@ -23,8 +22,8 @@ def run(steps: Sequence[tuple[str, Mapping[str, Any]]], address: str, name_serve
     """Perform the steps on the broker at an address; what the judge says of each property, "property: text"."""
     done: list[Step] = [(name, dict(args)) for name, args in steps]
     with AddressTarget([address], profile=profile).open() as running, tempfile.TemporaryDirectory() as folder:
-        place = Place(dict(running.brokers), name_server or running.name_server)
-        runner = Runner(place, Path(folder), {"profile": profile}, Bounds(1), mark())
+        running.name_server = name_server or running.name_server
+        runner = Runner(running, Path(folder), {"profile": profile}, Bounds(1), mark())
         try:
             path = runner.perform(Program(0, "", tuple(done)))
         finally:

@@ -13,10 +13,9 @@ from typing import Any
 
 from rocketproof_impl.remoting.command import VERSION, Command
 
-from ..deployments.deployment import Running
+from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..judging.judging import Judged, judge_file
-from ..runs.client import Place
 from ..runs.runner import Bounds, Runner, Scene
 from ..steps.calls import Call, call_of
 from .validate import mark
@@ -27,11 +26,11 @@ _DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed
 class Suite:
     """A target that runs for a whole test session."""
 
-    def __init__(self, running: Running, profile: str, folder: Path, name_server: str | None = None) -> None:
+    def __init__(self, running: Deployment, profile: str, folder: Path, name_server: str | None = None) -> None:
         self.profile = profile
-        place = Place(dict(running.brokers), name_server or running.name_server)
+        running.name_server = name_server or running.name_server
         origin = {"target": {"name": running.name}, "profile": profile}
-        self._runner = Runner(place, folder, origin, Bounds(1), mark(), numbers=itertools.count(1))
+        self._runner = Runner(running, folder, origin, Bounds(1), mark(), numbers=itertools.count(1))
 
     def client(self) -> SuiteClient:
         """A client with fresh names and a history of its own."""

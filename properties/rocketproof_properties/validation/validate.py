@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError
-from ..deployments.deployment import Capability, Running, Setup, Target, TargetError
+from ..deployments.deployment import Capability, Deployment, Setup, Target, TargetError
 from ..deployments.staging import in_turn
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, judge_file, judge_shared
 from ..judging.wholelog import LOGS, SOURCE, judge_log, record
-from ..runs.client import Place
 from ..runs.parsed import load
 from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
@@ -171,15 +170,14 @@ class _Validation:
         self.report.judged += found
         return found
 
-    def _group(self, needs: str, programs: Sequence[Program], running: Running) -> None:
+    def _group(self, needs: str, programs: Sequence[Program], running: Deployment) -> None:
         """The programs of one configuration."""
         with _configured(running, CONFIGURED.get(needs, {})):
-            name_server = self.request.name_server or running.name_server
+            running.name_server = self.request.name_server or running.name_server
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
-            place = Place(dict(running.brokers), name_server)
             folder = self.request.folder / HISTORIES
             clean = Capability.START in self.target.offers
-            runner = Runner(place, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
+            runner = Runner(running, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[Judged]()
             programs = [one for one in programs if one.number not in self.over]
@@ -206,7 +204,7 @@ class _Validation:
                     self._shrink(runner, new)
                 runner.close()
 
-    def _logs(self, needs: str, running: Running) -> None:
+    def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""
         if Capability.STORE not in self.target.offers:
             return
@@ -279,12 +277,11 @@ def _looks(program: Program) -> bool:
 
 
 @contextmanager
-def _configured(running: Running, settings: Mapping[str, str]) -> Iterator[None]:
+def _configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[None]:
     """Settings of all brokers while it lasts."""
-    place = Place(dict(running.brokers), running.name_server)
     before: dict[str, dict[str, str]] = {}
     for broker in running.brokers if settings else ():
-        reader = Reader(place, broker)
+        reader = Reader(running, broker)
         known = reader.settings()
         reader.close()
         before[broker] = {name: known[name] for name in settings if name in known}

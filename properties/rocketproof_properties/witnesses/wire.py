@@ -28,7 +28,7 @@ from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES, RETRY_PREFIX, TEMPLATE
 
 from ..deployments import probe
-from ..deployments.deployment import Running
+from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
 from ..history import record_at
 from ..runs.client import places
@@ -62,7 +62,7 @@ LOST: Final = Answered("lost", 0, None)
 class WireReplay:
     """A witness under way on a target. Topics get a prefix; `brokers` are the parts in the specification's order."""
 
-    def __init__(self, scope: Scope, profile: str, witness: Witness, running: Running, prefix: str, client: Client) -> None:
+    def __init__(self, scope: Scope, profile: str, witness: Witness, running: Deployment, prefix: str, client: Client) -> None:
         self.running = running
         self.prefix = prefix
         self.brokers = tuple(running.brokers)

@@ -1,0 +1,142 @@
+"""Mutants of the specification's faults: the file, the answers, waits and deadlines, flush and recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from noticed import Noticed, guard, sets
+
+from rocketproof_model import Bool, Expr, ite
+from rocketproof_model.language import const, rewrite
+from rocketproof_model.mutation import dropped
+from rocketproof_model.specification import Part
+from rocketproof_model.specification.answering import Answering, Stage
+from rocketproof_model.specification.deadlines import EXPIRE, SCAN, Expiry, News, Patience
+from rocketproof_model.specification.flushing import Flushing
+from rocketproof_model.specification.persistence import Life, Persistence
+from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.waiting import Step, Waiting
+
+
+def of_fault(s: Part) -> list[Noticed]:
+    """All mutants of a fault's scope."""
+    return _MADE[type(s)](s)
+
+
+def _persistence(p: Persistence) -> list[Noticed]:
+    twice: dict[str, Any] = {"settings": {"crash_budget": 2}}
+    fresh: dict[str, Any] = {"settings": {"crash_budget": 2, "earlier": False}}
+    power: dict[str, Any] = {"settings": {"power_budget": 1, "crash_budget": 1}}
+    main, bak = p.main.text, p.bak.text
+    no_file = (main == "missing") & (bak == "missing")
+    refused = lambda v: ite(no_file, const(Life.encode("refused"), Life), v)  # noqa: E731
+    too_early = lambda c: c | (p.phase == "tmp written")  # noqa: E731
+    not_empty = lambda c: c & (main != "empty")  # noqa: E731
+    return [
+        sets("M-54.file", "AUX-10", "fill_bak", "bak.topics", p.new, "the backup gets the new text", **twice),
+        guard("M-55.file", "INV-26", "delete_main", "its turn", too_early, "the main file is deleted without a backup", **twice),
+        sets("M-57.file", "INV-28", "start", "life", refused, "load is false when both files are missing", usual="violated", **fresh),
+        guard("M-59.file", "REA-40", "truncate_bak", "previous content", not_empty, "an empty file is not backed up", **power),
+        sets("C-27", "INV-27", "rename_tmp", "main.text", const(0, main.type), "the rename loses the file", **twice),
+        sets("C-28", "INV-27", "start", "memory", p.bak.topics, "load prefers the backup", **twice),
+    ]
+
+
+def _answering(v: Answering) -> list[Noticed]:
+    served = {"refuses": False, "future_throws": False}
+    waits, room = {"future_throws": False}, {"future_throws": False, "capacity": 3}
+    full = "a completion is dropped although there is room"
+    again = "the completion of an answered put answers again"
+    return [
+        sets("M-67.answers", "INV-03", "put", "job.answers", _always_answered, "a one-way put is answered too", settings=served),
+        sets("C-42", "INV-02", "put", "job.stage", _answers_again, again, settings=served),
+        guard("C-43", "INV-01", "completion_rejected", "full", dropped, full, settings=room),
+        guard("C-44", "INV-02", "clean", "a request", dropped, "fast failure takes completions too", settings=waits),
+    ]
+
+
+def _always_answered(term: Expr) -> Expr:
+    def flagless(e: Expr) -> Expr | None:
+        return const(1, Bool) if e.op == "not" and e.args[0].op == "ref" and e.args[0].args[0].name == "job.one_way" else None
+
+    return rewrite(term, flagless)
+
+
+def _answers_again(term: Expr) -> Expr:
+    codes = {Stage.encode("end queued"): Stage.encode("reply queued"), Stage.encode("ends"): Stage.encode("replies")}
+
+    def replies(e: Expr) -> Expr | None:
+        return const(codes[e.args[0]], Stage) if e.op == "const" and e.type == Stage and e.args[0] in codes else None
+
+    return rewrite(term, replies)
+
+
+def _waiting(w: Waiting) -> list[Noticed]:
+    second = w.job[Expr("par", ("r",), w.Request)].second
+    ordinary, slow = {"slow": 4, "retries": False}, {"slow": 1}
+    nobody = "nobody has to give up"
+    twice = lambda v: ite(second, v, const(Step.encode("waits"), Step))  # noqa: E731
+    return [
+        guard("M-39", "INV-25", "second", nobody, dropped, "the lock is waited for without a limit", settings=ordinary),
+        sets("C-25", "INV-25", "give_up", "job.step", twice, "every topic is tried a second time", settings=ordinary),
+        guard("C-20", "INV-20", "second", "persist goes on", dropped, "a persist takes a second longer", settings=slow),
+    ]
+
+
+def _expiry(x: Expiry) -> list[Noticed]:
+    return [
+        sets("C-54", "LIV-04", "look", "listed", x.listed & (x.age <= EXPIRE + SCAN), "a broker expires only at the scan after"),
+        sets("C-55", "REA-53", "look", "listed", x.listed & (x.age < EXPIRE), "a broker expires at 120 s sharp"),
+        sets("C-56", "AUX-14", "look", "listed", x.listed & (x.age <= 20), "a broker expires after 20 s"),
+    ]
+
+
+def _news(n: News) -> list[Noticed]:
+    return [
+        guard("C-57", "LIV-01", "second", "no registration due", dropped, "the timer's registration is late"),
+        sets("C-58", "LIV-02", "learn", "seen", n.seen, "the refresh leaves the cache as it is"),
+        guard("C-59", "LIV-02", "second", "no answer due", dropped, "an answer takes as long as it likes"),
+    ]
+
+
+def _patience(p: Patience) -> list[Noticed]:
+    attempting, in_time = p.doing == "attempt", p.constant["timeout"] < p.cost
+    return [
+        guard("M-113.time", "LIV-07", "second", "waits", lambda c: c | attempting, "an attempt takes as long as it likes"),
+        guard("C-60", "LIV-07", "attempt", "in time", dropped, "an attempt begins though the time is over"),
+        guard("C-61", "LIV-07.fair", "stop", "enough", in_time, "attempts are made without end"),
+    ]
+
+
+def _flushing(f: Flushing) -> list[Noticed]:
+    unserved, thrown, seen = {"serves": False}, {"throws": True}, "not seen on the device"
+    serves = lambda c: c & f.constant["serves"]  # noqa: E731
+    endless = "a put waits for the group commit without a limit"
+    return [
+        guard("C-62", "LIV-09.denied", "deny", seen, dropped, "the record is not looked for again after the second flush"),
+        guard("C-63", "LIV-09.confirmed", "confirm", "on the device", dropped, "a put is confirmed before its flush"),
+        guard("C-64", "LIV-09", "time_out", "waits", serves, endless, settings=unserved),
+        sets("C-65", "LIV-05", "throw", "age", f.age, "the lock's time stays after an exception", settings=thrown),
+    ]
+
+
+def _recovery(r: Recovery) -> list[Noticed]:
+    power: dict[str, Any] = {"settings": {"power_budget": 2}}
+    return [
+        guard("C-66", "INV-06.start", "acknowledge", "flushed", dropped, "a put is answered before its flush", **power),
+        sets("C-67", "INV-34.start", "start", "offset", r.entries, "the next offset counts lost records", **power),
+        sets("C-68", "ACT-03.start", "start", "entries", r.entries, "entries whose records are lost stay", **power),
+    ]
+
+
+_MADE: dict[type, Callable[[Any], list[Noticed]]] = {
+    Persistence: _persistence,
+    Answering: _answering,
+    Waiting: _waiting,
+    Expiry: _expiry,
+    News: _news,
+    Patience: _patience,
+    Flushing: _flushing,
+    Recovery: _recovery,
+}

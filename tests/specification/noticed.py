@@ -1,0 +1,34 @@
+"""A mutant of the specification with the claims that notice it, and the two ways to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocketproof_model.mutation import Mutant
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """The claims of the catalogue that notice the mutant, with their usual verdict, and the profile and settings in which they do."""
+
+    mutant: Mutant
+    claims: tuple[str, ...]
+    usual: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    profile: str = "P49"
+
+
+def guard(id_: str, claims: str, action: str, guard: str, change: Any, sentence: str, *, usual: str = "holds", **more: Any) -> Noticed:
+    """A changed guard. `change` is its new condition or a function of the old one; `claims` are ids, separated by blanks."""
+    return Noticed(Mutant(id_, sentence, action, _changing(change), guard=guard), tuple(claims.split()), usual, **more)
+
+
+def sets(id_: str, claims: str, action: str, variable: str, change: Any, sentence: str, *, usual: str = "holds", **more: Any) -> Noticed:
+    """A changed effect: what the action assigns to the variable."""
+    return Noticed(Mutant(id_, sentence, action, _changing(change), sets=variable), tuple(claims.split()), usual, **more)
+
+
+def _changing(change: Any) -> Any:
+    return change if callable(change) and not hasattr(change, "op") else lambda _: change

@@ -1,0 +1,236 @@
+"""Mutants of the specification: each a one-place change of a rule, and the claims that notice it.
+
+A mutant is found if the named claim's verdict is no longer the expected one: a rule that held is violated, or a known violation of the
+described system vanishes. Ids without M are ours; M ids are the behaviour's list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from fault_mutants import of_fault
+from noticed import Noticed, guard, sets
+
+from rocketproof_model import Expr, ite, java_abs, maximum, minimum, rem
+from rocketproof_model.language import const
+from rocketproof_model.mutation import dropped, negated, with_mutants
+from rocketproof_model.specification import FAULTS, Part, Specification, part
+from rocketproof_model.specification.arithmetic import clamped
+
+_OFF = {"auto_create": False, "template_in_file": True}
+_FIT = {"size_limit": 4, "existing": True}
+_READ_MORE = {"existing": True, "existing_read": 2, "existing_write": 1}
+
+
+class _Terms:
+    """The terms of one request, its broker and its topics, by which mutants are written."""
+
+    def __init__(self, s: Specification) -> None:
+        self.s = s
+        self.row: Any = s.job[Expr("par", ("p",), s.Producer)]
+        self.here = self.row.broker.get
+        self.topic = s.config[self.here, self.row.topic]
+        self.template = s.config[self.here, self.row.default]
+        self.b, self.t, self.q = Expr("par", ("b",), s.Broker), Expr("par", ("t",), s.Topic), Expr("par", ("q",), s.Queue)
+
+    def drawn(self, formula: Callable[[Expr], Any]) -> Any:
+        return ite(self.row.queue < 0, formula(Expr("par", ("draw",), self.s.scope.draws)), self.row.queue)
+
+    def answers(self, code: str) -> Expr:
+        return const(self.row.answer.type.encode(code), self.row.answer.type)
+
+    def phase(self, name: str) -> Expr:
+        return const(self.row.phase.type.encode(name), self.row.phase.type)
+
+
+def _creation(s: Specification) -> list[Noticed]:
+    x = _Terms(s)
+    row, topic, template, here = x.row, x.topic, x.template, x.here
+    legal, larger = "legal queue id", maximum(topic.read, topic.write)
+    off_and_template = s.given("auto_create") & s.of_class(row.default, "template")
+    refuses = ite(~s.given("auto_create"), x.phase("refused"), x.phase("inherit"))
+    by_read = clamped(row.numbers, template.read)
+    at_least_1 = maximum(minimum(row.numbers, template.write), 1)
+    read_only = {"existing": True, "existing_perm": 4}
+    return [
+        guard("M-01", "INV-30 INV-30.lemma", "accept_queue", legal, row.queue <= larger, "the queue id check uses > instead of >="),
+        guard(
+            "M-02",
+            "INV-31 INV-31.lemma",
+            "accept_queue",
+            legal,
+            row.queue < topic.write,
+            "the queue id check knows the write count only",
+            usual="violated",
+            settings=_READ_MORE,
+        ),
+        guard(
+            "M-03.lemma",
+            "INV-32.lemma",
+            "accept_queue",
+            legal,
+            (row.queue >= 0) & (row.queue < minimum(topic.read, topic.write)),
+            "the queue id check takes the smaller count and no negative id",
+            usual="violated",
+        ),
+        sets("M-05", "INV-33.lemma", "store", "job.queue", x.drawn(lambda r: rem(r, larger)), "the queue is drawn below the larger count"),
+        sets(
+            "M-06",
+            "INV-33.lemma",
+            "store",
+            "job.queue",
+            x.drawn(lambda r: rem(java_abs(r), topic.write)),
+            "the random queue is abs(r) % write",
+            profile="P40",
+        ),
+        sets("M-24", "INV-10 INV-10.lemma", "build", "job.perm", template.perm, "INHERIT is not cleared"),
+        sets("M-25", "INV-11.lemma", "build", "job.perm", template.perm - 1, "the permission is reduced by 1 instead of clearing the bit"),
+        sets("M-26", "INV-11.lemma", "build", "job.perm", 6, "the created permission is always 6"),
+        sets("M-27", "INV-12", "build", "job.write", maximum(row.numbers, template.write), "the larger of the counts is taken"),
+        sets("M-28", "INV-12.lemma", "build", "job.write", by_read, "the template's read count is taken"),
+        sets("M-29", "INV-12", "build", "job.read", at_least_1, "a negative count becomes 1"),
+        sets("C-13", "INV-13.lemma", "build", "job.write", at_least_1, "the count is at least 1", usual="violated"),
+        sets(
+            "M-33",
+            "INV-16",
+            "template_found",
+            "config.perm",
+            template.perm,
+            "the template is copied before its permission is set",
+            usual="violated",
+            settings=_OFF,
+        ),
+        sets(
+            "M-35",
+            "INV-14",
+            "template_found",
+            "job.phase",
+            refuses,
+            "auto-create off refuses every template",
+            usual="violated",
+            settings=_OFF,
+        ),
+        sets(
+            "M-36",
+            "INV-16",
+            "template_found",
+            "config.perm",
+            ite(off_and_template, 6, template.perm),
+            "the auto-create switch is read the wrong way round",
+        ),
+        guard("M-37", "INV-19", "look_again_missing", "unknown", dropped, "there is no second look-up under the lock"),
+        sets("M-38", "INV-23", "unlock_refused", "lock", s.lock[here], "the lock is kept when the template gives nothing", settings=_OFF),
+        guard("C-10", "INV-23", "acquire_lock", "lock free", dropped, "the lock is given to a second request"),
+        guard("C-11", "REA-01", "acquire_lock", "lock free", negated, "the lock is only given while it is held"),
+        sets("M-41", "INV-21", "persist", "file.known", False, "persist writes nothing"),
+        sets("M-44", "INV-21", "next_version", "job.phase", x.phase("persisted"), "the registration comes before persist"),
+        sets("M-45", "INV-24", "unlock", "lock", s.lock[here], "the registration is sent while the lock is held"),
+        sets("M-46", "INV-19", "unlock_found", "job.phase", x.phase("unlocked"), "the loser of the race registers too"),
+        sets("M-48", "INV-17", "next_version", "version", s.version[here], "the version is not counted up"),
+        sets("M-49", "INV-17", "next_version", "version", s.version[here] + 2, "the version is counted up twice"),
+        sets("C-16", "INV-16.others", "unlock_found", "job.phase", x.phase("built"), "creation overwrites the permission a second time"),
+        sets("C-07", "INV-07", "store", "job.answer", x.answers("SYSTEM_ERROR"), "a refused request has been stored all the same"),
+        guard(
+            "C-52",
+            "INV-52",
+            "accept_queue",
+            "checked",
+            lambda c: c & s.given("broker_writable"),
+            "a broker without write permission accepts nothing",
+            usual="violated",
+            settings={"broker_writable": False},
+        ),
+        guard(
+            "C-53",
+            "INV-53",
+            "accept_queue",
+            legal,
+            lambda c: c & ((topic.perm & 2) == 2),
+            "a topic without write permission is refused",
+            usual="violated",
+            settings=read_only,
+        ),
+    ]
+
+
+def _names(s: Specification) -> list[Noticed]:
+    code = _Terms(s).answers("SYSTEM_ERROR")
+    blank = "not: blank name"
+    return [
+        guard("C-08", "INV-08", "look_up_missing", blank, dropped, "a blank name is not refused", settings={"sends": 1}),
+        guard("M-21", "INV-15", "second_way", "retry topic", dropped, "every topic gets the second way", settings=_OFF),
+        sets("M-18", "REA-05", "refuse_forbidden", "job.answer", code, "a forbidden topic is refused with another code", settings=_OFF),
+    ]
+
+
+def _small(s: Specification) -> list[Noticed]:
+    sentence = "the name server appends queue data instead of replacing them"
+    return [sets("M-116", "INV-59", "accept_registration", "route.entries", lambda v: minimum(v + 1, 2), sentence)]
+
+
+def _restart(s: Specification) -> list[Noticed]:
+    return [
+        sets("M-118", "INV-58", "expire", "route.entries", 1, "a dead broker's queue data stay"),
+        sets("C-23", "INV-23", "crash", "lock", s.lock[_Terms(s).b], "a crash leaves the lock taken"),
+    ]
+
+
+def _store(s: Specification) -> list[Noticed]:
+    assert s.offset is not None and s.filled is not None and s.entries is not None and s.flushed is not None and s.records is not None
+    x = _Terms(s)
+    row, b, t, q = x.row, x.b, x.t, x.q
+    filled, key = s.filled[x.here], s.offset[x.here, row.topic, row.queue]
+    size, blank, end = s.given("file_size"), s.given("blank"), s.scope.file_size * s.scope.files
+    too_many = s.entries[b, t, q] < minimum(s.records[b, t, q] + 1, s.scope.offsets)
+    fit = {"settings": _FIT}
+    return [
+        sets("M-78", "INV-35", "store", "offset", key + 1, "PREPARED takes a queue offset", **fit),
+        sets("M-79", "INV-34", "store", "offset", lambda v: ite(row.kind == "commit", key, v), "COMMIT takes no queue offset", **fit),
+        sets("M-80", "INV-35", "store", "job.offset", key, "PREPARED is answered with the table's value", **fit),
+        sets("M-81", "INV-34", "roll", "offset", lambda v: minimum(v + 1, 3), "the queue offset is counted up before the roll", **fit),
+        guard("M-83", "INV-38 INV-38.lemma", "store", "fits", filled + row.size <= size, "the smallest blank is forgotten", **fit),
+        sets(
+            "M-84",
+            "INV-38.lemma",
+            "acknowledge_lost",
+            "filled",
+            minimum(filled + blank, size),
+            "the end of a file adds only the blank",
+            **fit,
+        ),
+        sets("C-04", "INV-06", "store", "filled", filled, "nothing is written", **fit),
+        sets("C-05", "INV-06", "store", "filled", minimum(filled + row.size + row.size, size), "the record is written twice", **fit),
+        sets(
+            "C-06",
+            "INV-06",
+            "acknowledge_lost",
+            "job.answer",
+            x.answers("SYSTEM_ERROR"),
+            "a lost message is answered as an error",
+            usual="violated",
+            settings={"existing": True},
+        ),
+        guard("C-36", "INV-36", "dispatch", "behind", too_many, "the dispatcher writes an entry too many", **fit),
+        sets("C-03", "ACT-03", "flush", "flushed", lambda v: minimum(v + 1, end), "the flushed position passes the written one", **fit),
+    ]
+
+
+_MADE: dict[str, Callable[[Specification], list[Noticed]]] = {
+    "creation": _creation,
+    "names": _names,
+    "small": _small,
+    "restart": _restart,
+    "store": _store,
+}
+SCOPES = (*_MADE, *FAULTS)
+
+
+@cache
+def mutated(scope: str) -> tuple[Part, tuple[Noticed, ...]]:
+    """The specification of a scope with all its mutants, and what notices each: mutant number k is the k-th, from 1."""
+    s = part(scope)
+    made = tuple(_MADE[scope](s) if isinstance(s, Specification) else of_fault(s))
+    return replace(s, model=with_mutants(s.model, [one.mutant for one in made])), made

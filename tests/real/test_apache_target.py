@@ -20,7 +20,7 @@ COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")
 DATA = Path(__file__).parents[1] / "data"
 UNHURRIED = {"brokerFastFailureEnable": "false", "timerWheelEnable": "true"}
-"""A busy machine must not show, and 5.x is as it was when it was replay."""
+"""A busy machine must not show, and 5.x is as it was when it was recorded."""
 
 
 @pytest.fixture(autouse=True)

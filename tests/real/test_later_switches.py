@@ -16,7 +16,7 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
-from rocketproof_properties.replay.alike import broker_data, queue_data
+from rocketproof_properties.replay.comparison import route
 from rocketproof_properties.steps.calls import Stage, call_of
 from rocketproof_properties.steps.names import Names
 
@@ -70,7 +70,7 @@ class Asking:
         return found
 
     def permission(self, topic: str) -> int:
-        ((perm, *_),) = queue_data(self("route", topic=topic).body)
+        ((perm, *_),) = route(self("route", topic=topic).body, str.isascii)["queueDatas"]
         return int(perm[1])
 
 
@@ -134,7 +134,7 @@ def changes(ask: Asking) -> int:
 def left(ask: Asking) -> list[str]:
     """The ids that are left of the broker; a name server of 5.x takes its time."""
     for _ in range(50):
-        ((_, _, addresses),) = broker_data(ask("route", topic="D").body, lambda name: name.endswith("-z"))
+        ((_, _, addresses),) = route(ask("route", topic="D").body, lambda name: name.endswith("-z"))["brokerDatas"]
         if len(addresses) == 1:
             break
     return [number for number, _ in addresses]

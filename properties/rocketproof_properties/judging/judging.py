@@ -153,7 +153,7 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: Told) -> bool:
 
 def _by_reference(told: Told, profile: str, found: Judged) -> None:
     for difference in differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
-        about = next((one.op for one in told.asked if one.seq == difference.seq), difference.what.split()[0])
+        about = next((one.op for one in told.asked if one.seq == difference.seq), difference.where.split()[0])
         about = {"the": "record"}.get(about, about)
         found.verdicts.append(Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq))
 

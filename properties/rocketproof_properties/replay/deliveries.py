@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
-from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.delay import MAX_LEVEL, from_schedule_topic
 from rocketproof_impl.store.record import BLANK_SIZE, parts_of
 from rocketproof_profiles import SCHEDULE
+
+from .simulated import SimulatedBroker
 
 _PATIENCE = 20_000  # combinations of deliveries that are tried
 
@@ -49,8 +49,10 @@ class Evidence:
 class Deliveries:
     """The passing of time on one broker."""
 
-    def __init__(self, scheduler: Scheduler, broker: Broker) -> None:
-        self._scheduler = scheduler
+    def __init__(self, simulated: SimulatedBroker) -> None:
+        broker = simulated.broker
+        self._simulated = simulated
+        self._scheduler = simulated.cluster.scheduler
         self._store = broker.store
         self._trailing = broker.profile.ends_properties
         self._file = broker.settings.mapped_file_size_commit_log
@@ -69,9 +71,7 @@ class Deliveries:
         self._wait(until)
 
     def _wait(self, until: int) -> None:
-        self._scheduler.advance(max(0, until - self._scheduler.clock.now()))
-        self._scheduler.complete(self._store.deliver_delayed(), "deliver delayed")
-        self._store.dispatch()
+        self._simulated.wait(max(0, until - self._scheduler.clock.now()))
 
     def explain(self, seen: Evidence) -> None:
         """Deliver what must have been delivered for the case to see what it saw; nothing if no deliveries explain it."""

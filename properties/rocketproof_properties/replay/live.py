@@ -23,7 +23,6 @@ from rocketproof_impl.remoting.codes import (
     GET_MAX_OFFSET,
     GET_ROUTEINFO_BY_TOPIC,
     SUCCESS,
-    VIEW_MESSAGE_BY_ID,
 )
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError, TimedOut
@@ -32,9 +31,10 @@ from rocketproof_profiles import SCHEDULE
 
 from ..deployments.connection import Connection, TcpConnection
 from ..deployments.deployment import Deployment
-from . import bodies, differences
-from .cases import ABSENT, Recorded, positions
-from .differences import Difference, record_data
+from . import bodies
+from .cases import Recorded, positions
+from .comparison import Difference, record_data
+from .driver import CaseReplay
 
 SECONDS = 20.0
 """How long to wait for an answer that was recorded."""
@@ -78,11 +78,11 @@ class Queues:
         self._committed[queue] += 1
 
 
-class Live:
+class Live(CaseReplay):
     """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
 
     def __init__(self, running: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
-        self.cases = cases
+        super().__init__(cases)
         self._broker = running.brokers[broker]
         self._name_server = str(running.name_server)
         self._host = next((case.store_host for case in cases if case.store_host is not None), None)
@@ -104,28 +104,14 @@ class Live:
         """Once; or until nothing differs or the time is over, if it only reads."""
         end = time.monotonic() + (SETTLE_SECONDS if case.code in _READS else 0)
         while True:
-            found = tuple(self._compare(case))
+            found = tuple(self.compare(case))
             if not found or time.monotonic() > end:
                 return found
             time.sleep(_POLL)
 
-    def _compare(self, case: Recorded) -> Iterator[Difference]:
-        answer = self._call(case)
-        places = positions(answer.ext_fields or {}) if answer is not None else ()
-        drift = places[0] - case.positions[0] if places and case.positions else 0
-        found = [self._view(place) for place in places]
-        moved = self._moved(case, answer, [None if data is None else record_data(data) for data in found])
-        yield from differences.of_answer(moved, answer, drift)
-        yield from differences.of_body(moved, answer)
-        if moved.stored is not None and answer is not None:
-            yield from differences.of_records(moved, found, drift)
-        if case.config != ABSENT:
-            yield from differences.of_topic(case, self._topic(case.topic))
-        self._places.update(zip(case.positions, places, strict=False))
-
     # Asking
 
-    def _call(self, case: Recorded) -> Command | None:
+    def ask(self, case: Recorded) -> Command | None:
         """The answer, None if none comes in time. Positions in the request are those of the same messages here."""
         fields = dict(case.fields)
         for name in ("offset", "commitLogOffset"):
@@ -136,15 +122,13 @@ class Live:
             self._name_server if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds
         )
 
-    def _view(self, place: int) -> bytes | None:
-        """The record at a place of the log, None if the broker finds none there."""
-        answer = self._send(self._broker, Command(VIEW_MESSAGE_BY_ID, {"offset": str(place)}), SECONDS)
-        return answer.body if answer is not None and answer.code == SUCCESS else None
+    def send(self, request: Command) -> Command | None:
+        return self._send(self._broker, request, SECONDS)
 
-    def _topic(self, topic: str) -> TopicConfig | None:
-        answer = self._send(self._broker, Command(GET_ALL_TOPIC_CONFIG), SECONDS)
+    def topic(self, name: str) -> TopicConfig | None:
+        answer = self.send(Command(GET_ALL_TOPIC_CONFIG))
         table, _ = table_from_data(fastjson.loads((answer and answer.body) or b"{}"))
-        return table.get(topic)
+        return table.get(name)
 
     def _send(self, address: str, request: Command, seconds: float) -> Command | None:
         """On the connection to this address, which is given up where no answer came."""
@@ -160,10 +144,14 @@ class Live:
 
     # Moving a case to this broker
 
-    def _moved(self, case: Recorded, answer: Command | None, found: Sequence[Mapping[str, Any] | None]) -> Recorded:
-        """The case as it should be here, and what is learnt of the queues."""
-        if answer is None:
-            return case
+    def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
+        """What is learnt of places and queues is kept."""
+        places = positions(answer.ext_fields or {}) if answer is not None else ()
+        self._places.update(zip(case.positions, places, strict=False))
+        moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
+        return moved, places[0] - case.positions[0] if places and case.positions else 0
+
+    def _moved(self, case: Recorded, answer: Command, found: Sequence[Mapping[str, Any] | None]) -> Recorded:
         fields = dict(case.answer.fields)
         given = answer.ext_fields or {}
         if "msgId" in fields:
@@ -186,7 +174,7 @@ class Live:
 
     def _drawn(self, case: Recorded, given: Mapping[str, str]) -> int | None:
         """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
-        config = self._topic(case.topic)
+        config = self.topic(case.topic)
         if case.random_queue is None or config is None or "queueId" not in given:
             return None
         return int(given["queueId"]) if 0 <= int(given["queueId"]) < config.write_queue_nums else None

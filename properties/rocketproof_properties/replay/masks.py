@@ -14,7 +14,8 @@ _DISKS = re.compile(r"\[CL:.*?\]")
 _HELP = re.compile(r"\nSee \S+ for further details\.")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
-_ID = re.compile(r"[0-9A-F]{32}")
+_ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
+_BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
 _NULL_POINTER = re.compile(rf"({re.escape(_NULL)}).*", re.DOTALL)
 
@@ -30,6 +31,13 @@ def remark(text: str | None) -> str | None:
     said = _SERVES.sub(r"\1*\2", said)
     said = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), said)
     return _HELP.sub("\nSee * for further details.", said)
+
+
+def same_remark(recorded: str | None, found: str | None) -> bool:
+    """Whether two remarks say the same. A Java machine that has thrown an exception often leaves out its message and frame."""
+    if recorded is not None and found is not None and _BARE.fullmatch(recorded):
+        return found == recorded or found.startswith((f"{recorded}:", f"{recorded},"))
+    return remark(recorded) == remark(found)
 
 
 def varies(name: str, version: str) -> bool:

@@ -16,22 +16,9 @@ from rocketproof_impl.topic import TopicConfig, table_from_data
 from .cases import Recorded
 
 
-def begin(broker: Broker, cases: Sequence[Recorded]) -> bool:
-    """Whether the cases begin in the middle; if so, the log goes on at the place of the first message."""
-    first = next((case.positions[0] for case in cases if case.positions), 0)
-    if first == 0:
-        return False
-    continue_at(broker, first)
-    return True
-
-
-def continue_at(broker: Broker, first: int) -> None:
-    """Let an empty log go on at a place."""
-    store = broker.store
-    mapped = store.commit_log.files.last_or_next(first)
-    assert mapped is not None, "the simulated disk has room"
-    mapped.wrote_position = mapped.flushed_position = first - mapped.file_from_offset
-    store.dispatched_to = first
+def first_place(cases: Sequence[Recorded]) -> int:
+    """Where the first message lies in the log; a recording from the start has it at 0."""
+    return next((case.positions[0] for case in cases if case.positions), 0)
 
 
 def recall(broker: Broker, case: Recorded) -> None:

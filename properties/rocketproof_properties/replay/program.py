@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from rocketproof_impl.broker.admin import FIELDS, update_settings
 from rocketproof_impl.broker.checking import pre_send
@@ -24,12 +24,9 @@ from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import parse_request_header
-from rocketproof_impl.simulator.cluster import NAME_SERVER as SIMULATED_NAME_SERVER
-from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.store import record as records
-from rocketproof_impl.topic import DataVersion, table_to_data
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 
 from ..deployments.deployment import NAME_SERVER
@@ -38,20 +35,20 @@ from ..runs.client import places
 from ..runs.parsed import Asked, Other, Told
 from ..runs.recording import body_of
 from ..steps.calls import NOBODYS, command_of
-from . import masks
-from .alike import broker_data, how_many, queue_data, queue_of, same_remark
-from .difference import Difference
-from .middle import continue_at
+from . import comparison
+from .cases import Answer
+from .comparison import Comparison, Difference, message_data
 from .orders import NOBODY, Arrived, Item, orders
-from .recording import Told as ToldRandomness
+from .simulated import SimulatedBroker
 
-MILLIS: Final = 20_000
 _DELAY_STEP: Final = 100
 _LARGEST_FILE: Final = 1 << 24
 _SHORTEST_DELAY: Final = 900
 _MOST_MOMENTS: Final = 6
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
-_MSG_ID = re.compile(r"[0-9A-F]{32}")
+_TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
+_WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
+NEXT_OFFSET: Final = "next offset"
 
 
 def differences(told: Told, profile: Profile) -> list[Difference]:
@@ -68,14 +65,14 @@ def differences(told: Told, profile: Profile) -> list[Difference]:
         born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
         possible += orders(told, born)
         missing = [one.fields.get("topic", "") for one in told.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
-        found = [one for one in found if not one.is_less(missing)]
+        found = [one for one in found if not _is_less(one, missing)]
     lost = any(isinstance(one, Other) and one.op == "disconnect" for one in told.items)
     for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
         if not list(Reference(told, profile, items, until=until, last=last).compare()):
             return []
     for until in moments:  # what differs whenever the queues were read does differ
-        then = {(one.what, one.field) for one in Reference(told, profile, told.items, until=until).compare()}
-        found = [one for one in found if (one.what, one.field) in then]
+        then = {(one.where, one.field) for one in Reference(told, profile, told.items, until=until).compare()}
+        found = [one for one in found if (one.where, one.field) in then]
     return found
 
 
@@ -107,12 +104,8 @@ class Reference:
     last: bool = False
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(0, profile=self.profile)
-        settings = self._settings()
-        node = self.cluster.add(settings, start=False)
-        node.random = self.random = ToldRandomness()
-        self.cluster.start(node)
-        self.broker = node.running
+        self.simulated = SimulatedBroker(self.profile, self._settings())
+        self.cluster, self.broker = self.simulated.cluster, self.simulated.broker
         self.first = frozenset(self.broker.topics.table)
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
@@ -129,9 +122,10 @@ class Reference:
         first = min((place for one in self.told.asked for place in places(one.answer.get("fields") or {})), default=0)
         self.exact = self.told.program.needs == ALONE and first in self.theirs
         if self.exact and first:
-            continue_at(self.broker, first)
+            self.simulated.begin_log_at(first)
         version = str(self.told.origin.get("version", ""))
-        self.version = version or ("5." if self.profile.name.startswith("P5") else "4.")
+        version = version or ("5." if self.profile.name.startswith("P5") else "4.")
+        self.same = Comparison(version, 0 if self.exact else None)
 
     def _settings(self) -> BrokerSettings:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
@@ -196,33 +190,24 @@ class Reference:
             self._wait(self.began + millis - self.cluster.clock.now())
 
     def _wait(self, millis: int) -> None:
-        scheduler = self.cluster.scheduler
         for _ in range(millis // _DELAY_STEP):
-            scheduler.advance(_DELAY_STEP)
-            scheduler.complete(self.broker.store.deliver_delayed(), "deliver delayed")
+            self.simulated.wait(_DELAY_STEP)
         self.broker.store.dispatch()
 
     # Requests
 
     def _ask(self, asked: Asked, client: str = "client") -> Iterator[Difference]:
-        self.random.queue = self._drawn(asked)
-        command = self._command(asked)
-        to = SIMULATED_NAME_SERVER if asked.value["to"] == NAME_SERVER else self.broker.settings.address
-        caller = self.cluster.caller(client)
-        found: Command | None = None
-        try:
-            if asked.one_way:
-                self.cluster.scheduler.complete(caller.post(to, command))
-                self.cluster.scheduler.settle()
-            else:
-                found = self.cluster.scheduler.complete(caller.call(to, command, MILLIS))
-        except RemotingError:
-            found = None
-        self.broker.store.dispatch()
+        found = self.simulated.ask(
+            self._command(asked),
+            name_server=asked.value["to"] == NAME_SERVER,
+            drawn=self._drawn(asked),
+            client=client,
+            one_way=asked.one_way,
+        )
         if asked.closed == "ok":
             yield from self._answered(asked, found)
         elif asked.closed == "info" and not asked.one_way and found is not None:
-            yield Difference(asked.seq, str(asked), "answer", asked.answer.get("error"), f"code {found.code}")
+            yield Difference("answer", asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
 
     def _arrive(self, asked: Asked) -> None:
         """What a send does before it is stored: it is checked, and its topic is made."""
@@ -244,13 +229,13 @@ class Reference:
                 return 0  # what it may have become is another request's
             before = self.theirs.get(int(asked.fields.get("offset", -1)))
             again = None if before is None else self._again(before)
-            return 0 if again is None else queue_of(again)
+            return 0 if again is None else _queue_of(again)
         if not asked.fields.get("queueId", "").startswith("-"):
             return 0
         if "queueId" in answer:
             return int(answer["queueId"])
         born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
-        return queue_of(born[0]) if born else 0
+        return _queue_of(born[0]) if born else 0
 
     def _again(self, before: Message) -> Message | None:
         """The record that a message became when it was sent back, the first that no earlier request has become."""
@@ -272,35 +257,31 @@ class Reference:
         return fields
 
     def _answered(self, asked: Asked, found: Command | None) -> Iterator[Difference]:
-        value = asked.answer
-        if found is None:
-            yield Difference(asked.seq, str(asked), "answer", f"code {value['code']}", "none")
+        recorded = _answer_of(asked)
+        if found is not None and not self._is_comparable(asked, recorded, found):
             return
-        if value["code"] != found.code and asked.op == "route" and self._asks_again(asked):
+        if found is not None and recorded.code != found.code:
+            yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq)
             return
+        shared = found is not None and self._learn(recorded.fields, found.ext_fields or {})
+        differences = list(self.same.answer(recorded, found, ("queueOffset",) if shared else ()))
+        if (
+            found is not None
+            and asked.op == "route"
+            and recorded.code == codes.SUCCESS
+            and self.names.is_mine(asked.fields.get("topic", ""))
+        ):
+            one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
+            differences += comparison.values("route", one, other)
+        yield from _within(differences, str(asked), asked.seq)
+
+    def _is_comparable(self, asked: Asked, recorded: Answer, found: Command) -> bool:
+        """Whether the two answers should be the same."""
+        if recorded.code != found.code and asked.op == "route" and self._asks_again(asked):
+            return False
         if found.code == codes.REQUEST_CODE_NOT_SUPPORTED and int(asked.value["code"]) != NOBODYS:
-            return  # releases serve more codes than the reference implementation
-        if self._made_by_others(asked) and not value["code"] == found.code == codes.SUCCESS:
-            return
-        if value["code"] != found.code:
-            yield Difference(asked.seq, str(asked), "code", [value["code"], value.get("remark")], [found.code, found.remark])
-            return
-        if not same_remark(value.get("remark"), found.remark):
-            yield Difference(asked.seq, str(asked), "remark", value.get("remark"), found.remark)
-        before, after = value.get("fields") or {}, found.ext_fields or {}
-        shared = self._learn(before, after)
-        for name in dict.fromkeys((*before, *after)):
-            one, other = before.get(name), after.get(name)
-            if (name == "msgId" and not self.exact) or (name == "queueOffset" and shared):
-                if how_many(one) != how_many(other):
-                    yield Difference(asked.seq, str(asked), name, one, other)
-                continue
-            if masks.varies(name, self.version) and one is not None and other is not None:
-                continue
-            if one != other:
-                yield Difference(asked.seq, str(asked), name, one, other)
-        if asked.op == "route" and value["code"] == codes.SUCCESS:
-            yield from self._route(asked, found)
+            return False  # releases serve more codes than the reference implementation
+        return not self._made_by_others(asked) or recorded.code == found.code == codes.SUCCESS
 
     def _made_by_others(self, asked: Asked) -> bool:
         """Whether another program may have made the topic: without name checks, those can be made that get no prefix."""
@@ -326,84 +307,72 @@ class Reference:
             self.halves[before["queueOffset"]] = after["queueOffset"]
         return shared
 
-    def _route(self, asked: Asked, found: Command) -> Iterator[Difference]:
-        """The queues that a route shows, and the addresses of brokers that only this program knows; a shared topic's are everybody's."""
-        one, other = (queue_data(body) for body in (body_of(asked.answer), found.body))
-        if not self.names.is_mine(asked.fields.get("topic", "")):
-            return
-        if one != other:
-            yield Difference(asked.seq, str(asked), "queueDatas", one, other)
-        one, other = (broker_data(body, self.names.is_mine) for body in (body_of(asked.answer), found.body))
-        if one != other:
-            yield Difference(asked.seq, str(asked), "brokerDatas", one, other)
-
     # What was read back
 
     def _topics(self) -> Iterator[Difference]:
         state = self.told.states.get("topics")
         if state is None:
             return
-        table = {name: config for name, config in self.broker.topics.table.items() if self.names.is_mine(name)}
-        ours = table_to_data(table, DataVersion(0))["topicConfigTable"]
-        for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *ours)):
-            one, other = state["topics"].get(name), ours.get(name)
-            if one is None or other is None:
-                if one != other:
-                    yield Difference(-1, f"topic {name}", "the broker's entry", one, other)
-                continue
-            for key, due in other.items():
-                if key in one and one[key] != due:
-                    yield Difference(-1, f"topic {name}", key, one[key], due)
+        mine = {name: config for name, config in self.broker.topics.table.items() if self.names.is_mine(name)}
+        for name in dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine)):
+            row = state["topics"].get(name)
+            known = None if row is None else {key: value for key, value in row.items() if key in _TOPIC}
+            yield from _within(comparison.topic(known, mine.get(name)), f"topic {name}")
 
     def _queues(self) -> Iterator[Difference]:
         self.broker.store.dispatch()
         for topic, queue, end, *_ in self.told.states.get("queues", {}).get("queues", ()):
-            due = self.broker.store.max_offset(topic, queue)
-            if end != due:
-                yield Difference(-1, f"queue {queue} of {topic}", "next offset", end, due)
+            ours = self.broker.store.max_offset(topic, queue)
+            if end != ours:
+                yield Difference(NEXT_OFFSET, end, ours, f"queue {queue} of {topic}")
 
     def _records(self) -> Iterator[Difference]:
         """Each record with ours, which is known by the message's time of birth and its turn among those that have it."""
         for at in self.broken:
-            yield Difference(-1, f"the record at {at}", "content", "no record", "a record")
+            yield Difference("content", "no record", "a record", f"the record at {at}")
         by_birth: dict[tuple[int, str, int], list[Message]] = {}
         for message in self.broker.store.records(0):
             by_birth.setdefault((message.born_timestamp, message.topic, message.queue_id), []).append(message)
         turns: dict[tuple[int, str, int], int] = {}
         for at, found in self.theirs.items():
             if at in self.places:
-                due = self.broker.store.look_message_by_offset(self.places[at])
+                ours = self.broker.store.look_message_by_offset(self.places[at])
             else:
                 key = (found.born_timestamp, found.topic, found.queue_id)
                 same = by_birth.get(key, [])
                 turn = turns.get(key, 0)
                 turns[key] = turn + 1
                 same = [one for one in same if one.physical_offset not in self.back]
-                due = same[turn] if turn < len(same) else None
+                ours = same[turn] if turn < len(same) else None
             where = f"the record at {at} ({found.topic}, queue {found.queue_id})"
-            if due is None:
-                if self.names.is_mine(found.topic):
-                    yield Difference(-1, where, "content", "a record", "none")
+            mine = self.names.is_mine(found.topic)
+            if ours is None:
+                if mine:
+                    yield Difference("content", "a record", "none", where)
                 continue
-            for name, one, other in self._fields(found, due):
-                if one != other:
-                    yield Difference(-1, where, name, one, other)
+            one, other = ({**message_data(message), "body": message.body} for message in (found, ours))
+            if not mine:
+                del one["queueOffset"]
+            yield from _within(self.same.record("", one, other), where)
 
-    def _fields(self, found: Message, due: Message) -> Iterator[tuple[str, Any, Any]]:
-        yield "topic", found.topic, due.topic
-        yield "queueId", found.queue_id, due.queue_id
-        yield "flag", found.flag, due.flag
-        yield "sysFlag", found.sys_flag, due.sys_flag
-        yield "body", found.body, due.body
-        yield "bodyCRC", found.body_crc, due.body_crc
-        yield "reconsumeTimes", found.reconsume_times, due.reconsume_times
-        yield "bornTimestamp", found.born_timestamp, due.born_timestamp
-        yield "storeHost", found.store_host, due.store_host
-        if self.names.is_mine(found.topic):
-            yield "queueOffset", found.queue_offset, due.queue_offset
-        names = dict.fromkeys((*found.properties, *due.properties))
-        for name in names:
-            one, other = found.properties.get(name), due.properties.get(name)
-            if one is not None and other is not None and (masks.varies(name, self.version) or _MSG_ID.fullmatch(one)):
-                continue
-            yield f"property {name}", one, other
+
+def _within(differences: Iterable[Difference], where: str, seq: int = -1) -> Iterator[Difference]:
+    """The differences of one request, topic or record, by the names that a report's findings have."""
+    for one in differences:
+        name = _WITHIN.sub("", one.field)
+        name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
+        yield replace(one, field="the broker's entry" if name == "topicConfig" else name, where=where, seq=seq)
+
+
+def _answer_of(asked: Asked) -> Answer:
+    return Answer(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
+
+
+def _is_less(one: Difference, topics: Collection[str]) -> bool:
+    """Whether there is less in a queue of one of these topics than there may be once everything is served."""
+    return one.field == NEXT_OFFSET and one.recorded < one.found and any(one.where.endswith(f" {topic}") for topic in topics)
+
+
+def _queue_of(message: Message) -> int:
+    """The queue that was meant."""
+    return int(message.properties.get("REAL_QID", message.queue_id))

@@ -9,23 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.remoting.codes import SUCCESS, VIEW_MESSAGE_BY_ID
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_impl.simulator.chance import SimulatedRandomness
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
+from rocketproof_impl.topic import TopicConfig
 from rocketproof_profiles import PROFILES, Profile
 
-from . import bodies, differences, middle
-from .cases import Recorded, positions, read
+from . import bodies, middle
+from .cases import Recorded, read
+from .comparison import Difference
 from .deliveries import Deliveries, Evidence
-from .differences import Difference
+from .driver import CaseReplay
 from .exceptions import EXCEPTIONS
 from .rules import rules_of
 from .settings import known_cfg, settings_of
-
-PATIENCE = 20_000
-"""Milliseconds to wait for an answer that was recorded; longer than any wait of a broker's own."""
+from .simulated import PATIENCE, SimulatedBroker
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Outcome:
             "cfg": self.case.cfg,
             "case": self.case.name,
             "alike": self.alike,
-            "differences": [vars(one) for one in self.differences],
+            "differences": [one.data() for one in self.differences],
             "exception": self.exception or None,
         }
 
@@ -99,58 +95,36 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     return Report(profile, tuple(outcomes[at] for at in range(len(cases))))
 
 
-class Told(SimulatedRandomness):
-    """Randomness that draws the queue which a recorded broker drew."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.queue = 0
-
-    def below(self, limit: int) -> int:
-        return self.queue % limit
-
-    def int32(self) -> int:
-        return self.queue
-
-
-class Stage:
-    """One broker with its name server, and the cases of its `cfg`.
+class Stage(CaseReplay):
+    """The cases of one `cfg` on a simulated broker of its own, with its name server.
 
     `drift` is how many bytes further the log is than the recorded one. It is 0 as long as both wrote the same; a case where
     it changes is different, and those after it are compared without it.
     """
 
     def __init__(self, profile: Profile, cases: Sequence[Recorded], settings: BrokerSettings) -> None:
-        self.cases = cases
-        self.cluster = Cluster(0, profile=profile)
-        node = self.cluster.add(settings, start=False)
-        node.random = self.random = Told()
-        self.cluster.start(node)
-        self.broker = node.running
-        self.in_the_middle = middle.begin(self.broker, cases)
-        self.deliveries = Deliveries(self.cluster.scheduler, self.broker)
+        super().__init__(cases)
+        self.simulated = SimulatedBroker(profile, settings)
+        self.broker = self.simulated.broker
+        first = middle.first_place(cases)
+        self.in_the_middle = first > 0
+        if self.in_the_middle:
+            self.simulated.begin_log_at(first)
+        self.deliveries = Deliveries(self.simulated)
         self.drift = 0
 
     def play(self) -> Iterator[tuple[Difference, ...]]:
-        """The differences of each case, in order."""
         for at, case in enumerate(self.cases):
             later = next((one.positions[0] for one in self.cases[at + 1 :] if one.positions), None)
             yield tuple(self._perform(case, None if later is None else later + self.drift))
 
     def _perform(self, case: Recorded, later: int | None) -> Iterator[Difference]:
         """Do what the broker did before the case, the case itself, and what came of the time it took."""
-        began = self.cluster.clock.now()
+        began = self.simulated.cluster.clock.now()
         if self.in_the_middle:
             middle.recall(self.broker, case)
         yield from self._reach(case, later)
-        self.random.queue = case.random_queue or 0
-        found = self._call(case)
-        self.broker.store.dispatch()
-        yield from differences.of_answer(case, found, self.drift)
-        yield from differences.of_body(case, found)
-        if case.stored is not None and found is not None:
-            yield from differences.of_records(case, [self._view(place) for place in positions(found.ext_fields or {})], self.drift)
-        yield from differences.of_topic(case, self.broker.topics.select(case.topic))
+        yield from self.compare(case)
         self.deliveries.pass_time(began + round(case.millis), later)
 
     def _reach(self, case: Recorded, later: int | None) -> Iterator[Difference]:
@@ -163,19 +137,16 @@ class Stage:
             yield Difference("position", place - self.drift, end - self.drift)
             self.drift += end - place
 
-    def _call(self, case: Recorded) -> Command | None:
-        """The answer to the recorded request; None if none comes in time."""
+    def ask(self, case: Recorded) -> Command | None:
         request = Command(case.code, dict(case.fields), bodies.body(case))
         millis = math.ceil(case.millis) if case.answer.code is None else PATIENCE
-        return self._send(NAME_SERVER if case.to_name_server else self.broker.settings.address, request, millis)
+        return self.simulated.ask(request, name_server=case.to_name_server, drawn=case.random_queue or 0, millis=millis)
 
-    def _view(self, place: int) -> bytes | None:
-        """The record at a place of the log, None if the broker finds none there."""
-        answer = self._send(self.broker.settings.address, Command(VIEW_MESSAGE_BY_ID, {"offset": str(place)}), PATIENCE)
-        return answer.body if answer is not None and answer.code == SUCCESS else None
+    def send(self, request: Command) -> Command | None:
+        return self.simulated.ask(request)
 
-    def _send(self, address: str, request: Command, millis: int) -> Command | None:
-        try:
-            return self.cluster.scheduler.complete(self.cluster.caller().call(address, request, millis))
-        except RemotingError:
-            return None
+    def topic(self, name: str) -> TopicConfig | None:
+        return self.broker.topics.select(name)
+
+    def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
+        return case, self.drift

@@ -1,0 +1,206 @@
+"""Where an answer, a record, a topic's entry or a body is not the recorded one: the one comparison of all replays.
+
+Fields are compared one by one. What no two runs share is masked (`masks.py`); what lies further along in the log here is moved, or, where
+places are each side's own, only counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketproof_impl import fastjson
+from rocketproof_impl.message import Message
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.store import record
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
+
+from . import masks
+from .cases import Answer, is_short, shorten
+
+NO_ANSWER = "no answer"
+_NO_JSON = "no JSON"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field, what was recorded and what the replay found. A field inside another is written with a dot.
+
+    Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end.
+    """
+
+    field: str
+    recorded: Any
+    found: Any
+    where: str = ""
+    seq: int = -1
+
+    def data(self) -> dict[str, Any]:
+        """The JSON object of a recorded case's difference."""
+        return {"field": self.field, "recorded": self.recorded, "found": self.found}
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.field} is {_cut(self.recorded)}, and the reference implementation has {_cut(self.found)}"
+
+
+def _cut(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs have to share. `version`: that of the recorded broker.
+
+    `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own.
+    """
+
+    version: str
+    drift: int | None = 0
+
+    def answer(self, recorded: Answer, found: Command | None, counted: Collection[str] = ()) -> Iterator[Difference]:
+        """Code, remark and extFields. Of the fields `counted` only the number of values is compared."""
+        if found is None or recorded.code is None:
+            if (found is None) != (recorded.code is None):
+                yield Difference("code", NO_ANSWER if recorded.code is None else recorded.code, NO_ANSWER if found is None else found.code)
+            return
+        if recorded.code != found.code:
+            yield Difference("code", recorded.code, found.code)
+        if not masks.same_remark(recorded.remark, found.remark):
+            yield Difference("remark", recorded.remark, found.remark)
+        fields = found.ext_fields or {}
+        for name in dict.fromkeys((*recorded.fields, *fields)):
+            before, after = recorded.fields.get(name), fields.get(name)
+            if not (_how_many(before) == _how_many(after) if self._counts(name, counted) else self._same(name, before, after)):
+                yield Difference(f"extFields.{name}", before, after)
+
+    def _counts(self, name: str, counted: Collection[str]) -> bool:
+        return name in counted or (name == "msgId" and self.drift is None)
+
+    def _same(self, name: str, before: str | None, after: str | None) -> bool:
+        if masks.varies(name, self.version) and masks.made_up(before, after):
+            return True
+        return (before if name != "msgId" or before is None else self._moved(before)) == after
+
+    def _moved(self, ids: str) -> str:
+        """Message ids whose places in the log lie so many bytes further."""
+        drift = self.drift or 0
+        return ",".join(one if len(one) != 32 else f"{one[:16]}{int(one[16:], 16) + drift:016X}" for one in ids.split(","))
+
+    def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[Difference]:
+        """Every field of every record that was read back."""
+        if len(recorded) != len(found):
+            yield Difference("stored", len(recorded), len(found))
+            return
+        for number, (before, data) in enumerate(zip(recorded, found, strict=True)):
+            where = f"stored[{number}]" if len(recorded) > 1 else "stored"
+            after = None if data is None else record_data(data)
+            if "topic" in before and after is not None:
+                yield from self.record(f"{where}.", before, after)
+            elif "topic" in before or after is not None:
+                yield Difference(where, dict(before), after)
+
+    def record(self, where: str, recorded: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+        """The fields that were recorded of a record; places only if they are not each side's own."""
+        for name, before in recorded.items():
+            after = found.get(name)
+            if name == "props":
+                yield from self._properties(f"{where}props.", before, after or {})
+                continue
+            place = name == "physOffset" or (name == "preparedTxOffset" and before)
+            if not (place and self.drift is None) and (before + self.drift if place else before) != after:
+                yield Difference(f"{where}{name}", before, after)
+
+    def _properties(self, where: str, recorded: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
+        for name in dict.fromkeys((*recorded, *found)):
+            before, after = recorded.get(name), found.get(name)
+            if (masks.varies(name, self.version) or self.drift is None) and masks.made_up(before, after):
+                continue
+            if is_short(before) and after is not None:
+                after = shorten(after)
+            if before != after:
+                yield Difference(f"{where}{name}", before, after)
+
+
+def _how_many(text: str | None) -> int | None:
+    """How many values a field has."""
+    return None if text is None else len([one for one in text.split(",") if one])
+
+
+def record_data(data: bytes) -> dict[str, Any] | None:
+    """A record by the names of a recording; None if the bytes are not a record."""
+    message = record.decode(data, exact=False)
+    if message is None:
+        return None
+    size, magic = record.size_and_magic(data)
+    return {"size": size, "magic": f"{magic & 0xFFFFFFFF:08x}", **message_data(message)}
+
+
+def message_data(message: Message) -> dict[str, Any]:
+    """A record's message by the names of a recording, and what recordings leave out but the body."""
+    return {
+        "queueId": message.queue_id,
+        "flag": message.flag,
+        "queueOffset": message.queue_offset,
+        "physOffset": message.physical_offset,
+        "sysFlag": message.sys_flag,
+        "reconsumeTimes": message.reconsume_times,
+        "preparedTxOffset": message.prepared_transaction_offset,
+        "bodyLen": len(message.body or b""),
+        "bodyCRC": message.body_crc,
+        "bornTimestamp": message.born_timestamp,
+        "storeHost": message.store_host,
+        "topic": message.topic,
+        "props": message.properties,
+    }
+
+
+def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iterator[Difference]:
+    """The fields that were recorded of a broker's entry for a topic; None if it has none."""
+    data = None if found is None else table_to_data({found.topic_name: found}, DataVersion(0))["topicConfigTable"][found.topic_name]
+    if recorded is None or data is None:
+        if recorded is not data:
+            yield Difference("topicConfig", recorded, data)
+        return
+    for name, before in recorded.items():
+        if before != data.get(name):
+            yield Difference(f"topicConfig.{name}", before, data.get(name))
+
+
+def body(recorded: Any, found: bytes | None) -> Iterator[Difference]:
+    """A body that is JSON, such as a route."""
+    try:
+        after = fastjson.loads(found or b"null")
+    except ValueError:
+        after = None
+    yield from values("body", recorded, after)
+
+
+def values(where: str, recorded: Any, found: Any) -> Iterator[Difference]:
+    """Two JSON values, objects by their names."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        for name in dict.fromkeys((*recorded, *found)):
+            if recorded.get(name) != found.get(name):
+                yield Difference(f"{where}.{name}", recorded.get(name), found.get(name))
+    elif recorded != found:
+        yield Difference(where, recorded, found)
+
+
+_QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFlag")
+
+
+def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
+    """What two name servers' routes have to share: queues, and the addresses of those brokers whose names are `mine`."""
+    try:
+        found = fastjson.loads(data or b"{}")
+        queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in found.get("queueDatas", [])]
+        brokers = [
+            [str(row["brokerName"]), row.get("cluster"), sorted(row["brokerAddrs"].items())]
+            for row in found.get("brokerDatas", [])
+            if mine(str(row["brokerName"]))
+        ]
+        return {"queueDatas": sorted(queues), "brokerDatas": sorted(brokers)}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return _NO_JSON

@@ -16,10 +16,11 @@ from rocketproof_properties.checks.rows import undecided
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.generators.strategies import PROGRAMS
-from rocketproof_properties.history import Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
+from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
 from rocketproof_properties.stateful.messages import Step
 from rocketproof_properties.stateful.programs import tasks
+from rocketproof_traces.stored.record import Log, Record, read_log
 
 FEW = 20  # programs of a case
 
@@ -438,15 +439,13 @@ def test_a_log_is_read_from_its_bytes() -> None:
     assert first.properties == {"TAGS": "t", "CLUSTER": "DefaultCluster"}
 
 
-@pytest.mark.parametrize(
-    ("place", "word"), [(3, "no whole record"), (4, "no whole record"), (84, "no whole record")], ids=["size", "magic", "body length"]
-)
-def test_damage_is_told_with_its_place(place: int, word: str) -> None:
+@pytest.mark.parametrize(("place", "reason"), [(3, "LENGTHS"), (4, "MAGIC"), (84, "LENGTHS")], ids=["size", "magic", "body length"])
+def test_damage_is_told_with_its_place(place: int, reason: str) -> None:
     data, log = _written()
     spoilt = bytearray(data)
     spoilt[log.records[1].at + place] ^= 0x11
     found = read_log(bytes(spoilt), 512, log.end)
-    assert found.damage is not None and word in found.damage and str(log.records[1].at) in found.damage
+    assert found.damage is not None and (found.damage.reason.name, found.damage.at) == (reason, log.records[1].at)
     assert CLAIMS["INV-37"].check(History(logs={"b": found})) and CLAIMS["INV-40"].check(History(logs={"b": found}))
 
 
@@ -455,7 +454,7 @@ def test_a_blank_has_to_end_its_file() -> None:
     at, size = log.blanks[0]
     spoilt = data[:at] + (size - 1).to_bytes(4, "big") + data[at + 4 :]
     found = read_log(spoilt, 512, log.end)
-    assert found.damage is not None and "blank" in found.damage
+    assert found.damage is not None and found.damage.reason.name == "BLANK"
 
 
 # What is kept, and what the command line shows

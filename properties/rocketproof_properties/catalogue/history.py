@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from rocketproof_model.specification.bounds import DELAY_LEVELS, is_given_up
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.stored.layout import BLANK_SIZE
+from rocketproof_traces.stored.record import Record
 
-from ..history import FIXED, HEAD, OK, Exchange, History, Record
+from ..histories.history import OK, Exchange, History
 
 DEAD_PREFIX = "%DLQ%"
 HALF, OPERATIONS = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -178,7 +180,7 @@ def _free(history: History) -> str | None:
     for name, log in history.logs.items():
         for end in (*(r.end for r in log.records), log.end):
             free = -end % log.file_size
-            if 0 < free < HEAD:
+            if 0 < free < BLANK_SIZE:
                 return f"on {name} {free} bytes are free behind {end}, too few for a blank"
     return None
 
@@ -196,9 +198,8 @@ def _sizes(history: History) -> str | None:
         if log.damage is not None:
             return f"on {name} {log.damage}"
         for record in log.records:
-            due = FIXED + len(record.body) + len(record.topic.encode()) + len(record.properties_text.encode())
-            if record.total_size != due:
-                return f"{record} has size {record.total_size}, and its parts have {due}"
+            if record.total_size != record.parts_size:
+                return f"{record} has size {record.total_size}, and its parts have {record.parts_size}"
     return None
 
 

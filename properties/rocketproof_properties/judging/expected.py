@@ -13,11 +13,11 @@ from typing import Final, Literal
 
 from rocketproof_model.specification.bounds import is_given_up
 from rocketproof_profiles import PROFILES, RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES
 from ..catalogue import historycases as about
 from ..catalogue.claim import SEEDS, Case
-from ..history import FIXED
 from ..runs.parsed import Told
 from ..runs.rebuild import Rebuilt
 
@@ -81,7 +81,7 @@ def conditions(told: Told, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
                 found.add(about.AT_LIMIT)
             if asked.topic == SCHEDULE:
                 found.add(about.BY_NAME)
-            if FIXED + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
+            if FIXED_SIZE + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":
             found |= {about.SENT_BACK, about.UP_GIVEN}

@@ -29,7 +29,7 @@ from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
 from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
 
-from ..history import OK
+from ..histories.history import OK
 from ..runs.parsed import Told
 
 FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})

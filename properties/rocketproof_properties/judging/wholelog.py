@@ -14,9 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_traces.stored.record import Log, read_log
+
 from ..catalogue.history import HISTORY_CLAIMS
 from ..generators.programs import Program
-from ..history import BLANK, HEAD, History, Log, read_log
+from ..histories.history import History
 from ..runs.parsed import Told, load
 from ..runs.recording import Recording
 from .expected import OF_QUEUES, due
@@ -29,7 +31,6 @@ CLAIMS: Final = ("INV-34.records", "INV-37", "INV-38.records", "INV-39", "INV-40
 """What a log shows by itself; about queues only the programs' own: a broker that deletes a topic may empty its own ones too."""
 _STILL: Final = 0.05
 _LOOKS: Final = 20
-_SIZE: Final = 4
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
@@ -71,20 +72,7 @@ def read(told: Told) -> Log:
     state = told.states["log"]
     data = zlib.decompress(base64.b64decode(state["zlib"]))
     file_size = int(state["fileSize"])
-    end = _end(data, file_size)
-    return read_log(data.ljust(end + HEAD, b"\0"), file_size, end)
-
-
-def _end(data: bytes, file_size: int) -> int:
-    """Where the log ends: behind its last record or blank, whose own last bytes may be zeros."""
-    at = 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + _SIZE], "big", signed=True)
-        magic = int.from_bytes(data[at + _SIZE : at + 2 * _SIZE], "big", signed=True)
-        if size <= 0:
-            break
-        at = (at // file_size + 1) * file_size if magic == BLANK else at + size
-    return max(at, len(data))
+    return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size)
 
 
 def judge_log(path: Path, profile: str) -> Judged:

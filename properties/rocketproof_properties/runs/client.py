@@ -14,7 +14,7 @@ from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
-from ..history import OK
+from ..histories.history import OK
 from ..stateful.messages import Step
 from ..steps.calls import Call, Stage, Stored, call_of
 from .recording import Recording, answer_data, call_data, wall

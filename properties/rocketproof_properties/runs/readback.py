@@ -20,10 +20,10 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_profiles import SCHEDULE
+from rocketproof_traces.stored.record import record_at
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import NAME_SERVER, Deployment
-from ..history import record_at
 from ..steps.names import Names
 from .recording import KEPT
 

@@ -17,8 +17,9 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting import codes
 from rocketproof_model.specification.bounds import GROUP_RETRIES
 from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+from rocketproof_traces.stored.record import Log, Record, record_at
 
-from ..history import OK, Answer, Entry, Exchange, History, Log, Record, Request, Routes, record_at
+from ..histories.history import OK, Answer, Entry, Exchange, History, Request, Routes
 from ..steps.names import DEAD_PREFIX
 from .client import places
 from .parsed import Asked, Told

@@ -22,7 +22,7 @@ from rocketproof_profiles import PROFILES, Profile
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..generators.strategies import PROGRAMS, Programs
-from ..history import History
+from ..histories.history import History
 from .machine import Over
 from .messages import Step, history_of
 

@@ -37,9 +37,11 @@ from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_model.specification.bounds import GROUP_RETRIES
 from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
+from rocketproof_traces.stored.layout import FIXED_SIZE
+from rocketproof_traces.stored.record import Log, Record, read_log
 
 from ..catalogue.history import HALF, OPERATIONS
-from ..history import FIXED, Answer, Entry, Event, Exchange, History, Log, Record, Request, Routes, read_log
+from ..histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
 from ..steps.sizes import stored_length
 
 Step = tuple[str, dict[str, Any]]
@@ -226,7 +228,7 @@ class Stage:
     def _room(self, broker: int, topic: str, properties: dict[str, str], leave: int) -> int:
         """The body's size with which a record leaves so many bytes of its file; 1 if it cannot."""
         settings = self._node(broker).settings
-        fixed = FIXED + len(topic) + stored_length(properties, settings, self.profile)
+        fixed = FIXED_SIZE + len(topic) + stored_length(properties, settings, self.profile)
         free = settings.mapped_file_size_commit_log - self._node(broker).running.store.max_phy_offset % settings.mapped_file_size_commit_log
         return max(1, min(free - leave, settings.max_message_size) - fixed)
 

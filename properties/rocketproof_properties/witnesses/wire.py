@@ -26,11 +26,11 @@ from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES, RETRY_PREFIX, TEMPLATE
+from rocketproof_traces.stored.record import record_at
 
 from ..deployments import probe
 from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
-from ..history import record_at
 from ..runs.client import places
 from ..stateful.target import ANSWERS, KINDS
 from ..steps.calls import topic_fields

@@ -37,4 +37,4 @@ def _wait(queue: Queue, index: int, log: Records) -> int | None:
     if not (entry.found == ENTRY).all():
         return None
     record = log.at(int(entry.physicalOffset[0]))
-    return None if record is None else int(entry.tagsCode[0]) - record.store_timestamp
+    return None if record is None else int(entry.tagsCode[0]) - record.head.store_timestamp

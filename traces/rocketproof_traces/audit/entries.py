@@ -53,11 +53,11 @@ def _said(record: Found | None, offset: int, topic: str) -> dict[str, int]:
     return {
         "recordThere": 1,
         "recordOffset": offset,
-        "recordSize": record.size,
+        "recordSize": record.head.size,
         "sameTopic": int(record.topic == name or name in light),
-        "recordQueueId": 0 if name in light else record.queue_id,
-        "recordQueueOffset": light.get(name, record.queue_offset),
-        "sysFlag": record.sys_flag,
+        "recordQueueId": 0 if name in light else record.head.queue_id,
+        "recordQueueOffset": light.get(name, record.head.queue_offset),
+        "sysFlag": record.head.sys_flag,
     }
 
 

@@ -30,7 +30,7 @@ def origin(log: Records, offset: int) -> Origin | None:
         if record is None or first is None:
             return None
         told = record.properties.get(b"RETRY_TOPIC")
-        return Origin(told == first.properties.get(b"RETRY_TOPIC", first.topic), first.reconsume_times)
+        return Origin(told == first.properties.get(b"RETRY_TOPIC", first.topic), first.head.reconsume_times)
     except StoredError:
         return None
 
@@ -42,5 +42,5 @@ def _first(log: Records, id_: bytes) -> Found | None:
         named = b""
     offset = int.from_bytes(named[-8:], "big")
     first = log.at(offset) if named else None
-    is_it = first is not None and first.store_host == named[:-8] and first.physical_offset == offset
+    is_it = first is not None and first.head.store_host == named[:-8] and first.head.physical_offset == offset
     return first if is_it else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
 
 import numpy as np
@@ -18,46 +17,23 @@ from .layout import (
     BLANK_MAGIC,
     BLANK_SIZE,
     BODY_AT,
-    BORN_IPV6,
     FIXED_SIZE,
-    IPV6_MORE,
     LEDGER_BLANK,
     LEDGER_OTHERS,
     MESSAGE_MAGIC,
     MESSAGE_MAGIC_V2,
-    PHYSICAL_OFFSET_AT,
-    STORE_IPV6,
-    SYS_FLAG_AT,
-    TOPIC_LIMIT,
 )
 from .memory import MARGIN
 from .paths import Source, read
+from .record import LONGEST_HEAD, Parts, head_of, parts_of
 
-_PAIR, _INT, _SHORT, _LONG = Struct(">iI"), Struct(">i"), Struct(">h"), Struct(">q")
+_PAIR, _INT = Struct(">iI"), Struct(">i")
 _LEDGER_PAIR, _LEDGER = Struct(">ii"), Struct(">ii16xq12xi")
 _NEITHER = 0, 1  # a size and a magic number of nothing
 _BLOCK = 1 << 20
-_LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
 LARGEST = (16 << 20) + (64 << 10)
 """Bytes of the largest record: a message comes in one frame, and RocketMQ's frames have up to 16 MiB unless it is told otherwise."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A record as its lengths describe it: places inside the file. Lengths are -1 from the first one on that leads out of the file.
-
-    `size` is what it says about itself, `parts` what its lengths add up to, -1 if they lead out of the file.
-    """
-
-    size: int
-    stored_offset: int
-    body_at: int
-    body_length: int
-    topic_at: int
-    topic_length: int
-    properties_length: int
-    parts: int
 
 
 class Place:
@@ -103,32 +79,10 @@ class Place:
     def parts(self, at: int) -> Parts | None:
         """The record at a place with a magic number; None if the file ends in its fixed places."""
         at += self.header
-        if at + FIXED_SIZE > self.length:
+        head = head_of(read(self.source, at, min(LONGEST_HEAD, self.length - at))) if at + FIXED_SIZE <= self.length else None
+        if head is None or at + head.length + FIXED_SIZE - BODY_AT > self.length:
             return None
-        data = read(self.source, at, min(_LONGEST_HEAD, self.length - at))
-        size, magic = _PAIR.unpack_from(data)
-        (stored,) = _LONG.unpack_from(data, PHYSICAL_OFFSET_AT)
-        (flags,) = _INT.unpack_from(data, SYS_FLAG_AT)
-        moved = IPV6_MORE * (bool(flags & BORN_IPV6) + bool(flags & STORE_IPV6))
-        if at + FIXED_SIZE + moved > self.length:
-            return None
-        body_at = at + BODY_AT + moved
-        (body_length,) = _INT.unpack_from(data, BODY_AT + moved - 4)
-        second = magic == MESSAGE_MAGIC_V2
-        topic_at = body_at + body_length + (2 if second else 1)
-        lost = Parts(size, stored, body_at, -1, -1, -1, -1, -1)
-        if body_length < 0 or topic_at + 2 > self.length:
-            return lost
-        count = read(self.source, topic_at - 2, 2)
-        topic_length = _SHORT.unpack(count)[0] if second else count[1]
-        properties_at = topic_at + topic_length + 2
-        if topic_length < 0 or (not second and topic_length > TOPIC_LIMIT) or properties_at > self.length:
-            return Parts(size, stored, body_at, body_length, topic_at, -1, -1, -1)
-        (properties_length,) = _SHORT.unpack(read(self.source, properties_at - 2, 2))
-        end = properties_at + properties_length
-        if properties_length < 0 or end > self.length:
-            return Parts(size, stored, body_at, body_length, topic_at, topic_length, -1, -1)
-        return Parts(size, stored, body_at, body_length, topic_at, topic_length, properties_length, end - at)
+        return parts_of(lambda place, count: read(self.source, place, count), at, self.length, head)
 
     def is_zero(self, at: int) -> bool:
         """Whether what would be a size and a magic number are zeros."""

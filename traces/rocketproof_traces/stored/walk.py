@@ -17,7 +17,8 @@ from .facts import Column, Kind, Reason
 from .layout import BLANK_MAGIC, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .names import Names
 from .paths import Source, open_source
-from .plausible import Parts, Place
+from .plausible import Place
+from .record import Parts
 from .segments import Range, Walked
 from .table import ROWS, new_table
 from .window import WINDOW_SIZE, Window

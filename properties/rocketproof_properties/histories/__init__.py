@@ -1,0 +1,1 @@
+"""Histories of brokers as plain data, and what rules can say of them."""

@@ -1,0 +1,272 @@
+"""One record of a commit log from its bytes, and a log in memory record by record (APP-08).
+
+This is the one reader of records besides the kernel, which walks over files of gigabytes in machine code. It shares no code with any
+broker, so that a mistake in a broker's layout shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from struct import Struct
+from typing import NamedTuple
+
+from .facts import Reason
+from .layout import (
+    BLANK_MAGIC,
+    BLANK_SIZE,
+    BODY_AT,
+    BORN_IPV6,
+    COMMIT,
+    FIXED_SIZE,
+    IPV6_MORE,
+    MESSAGE_MAGIC,
+    MESSAGE_MAGIC_V2,
+    NAME_END,
+    NOT,
+    PROPERTY_END,
+    STORE_IPV6,
+    SYS_FLAG_AT,
+    TOPIC_LIMIT,
+    TRANSACTION_BITS,
+)
+
+Read = Callable[[int, int], bytes]
+"""Gives so many bytes from a place."""
+
+_PAIR, _INT, _SHORT = Struct(">iI"), Struct(">i"), Struct(">h")
+_HOST = Struct(">4Bi")
+# size, magic, body's checksum, queue id, flag, queue offset, physical offset, sysFlag, born at, born host, stored at, store host,
+# reconsumeTimes, preparedTransactionOffset, body's length; hosts of IPv6 are longer.
+_HEADS = {
+    (BORN_IPV6 if born else 0) | (STORE_IPV6 if store else 0): Struct(f">iIiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
+    for born in (False, True)
+    for store in (False, True)
+}
+
+
+class Head(NamedTuple):
+    """The fixed places of a record. Hosts are address and port, as they are in ids of messages too."""
+
+    size: int
+    magic: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    physical_offset: int
+    sys_flag: int
+    born_timestamp: int
+    born_host: bytes
+    store_timestamp: int
+    store_host: bytes
+    reconsume_times: int
+    prepared_offset: int
+    body_length: int
+
+    @property
+    def length(self) -> int:
+        """How many bytes the fixed places have; the body is behind them."""
+        return _HEADS[self.sys_flag & (BORN_IPV6 | STORE_IPV6)].size
+
+
+LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
+
+
+def head_of(data: bytes, at: int = 0) -> Head | None:
+    """The fixed places of what begins there; None if the data end in them."""
+    if at + BODY_AT > len(data):
+        return None
+    form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & (BORN_IPV6 | STORE_IPV6)]
+    return Head(*form.unpack_from(data, at)) if at + form.size <= len(data) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A record as its lengths describe it: places inside the file. Lengths are -1 from the first one on that leads out of the file.
+
+    `size` is what it says about itself, `parts` what its lengths add up to, -1 if they lead out of the file.
+    """
+
+    size: int
+    stored_offset: int
+    body_at: int
+    body_length: int
+    topic_at: int
+    topic_length: int
+    properties_length: int
+    parts: int
+
+
+def parts_of(read: Read, at: int, length: int, head: Head) -> Parts:
+    """The parts of the record that begins at a place of something with so many bytes."""
+    body_at = at + head.length
+    second = head.magic == MESSAGE_MAGIC_V2
+    topic_at = body_at + head.body_length + (2 if second else 1)
+    if head.body_length < 0 or topic_at + 2 > length:
+        return Parts(head.size, head.physical_offset, body_at, -1, -1, -1, -1, -1)
+    count = read(topic_at - 2, 2)
+    topic_length = _SHORT.unpack(count)[0] if second else count[1]
+    properties_at = topic_at + topic_length + 2
+    if topic_length < 0 or (not second and topic_length > TOPIC_LIMIT) or properties_at > length:
+        return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, -1, -1, -1)
+    (properties_length,) = _SHORT.unpack(read(properties_at - 2, 2))
+    end = properties_at + properties_length
+    if properties_length < 0 or end > length:
+        return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, -1, -1)
+    return Parts(head.size, head.physical_offset, body_at, head.body_length, topic_at, topic_length, properties_length, end - at)
+
+
+def properties_of(text: bytes) -> dict[bytes, bytes]:
+    """The properties of a record's text; of two values of a name the later one (SEND-26)."""
+    items = (item.partition(bytes([NAME_END])) for item in text.split(bytes([PROPERTY_END])))
+    return {name: value for name, _, value in items if name and value}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A whole record of a log; `at` is the place where its bytes begin."""
+
+    at: int
+    total_size: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    physical_offset: int
+    sys_flag: int
+    born_timestamp: int
+    born_host: tuple[str, int]
+    store_timestamp: int
+    store_host: tuple[str, int]
+    reconsume_times: int
+    body: bytes
+    topic: str
+    properties_text: str
+
+    @property
+    def transaction(self) -> int:
+        return self.sys_flag & TRANSACTION_BITS
+
+    @property
+    def counted(self) -> bool:
+        """Whether its queue counts it."""
+        return self.transaction in (NOT, COMMIT)
+
+    @property
+    def end(self) -> int:
+        return self.at + self.total_size
+
+    @property
+    def parts_size(self) -> int:
+        """What its parts add up to. A topic beyond 127 bytes has a length of two bytes."""
+        more = IPV6_MORE * (bool(self.sys_flag & BORN_IPV6) + bool(self.sys_flag & STORE_IPV6))
+        topic = len(self.topic.encode())
+        return FIXED_SIZE + more + len(self.body) + topic + (topic > TOPIC_LIMIT) + len(self.properties_text.encode())
+
+    @property
+    def properties(self) -> dict[str, str]:
+        pairs = (item.split("\x01", 1) for item in self.properties_text.split("\x02"))
+        return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+    def __str__(self) -> str:
+        return f"the record at {self.at} ({self.topic}, queue {self.queue_id})"
+
+
+class Damage(NamedTuple):
+    """Where a log cannot be read on, and why."""
+
+    at: int
+    length: int
+    reason: Reason
+
+    def __str__(self) -> str:
+        return f"{self.reason.sentence} at {self.at}"
+
+
+@dataclass(slots=True)
+class Log:
+    """A commit log up to `end`, in files of `file_size` bytes."""
+
+    file_size: int
+    end: int = 0
+    records: list[Record] = field(default_factory=list)
+    blanks: list[tuple[int, int]] = field(default_factory=list)
+    damage: Damage | None = None
+
+    def at(self, place: int) -> Record | None:
+        return next((r for r in self.records if r.at == place), None)
+
+
+def read_log(data: bytes, file_size: int, end: int | None = None) -> Log:
+    """Read a log's files, joined, from the first byte to the end, which is where only zeros follow unless it is given, or to the first
+    damage."""
+    written = len(data.rstrip(b"\0")) if end is None else 0
+    log = Log(file_size, len(data) if end is None else end)
+    at = 0
+    while at < log.end:
+        if at + BLANK_SIZE > len(data):
+            log.damage = Damage(at, log.end - at, Reason.TRUNCATED)
+            break
+        size, magic = _PAIR.unpack_from(data, at)
+        if end is None and at >= written:
+            log.end = at
+            break
+        if magic == BLANK_MAGIC:
+            if at + size != (at // file_size + 1) * file_size or at + size > log.end:
+                log.damage = Damage(at, log.end - at, Reason.BLANK)
+                break
+            log.blanks.append((at, size))
+            at += size
+            continue
+        record = _record(data, at)
+        if record is None:
+            reason = Reason.LENGTHS if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2) else Reason.MAGIC if magic or size else Reason.HOLE
+            log.damage = Damage(at, log.end - at, reason)
+            break
+        log.records.append(record)
+        at += size
+    return log
+
+
+def record_at(data: bytes, place: int) -> Record | None:
+    """The record whose bytes these are, from that place of a log; None if they are none."""
+    record = _record(data, 0)
+    return None if record is None else replace(record, at=place)
+
+
+def _record(data: bytes, at: int) -> Record | None:
+    """The record that begins there, None if its lengths do not fit."""
+    head = head_of(data, at)
+    if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
+        return None
+    parts = parts_of(lambda place, count: data[place : place + count], at, len(data), head)
+    if parts.parts != head.size:
+        return None
+    body_end, topic_end = parts.body_at + parts.body_length, parts.topic_at + parts.topic_length
+    return Record(
+        at,
+        head.size,
+        head.body_crc,
+        head.queue_id,
+        head.flag,
+        head.queue_offset,
+        head.physical_offset,
+        head.sys_flag,
+        head.born_timestamp,
+        host_of(head.born_host),
+        head.store_timestamp,
+        host_of(head.store_host),
+        head.reconsume_times,
+        data[parts.body_at : body_end],
+        data[parts.topic_at : topic_end].decode("utf-8", "replace"),
+        data[topic_end + _SHORT.size : at + head.size].decode("utf-8", "replace"),
+    )
+
+
+def host_of(data: bytes) -> tuple[str, int]:
+    """An address and its port from their bytes."""
+    if len(data) == _HOST.size:
+        a, b, c, d, port = _HOST.unpack(data)
+        return f"{a}.{b}.{c}.{d}", port
+    return data[: -_INT.size].hex(":", 2), _INT.unpack(data[-_INT.size :])[0]

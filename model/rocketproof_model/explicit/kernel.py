@@ -20,10 +20,11 @@ they say is one constant for each way out of an action, which is all that covera
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -42,12 +43,13 @@ FAULT = -1
 BITS = 62  # formulas in one mask
 _GUARDS = 31  # guards in one word of coverage, two bits each
 
+_actions: WeakKeyDictionary[Model, dict[Hashable, int]] = WeakKeyDictionary()
 _HEAD = "declare i64 @llvm.umin.i64(i64, i64)\n!0 = !{}\n"
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled model. Addresses are 0 for functions without formulas; `seconds` is CPU time, `cached` as in native."""
+    """A compiled model. Addresses are 0 for functions without formulas."""
 
     model: Model
     layout: Layout
@@ -58,7 +60,6 @@ class Kernel:
     check: int
     ends: int
     steps: int
-    library: native.Library
 
     def consts(self, instance: Instance) -> NDArray[np.int64]:
         """The constants of an instance as the kernel reads them (never of length 0)."""
@@ -108,16 +109,26 @@ def build(
     that does not fit packed words.
     """
     places = layout(model, word_bits)
+    succ = _compiled_actions(places, checked, unroll, word_bits)
     with deep_terms():
-        parts = {"succ": _succ(model, places, checked, unroll)}
-        for name, formulas in (("check", check), ("ends", ends), ("steps", steps)):
-            if formulas:
-                parts[name] = _masks(name, model, places, formulas, checked)
-    library = native.compile_text(_HEAD + "\n".join(parts.values()), tuple(parts))
-    at = library.addresses
+        asked = {"check": check, "ends": ends, "steps": steps}
+        texts = {name: _masks(name, model, places, formulas, checked) for name, formulas in asked.items() if formulas}
+    at = native.compile_text(_HEAD + "\n".join(texts.values()), tuple(texts)).addresses if texts else {}
     most = sum(action.count for action in model.actions)
     words = 1 + max((word for word, _ in _cover_places(model).values()), default=0)
-    return Kernel(model, places, checked, most, words, at["succ"], at.get("check", 0), at.get("ends", 0), at.get("steps", 0), library)
+    return Kernel(model, places, checked, most, words, succ, at.get("check", 0), at.get("ends", 0), at.get("steps", 0))
+
+
+def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int) -> int:
+    """The address of `succ`, compiled apart from formulas: whatever is asked of a model, its actions are compiled once."""
+    model = places.model
+    known = _actions.setdefault(model, {})
+    key = (word_bits, checked, unroll, tuple(model.constants), tuple(model.variables), tuple(model.actions))  # it may have grown
+    if key not in known:
+        with deep_terms():
+            text = _HEAD + _succ(model, places, checked, unroll)
+        known[key] = native.compile_text(text, ("succ",)).addresses["succ"]
+    return known[key]
 
 
 def compile_masks(name: str, places: Layout, formulas: Sequence[Expr], *, checked: bool = True) -> int:

@@ -19,10 +19,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("real")
 
 
-@pytest.fixture(autouse=True)
-def _commands(request: pytest.FixtureRequest) -> None:
-    """`@pytest.mark.usefixtures` is not needed: a test names its commands with `COMMANDS = ("java", "mvn")` in its module."""
-    wanted = getattr(request.module, "COMMANDS", ())
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture starts a broker: a module names the commands that its tests need, such as `COMMANDS = ("java", "mvn")`."""
+    wanted = getattr(item.module, "COMMANDS", ()) if isinstance(item, pytest.Function) else ()
     missing = [command for command in wanted if shutil.which(command) is None]
     if missing:
         reason = f"needs {', '.join(missing)}, which is not on the path"

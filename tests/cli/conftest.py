@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
-from rocketproof_properties import output
-from rocketproof_properties.checks import farm, sources
+from rocketproof_properties.checks import farm, show, sources
 from rocketproof_properties.cli import run
 
 
@@ -101,7 +100,7 @@ CASES = (
     case("D-5", "holds", engines=("symbolic",), method="lemma"),
     case("D-7", "violated", engines=("symbolic",), method="lemma", profile="P45"),
 )
-assert output, "it is imported before the specification is replaced, as it needs the real one"
+assert show, "it is imported before the specification is replaced, as it needs the real one"
 SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from rocketproof_model import RocketproofError, symbolic
 from rocketproof_model.result import Outcome
-from rocketproof_properties import output
+from rocketproof_properties.checks import show
 from rocketproof_properties.checks.matrix import Gap, Report
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
@@ -264,7 +264,7 @@ def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: Modul
 def test_actions_that_one_guard_stops_share_a_line() -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
     report = Report(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
-    assert [line.plain for line in output.coverage_lines(report, 100)][2:] == [
+    assert [line.plain for line in show.coverage_lines(report, 100)][2:] == [
         "    blast, burst never happened: no state passed their guard 'huge' (the door is huge)",
         "    paint never happened: no state passed its guard 'dry' (the door is dry)",
     ]

@@ -14,8 +14,12 @@ from typing import Any
 import pytest
 
 from rocketproof_properties import requirements as requiring
+from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
+from rocketproof_properties.hazards import HAZARDS
+from rocketproof_properties.patches.table import ROWS
+from rocketproof_properties.requirements import references
 from rocketproof_properties.rules import ID, Rule, is_known, rules, sections
 
 pytest_plugins = ["pytester"]
@@ -389,7 +393,7 @@ def test_tests_that_cannot_be_run(
     (tmp_path / "checks" / "test_broken.py").write_text("import no_such_module\n")
     (tmp_path / "checks" / "test_marked.py").write_text(textwrap.dedent(MARKED))
     code, _, err = rocketproof("requirements", "--tests", "checks")
-    assert code == 2 and err.endswith(f"could not be run (pytest ended with {ended}); mend what it says above\n")
+    assert code == 2 and err.endswith(f"could not be run (pytest ended with {ended}); fix what it says above\n")
 
 
 def test_older_results_go_away_if_tests_cannot_be_collected(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
@@ -407,7 +411,7 @@ def test_older_results_go_away_if_tests_cannot_be_collected(pytester: pytest.Pyt
         (["--results", "list.json"], "list.json holds no results by id; make them with"),
         (["--results", "shape.json"], "shape.json holds no results by id; make them with"),
         (["--results", "list.json", "--tests", "."], "--tests with --results: with results no test is run"),
-        (["--tests", "none"], "--tests none is no folder; give the folder of tests with --tests"),
+        (["--tests", "none"], "--tests none is not a folder; give the folder of tests with --tests"),
         (["--results", "list.json", "--json", "none/out.json"], "--json none/out.json: there is no folder none"),
     ],
 )
@@ -417,5 +421,59 @@ def test_bad_input_is_exit_2_in_one_line(
     (tmp_path / "text.json").write_text("passed")
     (tmp_path / "list.json").write_text("[]")
     (tmp_path / "shape.json").write_text('{"CHK-10": {"passed": "t.py::test"}}')
+    code, out, err = rocketproof("requirements", *tokens)
+    assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1
+
+
+# Where an id is stated
+
+
+@pytest.mark.parametrize("id_", ["CHK-10", "TCM-15", "INV-34", "LIV-03", "HAZ-01", "M-79"])
+def test_what_the_sources_say_of_an_id(id_: str) -> None:
+    """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
+    (found,) = references.look_up([id_])
+    names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
+    assert {one.rpartition(":")[2] for one in requiring.implemented().get(id_, ())} <= set(names["code"])
+    assert set(requiring.stated().get(id_, ())) <= set(names["action"])
+    assert {one.id for one in (*CLAIMS, *HISTORY_CLAIMS) if one.id.partition(".")[0] == id_} <= set(names["property"])
+    assert {one.id for one in HAZARDS.values() if id_ in (one.id, *one.asserts, *one.properties)} <= set(names["hazard"])
+    assert {row.id for row in ROWS if id_ in (row.id, *row.killers)} <= set(names["mutant"])
+    assert names["test"] and found.sentence
+    for kind in references.KINDS:
+        for one in found.of(kind):
+            lines = (HOUSE / one.file).read_text("utf-8").splitlines()[max(0, one.line - 4) : one.line + 8]
+            assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
+
+
+def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
+    (found,) = references.look_up(["CHK-10"])
+    assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
+    assert found.section == "D.3 Broker: checks of a message"
+
+
+def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    code, out, err = rocketproof("requirements", "chk-10", "LIV-03", "--json", "out.json")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"CHK-10  {rules()['CHK-10'].sentence} (D.3 Broker: checks of a message)"
+    assert any(line.startswith("  model     model/") and line.endswith("  accept_queue") for line in lines)
+    assert any(line.startswith("  test      tests/impl/test_sending_checks.py:") for line in lines)
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [(row["id"], list(row)) for row in rows] == [(id_, ["id", "section", "sentence", "references"]) for id_ in ("CHK-10", "LIV-03")]
+    assert list(rows[0]["references"]) == list(references.KINDS)
+    assert {"name", "sentence", "file", "line"} == rows[0]["references"]["test"][0].keys()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (["CHK-100"], "unknown id 'CHK-100'; the nearest of "),
+        (["INV-98"], "unknown id 'INV-98'; the nearest of "),
+        (["CHK-10", "--all"], "--all with ids: where they are stated is read from the sources"),
+        (["CHK-10", "--results", "r.json"], "--results with ids: "),
+        (["CHK-10", "--tests", "none"], "--tests none is not a folder; "),
+    ],
+)
+def test_ids_that_cannot_be_looked_up(rocketproof: Callable[..., tuple[int, str, str]], tokens: list[str], said: str) -> None:
     code, out, err = rocketproof("requirements", *tokens)
     assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1

@@ -9,8 +9,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rich import box
+from rich.table import Table
+
+from .. import output
 from ..choices import InputError
 from .figures import Bench, Tell
+from .skew import RECORDED, RECORDED_TOPICS, Share
 
 
 def search(*, peers: bool = False) -> tuple[list[Bench], bool]:
@@ -83,3 +88,17 @@ def _printed(measure: Callable[[Tell, list[Bench]], object], text: Callable[[Seq
     if rows:
         print(text(rows))
     return rows, finished
+
+
+def print_skew(shares: Sequence[Share]) -> None:
+    """Print the simulated shares of skewed topics beside the formula's and the recorded ones."""
+    table = Table(title="topics that end on one of two brokers alone, by number of first messages k", title_justify="left", box=box.SIMPLE)
+    for head in ("k", "topics", "share", "99 % interval", "formula", "off", *RECORDED):
+        table.add_column(head, justify="right")
+    for found in shares:
+        low, high = found.interval
+        row = [str(found.first_messages), f"{found.topics:,}", f"{found.share:.3f}", f"{low:.3f}-{high:.3f}", f"{found.predicted:.2f}"]
+        row.append(f"{found.standard_errors:.1f} s.e.")
+        row += [f"{counts[found.first_messages - 1]} of {RECORDED_TOPICS}" for counts in RECORDED.values()]
+        table.add_row(*row)
+    output.stdout().print(table)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .. import output
+from . import show
 from .matrix import Report
 from .rows import Row
 
@@ -21,30 +22,30 @@ _STYLES = {" ": "green", "?": "bold yellow", "!": "bold red"}
 
 def render(report: Report, left_out: Sequence[str] = (), console: Console | None = None) -> None:
     """Print the properties with how often each verdict came out, what is not as expected, and the closing line."""
-    console = console or Console(highlight=False, soft_wrap=True)
-    width = min(max(console.width, 80), 160)
+    console = console or output.stdout()
+    width = output.width_of(console)
     for line in lines(report, left_out, width):
-        console.print(line, soft_wrap=True)
-    console.print(Text("every verdict, with its condition: --all, or as data --json FILE", "dim"), soft_wrap=True)
-    console.print(output.closing(report), style="bold", soft_wrap=True)
+        console.print(line)
+    console.print(Text("every verdict, with its condition: --all, or as data --json FILE", "dim"))
+    console.print(show.closing(report), style="bold")
 
 
 def lines(report: Report, left_out: Sequence[str], width: int) -> Iterable[Text]:
     """What is printed before the closing line."""
     yield from property_lines(report.rows, width)
-    differ = [row for row in report.rows if output.mark(row) == "!"]
+    differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
         yield Text("\nNot as expected:")
-        yield from output.matrix_lines(differ, width)
-        yield from output.witness_lines(differ)
+        yield from show.matrix_lines(differ, width)
+        yield from show.witness_lines(differ)
     reasons = Counter(row.reason for row in report.rows if row.agrees is None)
     if reasons:
         yield Text("")
     for reason, count in reasons.items():
-        yield Text(f"? {count} undecided: {output.STOPPED.get(reason, reason)}", "bold yellow")
+        yield Text(f"? {count} undecided: {show.STOPPED.get(reason, reason)}", "bold yellow")
     yield from _files(report.rows)
-    yield from output.coverage_lines(report, width, guards=False)
-    yield from output.problem_lines(report, left_out, width)
+    yield from show.coverage_lines(report, width, guards=False)
+    yield from show.problem_lines(report, left_out, width)
 
 
 def property_lines(rows: Sequence[Row], width: int) -> Iterable[Text]:
@@ -58,7 +59,7 @@ def property_lines(rows: Sequence[Row], width: int) -> Iterable[Text]:
     for (id_, said), members in claims.items():
         counts = Counter(map(_word, members))
         cells = "".join(f"  {counts[word] or '':>{len(word)}}" for word in words)
-        sign = max((output.mark(row) for row in members), key=list(_STYLES).index)
+        sign = max((show.mark(row) for row in members), key=list(_STYLES).index)
         head = f"  {sign} {id_:<{first}}{cells}  "
         wrapped = textwrap.wrap(said, max(width - len(head), 40)) or [""]
         yield Text(head, _STYLES[sign]).append(f"\n{' ' * len(head)}".join(wrapped), "default")
@@ -81,4 +82,4 @@ def _files(rows: Sequence[Row]) -> Iterable[Text]:
         path = next((row for row in found if row.verdict == "violated"), found[0]).witness or ""
         count = len({row.witness for row in found})
         folder = shlex.quote(str(Path(path).parent))
-        yield Text(f"\n{count} witness{'' if count == 1 else 'es'} in {folder}; to look at one:\n  {output.show_command(path)}")
+        yield Text(f"\n{count} witness{'' if count == 1 else 'es'} in {folder}; to look at one:\n  {show.show_command(path)}")

@@ -51,13 +51,14 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
     """
     from rocketproof_profiles import PROFILES
 
-    from .. import output, store
+    from .. import store
     from ..choices import known
 
     positive("--topics", topics)
     profile = known("profile", profile, PROFILES)
     if json is not None:
         store.check_writable(json)
+    from ..benches.bench import print_skew
     from ..benches.skew import FIRST_MESSAGES, share
 
     shares = []
@@ -68,7 +69,7 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
         print("rocketproof: stopped by Ctrl-C; what was simulated follows", file=sys.stderr)
     if json is not None:
         store.write_json(json, [found.data() for found in shares])
-    output.print_skew(shares)
+    print_skew(shares)
     if len(shares) < len(FIRST_MESSAGES):
         return STOPPED
     return OK if all(found.standard_errors <= 3 for found in shares) else DIFFERS

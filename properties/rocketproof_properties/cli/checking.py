@@ -91,8 +91,8 @@ def check(
         raise InputError(f"--seed {seed} is negative; give 0 or more")
     from rocketproof_traces import pools
 
-    from .. import output, store
-    from ..checks import matrix, summary
+    from .. import store
+    from ..checks import matrix, show, summary
     from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
 
@@ -110,14 +110,14 @@ def check(
         cluster=cluster,
         witnesses=folder,
     )
-    with output.ProgressLine() as line:
+    with show.ProgressLine() as line:
         if engine == "spark":
             cluster.session()
         report = matrix.run(chosen.tasks, line, settings)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
     if every or file is not None or property:
-        output.print_report(report, chosen.left_out)
+        show.print_report(report, chosen.left_out)
     else:
         summary.render(report, chosen.left_out)
     return report.exit_code
@@ -138,10 +138,11 @@ def show(witness: str, /, *, width: int | None = None) -> int:
 
     from rocketproof_traces.witness.show import render, story
 
-    from .. import output, store
+    from .. import store
+    from ..checks.show import print_program
 
     if witness.endswith(".py"):
-        output.print_program(store.read_program(witness), witness)
+        print_program(store.read_program(witness), witness)
         return OK
     found = store.load(witness)
     more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""

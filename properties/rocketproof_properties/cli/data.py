@@ -97,6 +97,7 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
     from rocketproof_traces.errors import TraceError
 
     from .. import output, store
+    from ..judging import show
 
     if history.is_history(file):
         header, lines = history.read(file)
@@ -108,13 +109,13 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
             raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
         if json is not None:
             store.write_json(json, verdict.data())
-        output.print_verdict(verdict)
+        show.print_verdict(verdict)
         return {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
     with output.counting("judging case") as report:
         found = judging.judge(file, profile, report)
     if json is not None:
         store.write_json(json, found.data())
-    output.print_judgement(found)
+    show.print_judgement(found)
     return DIFFERS if found.unexplained else OK
 
 

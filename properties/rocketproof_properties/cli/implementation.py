@@ -73,12 +73,13 @@ def run_tests(
 
     from ..choices import known
     from ..replay import recording as recorded
+    from ..replay.show import print_replay
 
     with output.counting("replaying case") as report:
         found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
     if json is not None:
         store.write_json(json, (one.data() for one in found.outcomes))
-    output.print_replay(found, every)
+    print_replay(found, every)
     return DIFFERS if found.different else OK
 
 
@@ -185,31 +186,36 @@ def mutate(
     from rocketproof_traces import pools
 
     from ..patches import campaign, registry
+    from ..patches.show import print_mutants
 
     chosen = registry.mutants(ids)
     with output.phases() as progress:
         report = campaign.mutate(chosen, tests, workers or pools.cores(), time, progress)
     if json is not None:
         store.write_json(json, (row.record() for row in report.rows))
-    output.print_mutants(report)
+    print_mutants(report)
     return report.exit_code
 
 
 def requirements(
-    *,
+    *ids: str,
     results: Path | None = None,
     tests: Path | None = None,
     json: Path | None = None,
     every: Annotated[bool, Parameter(name="--all", negative=())] = False,
 ) -> int:
-    """Say for every rule of the described behaviour where it is implemented and which tests passed for it.
+    """Show for every rule of the described behaviour where it is implemented and which tests passed for it.
+
+    With ids, show where each is stated: code, actions of the model, properties, hazards, mutants and tests, with file and line.
 
     Parameters
     ----------
+    ids
+        Rules, properties, hazards or mutants to look up, such as CHK-10, INV-34 or HAZ-01; no test is run.
     results
         What a run of `pytest --requirements=FILE` wrote; without it the marked tests are run.
     tests
-        The folder of the tests to run, instead of the project's.
+        The folder of the tests, instead of the project's.
     json
         Write the rules with their evidence to this file.
     every
@@ -217,15 +223,27 @@ def requirements(
     """
     if results is not None and tests is not None:
         raise InputError("--tests with --results: with results no test is run; leave out one of them")
-    if results is None:
+    if ids and (results is not None or every):
+        option = "--results" if results is not None else "--all"
+        raise InputError(f"{option} with ids: where they are stated is read from the sources; leave out one of them")
+    if results is None and not ids:
         needs_pytest("requirements without --results")
-    from .. import output, store
     from .. import requirements as requiring
+    from .. import store
+    from ..requirements import show
 
     if json is not None:
         store.check_writable(json)
+    if ids:
+        from ..requirements.references import look_up
+
+        entries = look_up(ids, tests)
+        if json is not None:
+            store.write_json(json, (one.record() for one in entries))
+        show.print_entries(entries)
+        return OK
     found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
     if json is not None:
         store.write_json(json, (one.record() for one in found))
-    output.print_requirements(found, every)
+    show.print_requirements(found, every)
     return DIFFERS if any(one.is_gap for one in found) else OK

@@ -9,10 +9,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.text import Text
 
 from .. import output
+from ..checks import show
 from ..checks.matrix import Report
 from ..checks.rows import Row
 from .replay import Replayed
@@ -38,28 +38,28 @@ class Ran:
 
 def render(report: Report, ran: Ran, *, every: bool) -> None:
     """Print what came out: with `every` the whole matrix, else what differs, and how much is as expected."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = output.stdout()
     if every:
-        output.print_report(report, console=console)
+        show.print_report(report, console=console)
     else:
-        width = min(max(console.width, 80), 160)
+        width = output.width_of(console)
         for line in summary(report, ran.profile, width):
-            console.print(line, soft_wrap=True)
-        console.print(output.closing(report), style="bold", soft_wrap=True)
-        console.print(Text("every verdict: --all, or as data --json FILE", "dim"), soft_wrap=True)
+            console.print(line)
+        console.print(show.closing(report), style="bold")
+        console.print(Text("every verdict: --all, or as data --json FILE", "dim"))
     up_to = "up to " if ran.stopped else ""
     parts = f"{ran.instances} instances and {ran.conditions} conditions of messages"
     where = f"{up_to}{ran.each} programs with seed {ran.seed} in each of {parts}"
     steps = "see above what the specification does not allow" if report.problems else "every step was one that the specification allows"
-    console.print(f"{where}: {steps}", soft_wrap=True)
+    console.print(f"{where}: {steps}")
 
 
 def summary(report: Report, profile: str, width: int) -> Iterable[Text]:
     """The rows that differ, counts of the others, what was not decided, what no program did, and problems."""
-    differ = [row for row in report.rows if output.mark(row) == "!"]
+    differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
-        yield from output.matrix_lines(differ, width)
-        yield from output.witness_lines(differ)
+        yield from show.matrix_lines(differ, width)
+        yield from show.witness_lines(differ)
         yield Text("")
     yield Text(f"{profile}, as expected:")
     for verdict, said in _EXPECTED.items():
@@ -67,8 +67,8 @@ def summary(report: Report, profile: str, width: int) -> Iterable[Text]:
         if alike:
             yield Text(f"  {len(alike):4} {said}{_longest(alike)}", "green")
     yield from _undecided([row for row in report.rows if row.agrees is None], width)
-    yield from output.coverage_lines(report, width, guards=False)
-    yield from output.problem_lines(report, (), width)
+    yield from show.coverage_lines(report, width, guards=False)
+    yield from show.problem_lines(report, (), width)
 
 
 def _longest(rows: Sequence[Row]) -> str:
@@ -79,7 +79,7 @@ def _longest(rows: Sequence[Row]) -> str:
 def _undecided(rows: Sequence[Row], width: int) -> Iterable[Text]:
     """For each reason how many properties were not broken so far, and the ids of what was not shown so far (and in how many cases)."""
     for reason in dict.fromkeys(row.reason for row in rows):
-        stopped = output.STOPPED.get(reason, reason)
+        stopped = show.STOPPED.get(reason, reason)
         safe = sum(row.expected == "unknown" for row in rows if row.reason == reason)
         ids = [row.id for row in rows if row.reason == reason and row.expected != "unknown"]
         listed = ", ".join(f"{id_} ({count})" if (count := ids.count(id_)) > 1 else id_ for id_ in dict.fromkeys(ids))
@@ -92,17 +92,17 @@ def _undecided(rows: Sequence[Row], width: int) -> Iterable[Text]:
 
 def performed(number: int, label: str) -> None:
     """One step of a replay that the implementation did as the model does."""
-    Console(highlight=False, soft_wrap=True).print(Text(f"{number:>4}  {label}"), soft_wrap=True)
+    output.stdout().print(Text(f"{number:>4}  {label}"))
 
 
 def render_replayed(found: Replayed) -> None:
     """How a replay ended."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = output.stdout()
     claim, steps = found.witness.property, len(found.witness)
     if found.finding is not None:
         for line in found.finding.text.splitlines():
-            console.print(Text(line), soft_wrap=True)
-        console.print(f"The implementation left the model after {found.done} of {steps} steps.", style="bold", soft_wrap=True)
+            console.print(Text(line))
+        console.print(f"The implementation left the model after {found.done} of {steps} steps.", style="bold")
     elif not found.shown:
         console.print(f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}.", style="bold")
     else:
@@ -113,4 +113,4 @@ def render_replayed(found: Replayed) -> None:
             if claim.kind in ("always", "step")
             else "goes the same way"
         )
-        console.print(f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {said}.", style="bold", soft_wrap=True)
+        console.print(f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {said}.", style="bold")

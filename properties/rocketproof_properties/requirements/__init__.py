@@ -7,20 +7,19 @@ is one that was marked with the id and passed.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from .choices import InputError
-from .rules import ID, Rule, rules
+from ..choices import InputError
+from ..rules import ID, Rule, rules
+from .references import docstrings
 
 Coverage = Literal["covered", "no implementation", "no test", "failed test"]
 Results = Mapping[str, Mapping[str, Sequence[str]]]
@@ -97,39 +96,13 @@ def requirements(results: Results) -> list[Requirement]:
 
 
 def implemented(package: str = _IMPLEMENTATION) -> dict[str, list[str]]:
-    """Per rule the places of a package whose docstrings name it; the package is read, not imported."""
-    spec = find_spec(package)
-    if spec is None or spec.submodule_search_locations is None:
-        raise InputError(f"the package {package} is not installed; install the project with all its packages")
+    """Per rule the places of a package whose docstrings name it, as `module:qualname`; the package is read, not imported."""
     found: dict[str, list[str]] = {}
-    for folder in spec.submodule_search_locations:
-        for path in sorted(Path(folder).rglob("*.py")):
-            parts = path.relative_to(folder).with_suffix("").parts
-            module = ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
-            for place, text in _docstrings(path, module):
-                for id_ in dict.fromkeys(ID.findall(text)):
-                    if id_ in rules():
-                        found.setdefault(id_, []).append(place)
+    for place, text in docstrings(package):
+        for id_ in dict.fromkeys(ID.findall(text)):
+            if id_ in rules():
+                found.setdefault(id_, []).append(place)
     return found
-
-
-def _docstrings(path: Path, module: str) -> Iterator[tuple[str, str]]:
-    try:
-        tree = ast.parse(path.read_bytes(), str(path))
-    except (OSError, SyntaxError) as error:
-        raise InputError(f"{path} cannot be read ({error}); mend it first") from None
-    inside = list(_defined(tree, f"{module}:"))
-    yield from inside or [(module, ast.get_docstring(tree) or "")]
-
-
-def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            name = prefix + child.name
-            yield name, ast.get_docstring(child) or ""
-            yield from _defined(child, f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>.")
-        else:
-            yield from _defined(child, prefix)
 
 
 def stated() -> dict[str, list[str]]:
@@ -172,9 +145,9 @@ def run_tests(folder: Path | None) -> Results:
 
     Raises InputError if there is no such folder or the tests cannot be run.
     """
-    chosen = folder or Path(__file__).resolve().parents[2] / "tests"
+    chosen = folder or Path(__file__).resolve().parents[3] / "tests"
     if not chosen.is_dir():
-        said = f"--tests {folder} is no folder" if folder else "the project's tests are not installed"
+        said = f"--tests {folder} is not a folder" if folder else "the project's tests are not installed"
         raise InputError(f"{said}; give the folder of tests with --tests, or results of a run with --results")
     chosen = chosen.resolve()
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as scratch:
@@ -184,5 +157,5 @@ def run_tests(folder: Path | None) -> Results:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path)}
         done = subprocess.run(command, cwd=chosen.parent, env=environment, stdout=_STDERR, check=False)
         if done.returncode not in _RAN or not path.exists():
-            raise InputError(f"the tests in {chosen} could not be run (pytest ended with {done.returncode}); mend what it says above")
+            raise InputError(f"the tests in {chosen} could not be run (pytest ended with {done.returncode}); fix what it says above")
         return read(path)

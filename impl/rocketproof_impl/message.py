@@ -5,31 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from rocketproof_protocol.flags import TRANSACTION_BITS
+from rocketproof_protocol.properties import NAME_END, PROPERTY_END, WAIT
+
 from .copies import copier
 from .java import string_hash
 
-# system flag
-COMPRESSED, MULTI_TAGS = 1, 2
-NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
-TRANSACTION_BITS = 12
-
-# properties that the described code knows
-TAGS, KEYS, DELAY, WAIT, RETRY_TOPIC = "TAGS", "KEYS", "DELAY", "WAIT", "RETRY_TOPIC"
-REAL_TOPIC, REAL_QID = "REAL_TOPIC", "REAL_QID"
-TRAN_MSG, PGROUP, UNIQ_KEY, CLUSTER = "TRAN_MSG", "PGROUP", "UNIQ_KEY", "CLUSTER"
-ORIGIN_MESSAGE_ID, RECONSUME_TIME, MAX_RECONSUME_TIMES = "ORIGIN_MESSAGE_ID", "RECONSUME_TIME", "MAX_RECONSUME_TIMES"
-MSG_REGION, TRACE_ON = "MSG_REGION", "TRACE_ON"
-CHECK_TIMES, PREPARED_QUEUE_OFFSET = "TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET"
-TRANSACTION_ID = "__transactionId__"
-CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS"
-
-# names of topics
-RETRY_PREFIX, DLQ_PREFIX = "%RETRY%", "%DLQ%"
-HALF_TOPIC, OP_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-
 Host = tuple[str, int]  # IPv4 address as text, port
-
-_NAME_END, _PROPERTY_END = "\x01", "\x02"
 
 
 @dataclass(slots=True)
@@ -106,8 +88,8 @@ def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
     The order is that of Java's HashMap, as real brokers store it.
     """
     names = hash_map_order(tuple(properties))
-    text = _PROPERTY_END.join([f"{name}{_NAME_END}{properties[name]}" for name in names])
-    return text + _PROPERTY_END if trailing and properties else text
+    text = PROPERTY_END.join([f"{name}{NAME_END}{properties[name]}" for name in names])
+    return text + PROPERTY_END if trailing and properties else text
 
 
 def parse_properties(text: str | None, *, exact: bool) -> dict[str, str]:
@@ -120,13 +102,13 @@ def parse_properties(text: str | None, *, exact: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     if not text:
         return found
-    for item in text.split(_PROPERTY_END):
+    for item in text.split(PROPERTY_END):
         if exact:
-            parts = item.rstrip(_NAME_END).split(_NAME_END)
+            parts = item.rstrip(NAME_END).split(NAME_END)
             if len(parts) == 2:
                 found[parts[0]] = parts[1]
         else:
-            at = item.find(_NAME_END)
+            at = item.find(NAME_END)
             if len(item) >= 3 and 0 < at < len(item) - 1:
                 found[item[:at]] = item[at + 1 :]
     return found

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from rocketproof_protocol.topics import LEGAL
 
 from .java import length
 
-LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
 BLANK = "The specified topic is blank."
 ILLEGAL = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 LONG = "The specified topic is longer than topic max length."
-
-SYSTEM_TOPICS = frozenset(
-    {
-        "TBW102",
-        "SCHEDULE_TOPIC_XXXX",
-        "BenchmarkTest",
-        "RMQ_SYS_TRANS_HALF_TOPIC",
-        "RMQ_SYS_TRACE_TOPIC",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-        "SELF_TEST_TOPIC",
-        "OFFSET_MOVED_EVENT",
-    }
-)
-SYSTEM_PREFIX = "rmq_sys_"
 
 _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 

@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketproof_profiles import PROFILES, Profile
-
-from .fastjson import loads
-from .java import boolean_text, parse_long
-from .periodic import Periodic
-from .ports import Channel, Clock
-from .remoting.codes import (
+from rocketproof_protocol.codes import (
     ADD_WRITE_PERM_OF_BROKER,
     DELETE_TOPIC_IN_NAMESRV,
     GET_BROKER_CLUSTER_INFO,
@@ -32,12 +27,18 @@ from .remoting.codes import (
     UNREGISTER_BROKER,
     WIPE_WRITE_PERM_OF_BROKER,
 )
+from rocketproof_protocol.flags import READ, WRITE
+
+from .fastjson import loads
+from .java import boolean_text, parse_long
+from .periodic import Periodic
+from .ports import Channel, Clock
 from .remoting.command import Command, response_to
 from .remoting.dispatch import not_supported, system_error, write
 from .remoting.faq import SUGGESTION
 from .remoting.headers import command_error
 from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
-from .topic import READ, WRITE, DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
+from .topic import DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 EXPIRED_MILLIS = 120_000

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-PRIORITY, READ, WRITE, INHERIT = 8, 4, 2, 1
+from rocketproof_protocol.flags import INHERIT, READ, WRITE
+
 SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
 

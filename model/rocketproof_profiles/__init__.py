@@ -1,4 +1,4 @@
-"""Profiles: which release is described, as named switches and their values. This package imports nothing of ours.
+"""Profiles: which release is described, as named switches and their values. It imports nothing of ours but the names of the wire.
 
 P40, P45 and P49 follow the articles that describe RocketMQ 4.0-4.2, 4.3-4.6 and 4.9; P494 is P49 plus what a recorded
 4.9.4 does otherwise, each switch with the recorded case that is its reason.
@@ -6,16 +6,23 @@ P40, P45 and P49 follow the articles that describe RocketMQ 4.0-4.2, 4.3-4.6 and
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
+from rocketproof_protocol.codes import INVALID_PARAMETER, SYSTEM_ERROR
+from rocketproof_protocol.topics import (
+    CHECK_MAX_TIME_TOPIC,
+    HALF_TOPIC,
+    LEGAL,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE,
+    SELF_TEST_TOPIC,
+    TEMPLATE,
+)
 
-TEMPLATE = "TBW102"
-_SYSTEM_ERROR = 1
-RETRY_PREFIX = "%RETRY%"
-SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+NameClass = Literal["ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ class Profile:
     forbidden: frozenset[str] = frozenset()
     topic_limit: int = 127
     overwrites_in_place: bool = False
-    illegal_code: int = _SYSTEM_ERROR
+    illegal_code: int = SYSTEM_ERROR
     always_traced: bool = False
     makes_unique_key: bool = False
     stores_wait: bool = False
@@ -133,7 +140,7 @@ class Profile:
 
     def plain(self, code: int) -> int:
         """The code that the described releases answer where this one answers `code`."""
-        return _SYSTEM_ERROR if code == self.illegal_code else code
+        return SYSTEM_ERROR if code == self.illegal_code else code
 
 
 _P45 = Profile(
@@ -217,11 +224,11 @@ PROFILES: dict[str, Profile] = {
         forbidden=frozenset(
             {
                 SCHEDULE,
-                "RMQ_SYS_TRANS_HALF_TOPIC",
-                "RMQ_SYS_TRANS_OP_HALF_TOPIC",
-                "TRANS_CHECK_MAX_TIME_TOPIC",
-                "SELF_TEST_TOPIC",
-                "OFFSET_MOVED_EVENT",
+                HALF_TOPIC,
+                OP_HALF_TOPIC,
+                CHECK_MAX_TIME_TOPIC,
+                SELF_TEST_TOPIC,
+                OFFSET_MOVED_TOPIC,
             }
         ),
         reasons={
@@ -242,7 +249,7 @@ PROFILES["P533"] = replace(
     about="RocketMQ 5.3.3 as recorded",
     ends_properties=True,
     batch_retry=False,
-    illegal_code=29,
+    illegal_code=INVALID_PARAMETER,
     always_traced=True,
     makes_unique_key=True,
     stores_wait=True,
@@ -305,9 +312,6 @@ def profile_of(named: Profile | str) -> Profile:
     return PROFILES[named]
 
 
-_LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
-
-
 def java_length(text: str) -> int:
     """Length in UTF-16 units, as Java's String.length()."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -322,7 +326,7 @@ def classify(name: str | None, profile: Profile) -> NameClass:
     if profile.check_names:
         if name is None or not name.strip():
             return "blank"
-        if not _LEGAL.fullmatch(name):
+        if not LEGAL.fullmatch(name):
             return "illegal"
         if java_length(name) > profile.topic_limit:
             return "long"

@@ -22,6 +22,7 @@ VIOLATIONS = [
     ("traces/rocketproof_traces", "rocketproof_impl"),
     ("traces/rocketproof_traces", "rocketproof_properties"),
     ("model/rocketproof_profiles", "rocketproof_model"),
+    ("model/rocketproof_protocol", "rocketproof_profiles"),
     ("model/rocketproof_profiles", "rocketproof_impl"),
 ]
 
@@ -64,9 +65,10 @@ def test_an_import_against_the_arrows_is_found(copy: Path, package: str, importe
     assert f"{importer}.below.spoilt -> {imported}" in found.stdout.replace("\n", ""), found.stdout
 
 
-def test_profiles_need_nothing_but_python() -> None:
-    graph = grimp.build_graph("rocketproof_profiles", include_external_packages=True, cache_dir=None)
-    own = {module for module in graph.modules if module.split(".")[0] == "rocketproof_profiles"}
+def test_profiles_and_protocol_need_nothing_but_python() -> None:
+    shared = ("rocketproof_profiles", "rocketproof_protocol")
+    graph = grimp.build_graph(*shared, include_external_packages=True, cache_dir=None)
+    own = {module for module in graph.modules if module.split(".")[0] in shared}
     needed = set().union(*(graph.find_modules_directly_imported_by(module) for module in own)) - own
     foreign = {module for module in needed if module.split(".")[0] not in sys.stdlib_module_names}
-    assert not foreign, f"rocketproof_profiles imports {sorted(foreign)}, but model and impl share it as plain data"
+    assert not foreign, f"{shared} import {sorted(foreign)}, but model and impl share them as plain data"

@@ -9,7 +9,6 @@ from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.producer.instance import ClientInstance
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.result import STATUS
-from rocketproof_impl.remoting.codes import GET_ROUTEINFO_BY_TOPIC, HEART_BEAT, SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, encode_route
 from rocketproof_impl.simulator.chance import SimulatedRandomness
@@ -17,6 +16,7 @@ from rocketproof_impl.simulator.network import Letter, SimulatedChannel, Simulat
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import DataVersion, TopicConfig
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, HEART_BEAT, SUCCESS, TOPIC_NOT_EXIST
 
 NAME_SERVER = "127.0.0.1:9876"
 ADDRESS = {"broker-a": "127.0.0.1:10911", "broker-b": "127.0.0.1:10921", "broker-c": "127.0.0.1:10931"}

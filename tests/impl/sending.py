@@ -9,7 +9,6 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.executor import POOLS, ThreadPool
 from rocketproof_impl.message import Message, properties_text
-from rocketproof_impl.remoting.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.headers import (
     SEND_BACK,
@@ -26,6 +25,7 @@ from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.result import PutResult
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 
 CALLER = "127.0.0.1:50001"
 HEADER = SendMessageRequestHeader("pg", "T", "TBW102", 4, 0, 0, 1_700_000_000_000, 0, "", 0)

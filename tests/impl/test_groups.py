@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_impl.broker.groups import SYSTEM_GROUPS, SubscriptionGroupConfig, SubscriptionGroupManager
+from rocketproof_impl.broker.groups import SubscriptionGroupConfig, SubscriptionGroupManager
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.groups import SYSTEM_GROUPS
 
 behaviour = pytest.mark.behaviour
 MAIN = "store/config/subscriptionGroup.json"

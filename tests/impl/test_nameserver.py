@@ -10,11 +10,11 @@ import pytest
 from client_doubles import ADDRESS, register
 
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data, version_to_data
+from rocketproof_protocol import codes
 
 behaviour = pytest.mark.behaviour
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "rocketmq-4.9.4.jsonl"

@@ -11,9 +11,9 @@ from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.producer.selection import Counter, LatencyFault, RoundRobin, not_available_duration, position, random_counter
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.remoting.codes import SYSTEM_ERROR
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.scheduler import SimulatedClock
+from rocketproof_protocol.codes import SYSTEM_ERROR
 
 behaviour = pytest.mark.behaviour
 

@@ -17,12 +17,12 @@ from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.result import SendResult, SendStatus, send_result
 from rocketproof_impl.producer.settings import RETRY_RESPONSE_CODES, ProducerSettings
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.tasks import Interrupted
+from rocketproof_protocol import codes
 
 behaviour = pytest.mark.behaviour
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]

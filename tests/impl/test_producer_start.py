@@ -13,7 +13,7 @@ from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import check_group
-from rocketproof_impl.remoting.codes import HEART_BEAT
+from rocketproof_protocol.codes import HEART_BEAT
 
 behaviour = pytest.mark.behaviour
 

@@ -6,11 +6,11 @@ import pytest
 from client_doubles import Field
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.names import SYSTEM_TOPICS
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import check_message, check_topic
-from rocketproof_impl.remoting.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.topics import SYSTEM_TOPICS
 
 behaviour = pytest.mark.behaviour
 MIB4 = 4 * 1024 * 1024

@@ -11,13 +11,13 @@ from rocketproof_impl.broker.registration import Registration, period_millis, re
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.nameserver import NameServer
-from rocketproof_impl.remoting.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, SYSTEM_ERROR
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.network import HOLD, Letter, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.topic import MULTI_TAG, TopicConfig
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, SYSTEM_ERROR
 
 behaviour = pytest.mark.behaviour
 FIRST, SECOND = "127.0.0.1:9876", "127.0.0.1:9877"

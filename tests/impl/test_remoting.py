@@ -15,7 +15,6 @@ from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
-from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_ERROR
 from rocketproof_impl.remoting.command import NOT_SET, ONE_WAY, RESPONSE, Command, response_to
 from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
 from rocketproof_impl.remoting.errors import TimedOut
@@ -23,6 +22,7 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.simulator.network import SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_ERROR
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)

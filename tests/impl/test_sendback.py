@@ -6,11 +6,11 @@ import pytest
 from sending import ALL_PROFILES, Stand, send_request
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
-from rocketproof_impl.message import PREPARED, Message
-from rocketproof_impl.remoting.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from rocketproof_impl.topic import READ, WRITE
+from rocketproof_protocol.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.flags import PREPARED, READ, WRITE
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])

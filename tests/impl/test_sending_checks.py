@@ -9,10 +9,10 @@ import pytest
 from sending import ALL_PROFILES, Stand, batch_request, send_request
 
 from rocketproof_impl.broker.checking import topic_sys_flag
-from rocketproof_impl.remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.tasks import Pause
-from rocketproof_impl.topic import READ, WRITE
+from rocketproof_protocol.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.flags import READ, WRITE
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])

@@ -7,9 +7,10 @@ from sending import ALL_PROFILES, Stand, send_request
 
 from rocketproof_impl.broker.queue_id import random_queue_id
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import CLUSTER, WAIT, parse_properties
-from rocketproof_impl.remoting.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.message import parse_properties
 from rocketproof_impl.topic import MULTI_TAG
+from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.properties import CLUSTER, WAIT
 
 behaviour = pytest.mark.behaviour
 later = pytest.mark.parametrize("profile", ["P49", "P494"])

@@ -9,8 +9,9 @@ import pytest
 from storing import Stand, appended, listing, message, real_messages
 
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import CLUSTER, DELAY, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
+from rocketproof_protocol.properties import CLUSTER, DELAY
 
 behaviour = pytest.mark.behaviour
 profiles = pytest.mark.parametrize("profile", ["P45", "P49"])

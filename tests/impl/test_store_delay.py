@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from storing import Stand, appended, listing, message, real_messages, real_records, real_stand
 
-from rocketproof_impl.message import DELAY, REAL_QID, REAL_TOPIC, TAGS, WAIT, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.store.delay import LEVELS, from_schedule_topic
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TAGS, WAIT
+from rocketproof_protocol.topics import SCHEDULE
 
 behaviour = pytest.mark.behaviour
 profiles = pytest.mark.parametrize("profile", ["P45", "P49"])

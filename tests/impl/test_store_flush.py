@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from storing import Stand, appended, message
 
-from rocketproof_impl.message import WAIT
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
+from rocketproof_protocol.properties import WAIT
 
 behaviour = pytest.mark.behaviour
 profiles = pytest.mark.parametrize("profile", ["P45", "P49"])

@@ -8,10 +8,11 @@ from datetime import datetime
 import pytest
 from storing import Stand, message, real_files, real_messages, real_stand
 
-from rocketproof_impl.message import COMMIT, PREPARED, ROLLBACK, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.store.index import file_name, keys_of
 from rocketproof_impl.store.indexfile import IndexEntry, key_hash
 from rocketproof_impl.store.service import WRITE_INDEX_FILE_ERROR
+from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
 behaviour = pytest.mark.behaviour
 FOREVER = 1 << 62

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from storing import LOG, Stand, appended, listing, message, real_messages, real_stand, sized
 
-from rocketproof_impl.message import COMMIT, PREPARED, ROLLBACK
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE, Entry
+from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
 behaviour = pytest.mark.behaviour
 QUEUE = "store/consumequeue/TopicTest/0/00000000000000000000"

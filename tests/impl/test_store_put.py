@@ -9,10 +9,11 @@ import pytest
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import COMPRESSED, DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_impl.store.files import MappedFile, MappedFileQueue
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.flags import COMPRESSED
+from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
+from rocketproof_protocol.topics import SCHEDULE
 
 behaviour = pytest.mark.behaviour
 profiles = pytest.mark.parametrize("profile", ["P45", "P49"])

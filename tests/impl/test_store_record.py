@@ -7,9 +7,9 @@ import zlib
 import pytest
 from storing import Stand, appended, listing, message, real_files, real_messages, real_records
 
-from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.store import record
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 
 def whole() -> bytearray:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from storing import LOG, Stand, appended, message, sized
 
-from rocketproof_impl.message import PREPARED
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.consumequeue import Entry
+from rocketproof_protocol.flags import PREPARED
 
 behaviour = pytest.mark.behaviour
 ABORT, CHECKPOINT = "store/abort", "store/checkpoint"

@@ -9,13 +9,14 @@ from storing import Stand, appended, message, sized
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.link import Link
-from rocketproof_impl.message import WAIT, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.producer.result import SendStatus
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.store.ha import HEADER, OFFSET
 from rocketproof_impl.store.haclient import MOST_BYTES, HAClient
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
+from rocketproof_protocol.properties import WAIT
 
 behaviour = pytest.mark.behaviour
 SECOND = 1000

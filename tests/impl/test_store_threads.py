@@ -9,11 +9,12 @@ import pytest
 from storing import Stand, message, sized
 
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import WAIT, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
+from rocketproof_protocol.properties import WAIT
 
 behaviour = pytest.mark.behaviour
 profiles = pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])

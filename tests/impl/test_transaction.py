@@ -10,11 +10,13 @@ from sending import ALL_PROFILES, Stand, send_request
 from storing import real_messages
 
 from rocketproof_impl.broker.transaction import committed, operation
-from rocketproof_impl.message import COMMIT, HALF_TOPIC, NOT, OP_HALF_TOPIC, PREPARED, ROLLBACK, Message, parse_properties
-from rocketproof_impl.remoting.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import NOT_SET, Command
 from rocketproof_impl.remoting.headers import EndTransactionRequestHeader
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_protocol.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)

@@ -8,10 +8,11 @@ import pytest
 from sending import FakeChannel, Stand
 
 from rocketproof_impl.broker.check import GROUP, behind
-from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
 COMMIT, ROLLBACK = 8, 12
 TRANSACTION = {"TRAN_MSG": "true", "PGROUP": "pg"}

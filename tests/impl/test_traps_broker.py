@@ -10,8 +10,13 @@ from table_bench import BACKUP, MAIN, TEMPORARY, TableBench
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.broker.hooks import SendMessageContext
-from rocketproof_impl.message import COMMIT, HALF_TOPIC, MULTI_TAGS, PREPARED, ROLLBACK, properties_text
-from rocketproof_impl.remoting.codes import (
+from rocketproof_impl.message import properties_text
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.headers import encode_v1, encode_v2
+from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+from rocketproof_impl.store.service import DISK_FULL
+from rocketproof_impl.topic import MULTI_TAG, TopicConfig
+from rocketproof_protocol.codes import (
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
     SEND_MESSAGE,
@@ -22,11 +27,8 @@ from rocketproof_impl.remoting.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.remoting.headers import encode_v1, encode_v2
-from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from rocketproof_impl.store.service import DISK_FULL
-from rocketproof_impl.topic import MULTI_TAG, READ, TopicConfig
+from rocketproof_protocol.flags import COMMIT, MULTI_TAGS, PREPARED, READ, ROLLBACK
+from rocketproof_protocol.topics import HALF_TOPIC
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ALL_PROFILES)

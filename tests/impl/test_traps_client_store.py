@@ -10,19 +10,7 @@ from client_doubles import ADDRESS, NAME_SERVER, Field, register, route
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import (
-    COMMIT,
-    DELAY,
-    PREPARED,
-    REAL_QID,
-    REAL_TOPIC,
-    ROLLBACK,
-    UNIQ_KEY,
-    WAIT,
-    Message,
-    parse_properties,
-    properties_text,
-)
+from rocketproof_impl.message import Message, parse_properties, properties_text
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.producer.draft import Draft, compress, move_reconsume_times
 from rocketproof_impl.producer.errors import BrokerError, ClientError
@@ -32,7 +20,6 @@ from rocketproof_impl.producer.result import SendResult, SendStatus
 from rocketproof_impl.producer.selection import Counter, RoundRobin, position
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import check_group, check_topic
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.dispatch import describe
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
@@ -42,7 +29,10 @@ from rocketproof_impl.store import record
 from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
+from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, UNIQ_KEY, WAIT
+from rocketproof_protocol.topics import SCHEDULE
 
 behaviour = pytest.mark.behaviour
 every = pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import PREPARED, properties_text
-from rocketproof_impl.remoting import codes
+from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.audits import command
 from rocketproof_properties.deployments.probe import ask
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import PREPARED
 from rocketproof_traces.pools import on_processes
 
 DATA = Path(__file__).parents[1] / "data"

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCESS, UPDATE_AND_CREATE_TOPIC
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_properties.deployments import jars
 from rocketproof_properties.deployments.connection import call
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.served import Served
+from rocketproof_protocol.codes import GET_MAX_OFFSET, PULL_MESSAGE, SUCCESS, UPDATE_AND_CREATE_TOPIC
 
 COMMANDS = ("go",)
 SOURCES = Path(__file__).parent / "go"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import Connection
@@ -19,6 +18,7 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.replay.comparison import route
 from rocketproof_properties.steps.calls import Stage, call_of
 from rocketproof_properties.steps.names import Names
+from rocketproof_protocol import codes
 
 COMMANDS = ("java", "mvn")
 SECONDS = 5.0

@@ -11,9 +11,8 @@ from typing import Any
 from waiting import until
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import DELAY, WAIT, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.producer.result import SendResult, SendStatus
-from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, VIEW_MESSAGE_BY_ID
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.client import Client
@@ -21,6 +20,8 @@ from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, HOST, free_port
+from rocketproof_protocol.codes import GET_MAX_OFFSET, VIEW_MESSAGE_BY_ID
+from rocketproof_protocol.properties import DELAY, WAIT
 
 COMMANDS = ("java",)
 VERSION = "4.9.4"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.deployments.apache import Apache, profile_of
 from rocketproof_properties.deployments.connection import TcpConnection
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
 COMMANDS = ("java", "mvn")
 UNKNOWN = 9999

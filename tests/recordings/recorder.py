@@ -9,13 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rocketproof_impl.remoting.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2, VIEW_MESSAGE_BY_ID
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.store.record import decode, size_and_magic
 from rocketproof_impl.topic import DataVersion, table_to_data
 from rocketproof_properties.replay.settings import settings_of
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2, VIEW_MESSAGE_BY_ID
 
 CLIENT_MILLIS = 6000
 POLL_MILLIS = 100

@@ -11,13 +11,13 @@ from typing import Any
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
-from rocketproof_impl.remoting.codes import SEND_MESSAGE_V2
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.dispatch import write
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
 from rocketproof_impl.system.server import Limits, TcpServer, listening_socket
+from rocketproof_protocol.codes import SEND_MESSAGE_V2
 
 PATIENCE = 20.0
 SMALL = {"mapped_file_size_commit_log": 1024 * 1024, "mapped_file_size_consume_queue": 20_000}

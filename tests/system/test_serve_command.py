@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from serving import PATIENCE, send_command
 
-from rocketproof_impl.remoting.codes import GET_ROUTEINFO_BY_TOPIC, NO_PERMISSION, SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.server import listening_socket
 from rocketproof_properties.cli import run
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, NO_PERMISSION, SUCCESS, TOPIC_NOT_EXIST
 
 MAIN = "from rocketproof_properties.cli import main; main()"
 SMALL = ("--set", "mappedFileSizeCommitLog=1048576", "--set", "mappedFileSizeConsumeQueue=20000")

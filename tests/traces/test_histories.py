@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocketproof_properties.benches.contention import Load, contend
+from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_traces.checker import histories
 from rocketproof_traces.checker.histories import Verdict, judge_history
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header
-from rocketproof_traces.history.cases import BATCH
 
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
@@ -254,7 +254,7 @@ def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
 
 def test_a_batch_takes_its_offsets_at_once() -> None:
     body = b"".join((20).to_bytes(4, "big") + b"x" * 16 for _ in range(3))
-    batch = {**send(), "code": BATCH, "body": b64encode(body).decode(), "bodySize": len(body)}
+    batch = {**send(), "code": SEND_BATCH_MESSAGE, "body": b64encode(body).decode(), "bodySize": len(body)}
     many: list[Line] = [("invoke", "a", "batch", batch), ("ok", "a", "batch", place(0, 0))]
     for offset, expected in ((3, "ok"), (1, "illegal"), (4, "illegal")):
         assert verdict(*many, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, offset))).verdict == expected

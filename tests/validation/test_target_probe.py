@@ -7,13 +7,13 @@ import socket
 import pytest
 from target_doubles import Serve, answering, closes, dies_inside, greeting, server, silent, web
 
-from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.address import AddressTarget, version_name
 from rocketproof_properties.deployments.deployment import Capability, NotOffered, Setup, TargetError
 from rocketproof_properties.deployments.probe import AnotherProtocol, Died, NobodyListens, NoBrokers, NotABroker, NotANameServer, Silent
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 
 SECONDS = 0.5
 NO_CLUSTER = b'{"brokerAddrTable":{},"clusterAddrTable":{}}'

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from rocketproof_profiles import SCHEDULE
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.address import AddressTarget
 from rocketproof_properties.deployments.deployment import NAME_SERVER, Deployment
@@ -24,6 +23,7 @@ from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation import accept, report, single
 from rocketproof_properties.validation.shrink import shrink
 from rocketproof_properties.validation.validate import Request, again, mark, validate
+from rocketproof_protocol.topics import SCHEDULE
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello"})

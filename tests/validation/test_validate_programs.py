@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from rocketproof_impl.remoting.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.generators.programs import ALONE, CONFIGURED, MOST_CLIENTS, STARTED, WIRED, Choice, Program, generate
 from rocketproof_properties.steps.calls import Stage, Stored, call_of
 from rocketproof_properties.steps.names import Names
+from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True)
 NAMES = Names("p1-", 1)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_impl.message import HALF_TOPIC
 from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
@@ -16,6 +15,7 @@ from rocketproof_properties.judging.shared import Touched, judge_topics
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation.seeded import Planted
 from rocketproof_properties.validation.validate import mark
+from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.history import read
 
 PROFILE = "P494"

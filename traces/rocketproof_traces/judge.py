@@ -22,18 +22,27 @@ from rocketproof_model.interpreter import State, evaluate, initial
 from rocketproof_model.language import JAVA_INT, Action, Expr, Guard, Instance, show, walk
 from rocketproof_model.specification import Scope, constants, specify
 from rocketproof_model.specification.constructor import system_topics
-from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, NameClass, classify
+from rocketproof_profiles import PROFILES, NameClass, classify
+from rocketproof_protocol.codes import (
+    END_TRANSACTION,
+    NO_PERMISSION,
+    SEND_BATCH_MESSAGE,
+    SEND_MESSAGE,
+    SEND_MESSAGE_V2,
+    SERVICE_NOT_AVAILABLE,
+    SYSTEM_BUSY,
+    SYSTEM_ERROR,
+    TOPIC_NOT_EXIST,
+)
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE, TEMPLATE
 
-from .checker.requests import SAME_TOPIC
-from .history.cases import BATCH, SEND, SEND_V2, SERVICE_NOT_AVAILABLE, STATUSES, SYSTEM_BUSY, Case, Config, read
+from .checker.requests import ANSWERS, SAME_TOPIC
+from .history.cases import STATUSES, Case, Config, read
 
-_CODES = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
 _BETWEEN = {"register", "accept_registration", "ignore_registration"}
 _OUTSIDE = {"request", "update_topic", "lose_registration", "dispatch", "flush", "finish", "lock_timeout"}
 _FILE = 1 << 30
 _QUEUES = 1 << 16  # more queues than a broker has; an answer beyond is not looked for
-END_TRANSACTION = 37
-HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
 @dataclass(frozen=True)
@@ -127,8 +136,8 @@ def _refused(outcomes: Sequence[tuple[str, Refusal | None]]) -> int:
 def _is_slave(cases: Sequence[Case], *, rejects: bool) -> bool:
     """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows. Where
     slaves reject sends unread, every one was."""
-    codes = {c.code for c in cases if c.request in (SEND, SEND_V2, BATCH)}
-    return codes == {SYSTEM_BUSY} if rejects else codes - {1, 16, 17, None} == {SERVICE_NOT_AVAILABLE}
+    codes = {c.code for c in cases if c.request in (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)}
+    return codes == {SYSTEM_BUSY} if rejects else codes - {SYSTEM_ERROR, NO_PERMISSION, TOPIC_NOT_EXIST, None} == {SERVICE_NOT_AVAILABLE}
 
 
 def _switches(cases: Sequence[Case]) -> tuple[bool, ...]:
@@ -297,7 +306,7 @@ class Court:
 
     def _wanted(self, case: Case) -> str | None:
         """The specification's word for the recorded code; a status of flush or replication is a success of the store."""
-        return "SUCCESS" if case.code in self.statuses else _CODES.get(-1 if case.code is None else self.profile.plain(case.code))
+        return "SUCCESS" if case.code in self.statuses else ANSWERS.get(-1 if case.code is None else self.profile.plain(case.code))
 
     def _config_matches(self, state: State, case: Case) -> bool:
         return case.config == "absent" or self._table(state, "config", case.topic) == case.config

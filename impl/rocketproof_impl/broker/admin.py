@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..fastjson import loads
-from ..java import boolean_text, null_pointer
-from ..names import SYSTEM_PREFIX, SYSTEM_TOPICS, topic_problem
-from ..ports import Channel
-from ..remoting.codes import (
+from rocketproof_protocol.codes import (
     DELETE_TOPIC_IN_BROKER,
     SUCCESS,
     SYSTEM_ERROR,
@@ -17,6 +13,12 @@ from ..remoting.codes import (
     UPDATE_AND_CREATE_TOPIC,
     UPDATE_BROKER_CONFIG,
 )
+from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
+
+from ..fastjson import loads
+from ..java import boolean_text, null_pointer
+from ..names import topic_problem
+from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.headers import CREATE_TOPIC, TOPIC, CreateTopicRequestHeader, DeleteTopicRequestHeader, read
 from ..topic import TopicConfig

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocketproof_profiles import SCHEDULE, Profile
-
-from ..message import UNIQ_KEY, Message
-from ..ports import Channel
-from ..remoting.codes import (
+from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
     MESSAGE_ILLEGAL,
@@ -18,6 +15,11 @@ from ..remoting.codes import (
     SUCCESS,
     SYSTEM_ERROR,
 )
+from rocketproof_protocol.properties import UNIQ_KEY
+from rocketproof_protocol.topics import SCHEDULE
+
+from ..message import Message
+from ..ports import Channel
 from ..remoting.command import RESPONSE, Command
 from ..remoting.dispatch import write
 from ..store.result import AppendResult, PutMessageStatus, PutResult

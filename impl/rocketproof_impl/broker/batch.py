@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, UNDECIDED
+from rocketproof_protocol.properties import CLUSTER
+from rocketproof_protocol.topics import RETRY_PREFIX
+
 from ..java import length
-from ..message import CLUSTER, RETRY_PREFIX, Message, parse_properties
+from ..message import Message, parse_properties
 from ..ports import Channel
-from ..remoting.codes import MESSAGE_ILLEGAL, UNDECIDED
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader
 from .answering import Sent

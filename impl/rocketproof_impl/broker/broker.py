@@ -7,10 +7,7 @@ runs the broker: `periodic` says what, and when.
 from __future__ import annotations
 
 from rocketproof_profiles import Profile
-
-from ..periodic import Periodic
-from ..ports import Channel, Clock, Disk, Executor, Network, Randomness
-from ..remoting.codes import (
+from rocketproof_protocol.codes import (
     CONSUMER_SEND_MSG_BACK,
     END_TRANSACTION,
     HEART_BEAT,
@@ -20,6 +17,9 @@ from ..remoting.codes import (
     UNREGISTER_CLIENT,
     VIEW_MESSAGE_BY_ID,
 )
+
+from ..periodic import Periodic
+from ..ports import Channel, Clock, Disk, Executor, Network, Randomness
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher, Processor, refuse_unknown
 from ..service import Service

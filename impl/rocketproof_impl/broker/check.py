@@ -11,12 +11,11 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..java import JavaError, null_pointer, parse_int, parse_long
-from ..message import (
+from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
+from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     CHECK_TIMES,
-    HALF_TOPIC,
-    OP_HALF_TOPIC,
     PGROUP,
     PREPARED_QUEUE_OFFSET,
     REAL_QID,
@@ -24,17 +23,17 @@ from ..message import (
     TAGS,
     UNIQ_KEY,
     WAIT,
-    Message,
-    properties_text,
 )
-from ..remoting.codes import CHECK_TRANSACTION_STATE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
+
+from ..java import JavaError, null_pointer, parse_int, parse_long
+from ..message import Message, properties_text
 from ..remoting.command import ONE_WAY, Command
 from ..remoting.dispatch import write
 from ..service import Service, sleep
 from ..store import record
 from ..store.reading import GetMessageResult, GetMessageStatus
 from ..store.result import PutMessageStatus
-from ..topic import READ, WRITE
 from .log import log
 from .operations import SEPARATOR
 from .transaction import REMOVE_TAG

@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rocketproof_profiles import TEMPLATE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
+from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
-from ..message import RETRY_PREFIX
 from ..names import topic_problem
 from ..ports import Channel
-from ..remoting.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
 from ..remoting.faq import SUGGESTION
 from ..remoting.headers import SendMessageRequestHeader
 from ..tasks import Pause
-from ..topic import READ, WRITE, TopicConfig
+from ..topic import TopicConfig
 from .hooks import traced
 from .settings import BrokerSettings
 from .topics import UNIT, UNIT_SUB

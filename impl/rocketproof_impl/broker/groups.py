@@ -7,22 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 from ..ports import Clock, Disk
 from ..topic import DataVersion, pretty, version_from_data, version_to_data
 from . import persistence
 from .settings import BrokerSettings
-
-SYSTEM_GROUPS = (
-    "TOOLS_CONSUMER",
-    "FILTERSRV_CONSUMER",
-    "SELF_TEST_C_GROUP",
-    "CID_ONS-HTTP-PROXY",
-    "CID_ONSAPI_PULL",
-    "CID_ONSAPI_PERMISSION",
-    "CID_ONSAPI_OWNER",
-)
-SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
 
 
 @dataclass(slots=True)
@@ -34,7 +24,7 @@ class SubscriptionGroupConfig:
     consume_from_min_enable: bool = True
     consume_broadcast_enable: bool = True
     retry_queue_nums: int = 1
-    retry_max_times: int = 16
+    retry_max_times: int = RETRY_MAX_TIMES
     broker_id: int = 0
     which_broker_when_consume_slowly: int = 1
     notify_consumer_ids_changed_enable: bool = True

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from rocketproof_protocol.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
+from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.topics import RETRY_PREFIX
+
 from ..fastjson import loads
 from ..java import null_pointer
-from ..message import RETRY_PREFIX
 from ..ports import Channel
-from ..remoting.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
 from ..remoting.command import ONE_WAY, Command, response_to
 from ..remoting.dispatch import write
 from ..remoting.headers import UNREGISTER, UnregisterClientRequestHeader, read
-from ..topic import READ, WRITE
 from .clients import ClientChannelInfo
 from .subscription import subscription_from_data
 from .topics import UNIT_SUB

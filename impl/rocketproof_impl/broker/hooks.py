@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.properties import MSG_REGION, TRACE_ON, UNIQ_KEY
 
 from ..java import null_pointer
-from ..message import MSG_REGION, TRACE_ON, UNIQ_KEY, parse_properties, properties_text
+from ..message import parse_properties, properties_text
 from ..names import is_blank
 from ..ports import Channel
 from ..remoting.command import Command

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from ..fastjson import dumps, map_text
-from ..ports import Channel
-from ..remoting.codes import (
+from rocketproof_protocol.codes import (
     GET_ALL_TOPIC_CONFIG,
     GET_BROKER_CONFIG,
     GET_MAX_OFFSET,
@@ -18,6 +16,9 @@ from ..remoting.codes import (
     TOPIC_NOT_EXIST,
     VIEW_MESSAGE_BY_ID,
 )
+
+from ..fastjson import dumps, map_text
+from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.headers import QUEUE, TOPIC, VIEW_MESSAGE, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
 from ..route import encode_json

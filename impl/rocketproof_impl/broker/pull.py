@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..message import DELAY, KEYS, TAGS, Message, properties_text
-from ..ports import Channel, Executor
-from ..remoting.codes import (
+from rocketproof_protocol.codes import (
     NO_PERMISSION,
     PULL_MESSAGE,
     PULL_NOT_FOUND,
@@ -24,6 +22,12 @@ from ..remoting.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
+from rocketproof_protocol.flags import PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS
+from rocketproof_protocol.properties import DELAY, KEYS, TAGS
+from rocketproof_protocol.topics import OFFSET_MOVED_TOPIC
+
+from ..message import Message, properties_text
+from ..ports import Channel, Executor
 from ..remoting.command import RESPONSE, Command, response_to
 from ..remoting.dispatch import remote_address, write
 from ..remoting.faq import SUGGESTION
@@ -39,8 +43,6 @@ from .subscription import SubscriptionData, build
 
 if TYPE_CHECKING:
     from .broker import Broker
-
-COMMIT_OFFSET, SUSPEND, SUBSCRIPTION = 1, 2, 4  # of the header's sysFlag
 
 CODES = {
     GetMessageStatus.FOUND: SUCCESS,
@@ -96,7 +98,7 @@ class PullMessageProcessor:
             refuse(response, SYSTEM_ERROR, "store getMessage return null")
         else:
             fill(response, found, header.queue_offset)
-            if response.code == PULL_NOT_FOUND and may_wait and header.sys_flag & SUSPEND:
+            if response.code == PULL_NOT_FOUND and may_wait and header.sys_flag & PULL_SUSPENDS:
                 until = broker.clock.now() + header.suspend_timeout_millis
                 held = HeldPull(channel, request, header.queue_offset, until, subscription)
                 self.hold.suspend(header.topic, header.queue_id, held)
@@ -106,7 +108,7 @@ class PullMessageProcessor:
                 response.ext_fields["suggestWhichBrokerId"] = str(group.broker_id)
             elif response.code == PULL_OFFSET_MOVED:
                 await broker.store.put_message(self._offset_moved(header, found.next_begin_offset))
-        if may_wait and header.sys_flag & COMMIT_OFFSET and not slave:
+        if may_wait and header.sys_flag & PULL_COMMITS_OFFSET and not slave:
             broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
         return None if is_held else response
 
@@ -140,7 +142,7 @@ class PullMessageProcessor:
 
     def _subscription(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
         """What the pull says it wants, or else what the last heart beat of the group said."""
-        found = self._told(header, response) if header.sys_flag & SUBSCRIPTION else self._registered(header, group, response)
+        found = self._told(header, response) if header.sys_flag & PULL_SUBSCRIBES else self._registered(header, group, response)
         if found is not None and not found.by_tag:
             refuse(response, SYSTEM_ERROR, f"The broker does not support consumer to filter message by {found.expression_type}")
             return None
@@ -184,7 +186,7 @@ class PullMessageProcessor:
         properties = {TAGS: header.consumer_group, DELAY: "0", KEYS: header.consumer_group}
         host = (settings.broker_ip1, settings.listen_port)
         return Message(
-            "OFFSET_MOVED_EVENT",
+            OFFSET_MOVED_TOPIC,
             body=encode_json(event),
             properties=properties,
             properties_text=properties_text(properties, trailing=self._broker.profile.ends_properties),

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
+
 from ..periodic import Periodic
 from ..ports import Network
-from ..remoting.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..tasks import Lock

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR
+from rocketproof_protocol.flags import MULTI_TAGS
+from rocketproof_protocol.properties import DELAY
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+
 from ..java import null_pointer
-from ..message import DELAY, DLQ_PREFIX, MULTI_TAGS, RETRY_PREFIX, Message
-from ..remoting.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR
+from ..message import Message
 from ..remoting.command import V3_4_9, Command
 from ..remoting.faq import SUGGESTION
 from ..remoting.headers import SendMessageRequestHeader

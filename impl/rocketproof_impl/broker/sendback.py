@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 
 from ..java import null_pointer
-from ..message import DELAY, ORIGIN_MESSAGE_ID, RETRY_PREFIX, RETRY_TOPIC, WAIT, Message, properties_text
+from ..message import Message, properties_text
 from ..names import is_blank
-from ..remoting.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
 from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, read
 from ..store.result import AppendResult, PutMessageStatus, PutResult
-from ..topic import READ, WRITE, is_writeable
+from ..topic import is_writeable
 from .checking import refuse, sending_is_forbidden
 from .groups import SubscriptionGroupConfig
 from .hooks import execute_consume_after

@@ -19,11 +19,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, UNDECIDED
+from rocketproof_protocol.properties import CLUSTER, UNIQ_KEY, WAIT
 
 from ..java import null_pointer
-from ..message import CLUSTER, UNIQ_KEY, WAIT, Message, parse_properties, properties_text
+from ..message import Message, parse_properties, properties_text
 from ..ports import Channel
-from ..remoting.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, UNDECIDED
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader, is_null, parse_request_header
 from ..tasks import Future, Pause

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..topic import READ, WRITE
+from rocketproof_protocol.flags import READ, WRITE
 
 Role = Literal["ASYNC_MASTER", "SYNC_MASTER", "SLAVE"]
 

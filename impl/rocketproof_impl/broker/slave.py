@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from rocketproof_protocol.codes import GET_ALL_TOPIC_CONFIG, SUCCESS
+
 from ..periodic import Periodic
 from ..ports import Network
-from ..remoting.codes import GET_ALL_TOPIC_CONFIG, SUCCESS
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
 from ..topic import table_from_data

@@ -10,14 +10,33 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 
-from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol.flags import INHERIT, READ, WRITE
+from rocketproof_protocol.topics import (
+    BENCHMARK_TOPIC,
+    HALF_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    SCHEDULE,
+    SELF_TEST_TOPIC,
+    SYSTEM_PREFIX,
+    TEMPLATE,
+    TRACE_TOPIC,
+    WHEEL_TIMER_TOPIC,
+)
 
 from ..java import null_pointer
-from ..message import HALF_TOPIC, OP_HALF_TOPIC
-from ..names import SYSTEM_PREFIX
 from ..ports import Clock, Disk
 from ..tasks import Interrupted, Lock, Pause
-from ..topic import INHERIT, READ, WRITE, DataVersion, TopicConfig, is_inherited, pretty, table_from_data, table_to_data, without_inherit
+from ..topic import (
+    DataVersion,
+    TopicConfig,
+    is_inherited,
+    pretty,
+    table_from_data,
+    table_to_data,
+    without_inherit,
+)
 from . import persistence
 from .log import log
 from .settings import BrokerSettings
@@ -45,23 +64,23 @@ def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, Topic
     inherited = READ | WRITE | INHERIT
     nums = settings.default_topic_queue_nums
     cluster, broker = settings.broker_cluster_name, settings.broker_name
-    made = [TopicConfig("SELF_TEST_TOPIC", 1, 1)]
+    made = [TopicConfig(SELF_TEST_TOPIC, 1, 1)]
     if settings.auto_create_topic_enable:
         made.append(TopicConfig(TEMPLATE, nums, nums, inherited))
-    made.append(TopicConfig("BenchmarkTest", 1024, 1024))
+    made.append(TopicConfig(BENCHMARK_TOPIC, 1024, 1024))
     made.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
     made.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
-    made.append(TopicConfig("OFFSET_MOVED_EVENT", 1, 1))
+    made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))
     if profile.all_system_topics:
         made.append(TopicConfig(SCHEDULE, 18, 18))
     if profile.trace_topic and settings.trace_topic_enable:
-        made.append(TopicConfig("RMQ_SYS_TRACE_TOPIC", 1, 1))
+        made.append(TopicConfig(TRACE_TOPIC, 1, 1))
     if profile.all_system_topics:
         made.append(TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1))
     if profile.more_system_topics:
         made.append(TopicConfig(f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}", 8, 8))
         made.append(TopicConfig(f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{broker}", 1, 1, INHERIT))
-        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC, f"{SYSTEM_PREFIX}wheel_timer"))
+        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC, WHEEL_TIMER_TOPIC))
     if profile.topic_attributes:
         for config in made:
             config.attributes = {}

@@ -5,28 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocketproof_profiles import Profile
-
-from ..java import null_pointer, parse_boolean, parse_int
-from ..message import (
-    COMMIT,
-    HALF_TOPIC,
-    NOT,
-    OP_HALF_TOPIC,
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
+from rocketproof_protocol.flags import COMMIT, NOT, ROLLBACK, TRANSACTION_BITS
+from rocketproof_protocol.properties import (
     PGROUP,
     REAL_QID,
     REAL_TOPIC,
-    ROLLBACK,
     TAGS,
     TRAN_MSG,
-    TRANSACTION_BITS,
     TRANSACTION_ID,
     UNIQ_KEY,
     WAIT,
-    Message,
-    properties_text,
 )
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
+
+from ..java import null_pointer, parse_boolean, parse_int
+from ..message import Message, properties_text
 from ..ports import Channel
-from ..remoting.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
 from ..remoting.command import Command, response_to
 from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, read
 from ..store.result import PutMessageStatus, PutResult

@@ -6,21 +6,20 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
-from ..java import boolean_text, parse_boolean, parse_int
-from ..message import (
-    COMPRESSED,
+from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.flags import COMPRESSED, PREPARED
+from rocketproof_protocol.properties import (
     DELAY,
     MAX_RECONSUME_TIMES,
-    PREPARED,
     RECONSUME_TIME,
-    RETRY_PREFIX,
     TRAN_MSG,
     UNIQ_KEY,
     WAIT,
-    Message,
-    properties_text,
 )
-from ..remoting.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.topics import RETRY_PREFIX
+
+from ..java import boolean_text, parse_boolean, parse_int
+from ..message import Message, properties_text
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2
 from .errors import ClientError

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import NamedTuple
 
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, HEART_BEAT, SUCCESS
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..java import JavaError, string_hash
 from ..periodic import Periodic
 from ..ports import Clock, Network
-from ..remoting.codes import GET_ROUTEINFO_BY_TOPIC, HEART_BEAT, SUCCESS
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError
 from ..route import MASTER_ID, TopicRouteData, decode_route, encode_json

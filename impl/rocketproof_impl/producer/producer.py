@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_protocol.properties import UNIQ_KEY
 
-from ..message import UNIQ_KEY, Message
+from ..message import Message
 from ..ports import Clock, Network, Randomness
 from ..remoting.faq import SUGGESTION
 from ..tasks import Pause

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ..message import MSG_REGION, TRACE_ON
-from ..remoting.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
+from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
+from rocketproof_protocol.properties import MSG_REGION, TRACE_ON
+
 from ..remoting.command import Command
 from .errors import BrokerError
 from .publish import MessageQueue

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocketproof_profiles import TEMPLATE
-
-from ..remoting.codes import (
+from rocketproof_protocol.codes import (
     NO_BUYER_ID,
     NO_PERMISSION,
     NOT_IN_CURRENT_UNIT,
@@ -14,6 +12,7 @@ from ..remoting.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
+from rocketproof_protocol.topics import TEMPLATE
 
 RETRY_RESPONSE_CODES = frozenset({TOPIC_NOT_EXIST, SERVICE_NOT_AVAILABLE, SYSTEM_ERROR, NO_PERMISSION, NO_BUYER_ID, NOT_IN_CURRENT_UNIT})
 """Error answers after which another attempt is made (CLI-30). SYSTEM_BUSY and MESSAGE_ILLEGAL are not among them."""

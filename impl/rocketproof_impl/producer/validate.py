@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.topics import LEGAL, SYSTEM_TOPICS
+
 from ..java import length
 from ..message import Message
-from ..names import LEGAL, SYSTEM_TOPICS, is_blank
-from ..remoting.codes import MESSAGE_ILLEGAL
+from ..names import is_blank
 from .errors import ClientError
 
 GROUP_MAX_LENGTH = 255

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from rocketproof_protocol.codes import SYSTEM_ERROR
+
 from ..copies import copier
-from .codes import SYSTEM_ERROR
 
 RESPONSE, ONE_WAY = 1, 2
 JSON: Final = 0

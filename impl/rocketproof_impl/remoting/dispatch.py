@@ -13,10 +13,11 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_BUSY, SYSTEM_ERROR
+
 from ..java import JavaError
 from ..ports import Channel, Executor, Rejected, RequestTask
 from ..tasks import Future
-from .codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_BUSY, SYSTEM_ERROR
 from .command import RESPONSE, Command, response_to
 
 log = logging.getLogger("rocketproof_impl.remoting")

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.flags import COMMIT, NOT, ROLLBACK
+
 from ..java import JavaError, boolean_text, null_pointer, parse_boolean, parse_int, parse_long
-from ..message import COMMIT, NOT, ROLLBACK
 from ..topic import MULTI_TAG, SINGLE_TAG
-from .codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 
 H = TypeVar("H")
 
@@ -176,23 +178,7 @@ SEND_V1: Layout = (
     ("batch", "batch", parse_boolean, False),
 )
 
-V2_LETTERS = {
-    "producerGroup": "a",
-    "topic": "b",
-    "defaultTopic": "c",
-    "defaultTopicQueueNums": "d",
-    "queueId": "e",
-    "sysFlag": "f",
-    "bornTimestamp": "g",
-    "flag": "h",
-    "properties": "i",
-    "reconsumeTimes": "j",
-    "unitMode": "k",
-    "maxReconsumeTimes": "l",
-    "batch": "m",
-}
-
-SEND_V2: Layout = tuple((attribute, V2_LETTERS[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
+SEND_V2: Layout = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
 
 
 def parse_request_header(code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False) -> SendMessageRequestHeader | None:

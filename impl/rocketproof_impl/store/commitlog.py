@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.flags import COMMIT, NOT
 
 from ..broker.settings import BrokerSettings
-from ..message import COMMIT, NOT, Message
+from ..message import Message
 from ..ports import Clock, Disk
 from ..tasks import Lock, Pause
 from . import record

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.properties import DELAY, TAGS
+from rocketproof_protocol.topics import SCHEDULE
 
 from ..broker.log import log
 from ..java import INT_MAX, parse_int, string_hash
-from ..message import DELAY, TAGS, Message
+from ..message import Message
 from ..ports import Disk
 from .files import MappedFile, MappedFileQueue
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from rocketproof_profiles import SCHEDULE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
+from rocketproof_protocol.topics import SCHEDULE
 
 from ..broker import persistence
 from ..broker.log import log
 from ..java import JavaError, null_pointer, parse_int
-from ..message import COMMIT, DELAY, NOT, REAL_QID, REAL_TOPIC, WAIT, Message, properties_text
+from ..message import Message, properties_text
 from ..ports import Clock, Disk
 from .consumequeue import ConsumeQueue
 from .result import PutMessageStatus, PutResult

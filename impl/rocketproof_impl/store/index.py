@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from rocketproof_protocol.flags import ROLLBACK
+from rocketproof_protocol.properties import KEYS, UNIQ_KEY
+
 from ..broker.log import log
 from ..broker.settings import BrokerSettings
-from ..message import KEYS, ROLLBACK, UNIQ_KEY, Message
+from ..message import Message
 from ..ports import Clock, Disk
 from .checkpoint import StoreCheckpoint
 from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexFile

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
-from rocketproof_profiles import SCHEDULE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol.flags import COMMIT, NOT
+from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
 from ..broker.log import log
 from ..broker.settings import BrokerSettings
 from ..java import JavaError, length, null_pointer
 from ..link import Dial
-from ..message import COMMIT, NOT, OP_HALF_TOPIC, Message
+from ..message import Message
 from ..ports import Clock, Disk
 from ..service import Service
 from ..tasks import Work

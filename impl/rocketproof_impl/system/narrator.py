@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from rocketproof_protocol import codes
+from rocketproof_protocol.fields import SHORT_NAMES
+
 from ..broker.broker import Broker
 from ..nameserver import NameServer
-from ..remoting import codes
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher
-from ..remoting.headers import V2_LETTERS
 from .connection import Connection
 
 _RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-(\d+)\b")
@@ -113,7 +114,7 @@ def _request(request: Command) -> str:
     fields = request.ext_fields or {}
     words = [_REQUESTS.get(request.code, str(request.code))]
     for name, form in (("topic", "{}"), ("queueId", "q{}")):
-        value = fields.get(name, fields.get(V2_LETTERS[name]))
+        value = fields.get(name, fields.get(SHORT_NAMES[name]))
         if value is not None:
             words.append(form.format(value))
     return " ".join(words)

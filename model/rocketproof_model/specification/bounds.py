@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+
 from ..functions import term_function
 from ..language import JAVA_INT, Bool, Expr, Int, Model, Type, ite
 
-GROUP_RETRIES: Final = 16
-"""How often a group retries a message unless it was configured otherwise."""
 NAMES_LIMIT: Final = 121
 """The version from which on a request may name a limit of its own (3.4.9)."""
 
@@ -48,7 +48,7 @@ def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
     return dead
 
 
-def retry_limit_of(requested: int | None, version: int, group: int = GROUP_RETRIES) -> int:
+def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_TIMES) -> int:
     """`retry_limit` of a request by its header's maxReconsumeTimes, None if it has none."""
     found: int = _retry_limit()((group, version, requested is not None, requested or 0))
     return found

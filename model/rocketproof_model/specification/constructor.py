@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from rocketproof_profiles import SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import (
+    BENCHMARK_TOPIC,
+    HALF_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    SCHEDULE,
+    SELF_TEST_TOPIC,
+    TEMPLATE,
+    WHEEL_TIMER_TOPIC,
+)
 
 
 def system_topics(cluster: str, broker: str, *, auto_create: bool, more: bool = False) -> dict[str, tuple[int, int]]:
     """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `more`: and those
     that 5.x adds."""
     topics = {
-        "SELF_TEST_TOPIC": (1, 6),
-        "BenchmarkTest": (1024, 6),
+        SELF_TEST_TOPIC: (1, 6),
+        BENCHMARK_TOPIC: (1024, 6),
         cluster: (16, 7),
         broker: (1, 7),
-        "OFFSET_MOVED_EVENT": (1, 6),
+        OFFSET_MOVED_TOPIC: (1, 6),
         SCHEDULE: (18, 6),
         f"{cluster}_REPLY_TOPIC": (1, 6),
     }
     if more:
         topics |= {
-            "RMQ_SYS_TRANS_HALF_TOPIC": (1, 6),
-            "RMQ_SYS_TRANS_OP_HALF_TOPIC": (1, 6),
-            "rmq_sys_wheel_timer": (1, 6),
+            HALF_TOPIC: (1, 6),
+            OP_HALF_TOPIC: (1, 6),
+            WHEEL_TIMER_TOPIC: (1, 6),
             f"rmq_sys_REVIVE_LOG_{cluster}": (8, 6),
             f"rmq_sys_SYNC_BROKER_MEMBER_{broker}": (1, 1),
         }

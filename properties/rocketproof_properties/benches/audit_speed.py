@@ -20,7 +20,6 @@ from typing import Any
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
 from rocketproof_traces.pools import Spread, on_processes
-from rocketproof_traces.stored.layout import SYSTEM_TOPICS
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
@@ -107,7 +106,7 @@ def _checksum(root: str) -> None:
 
 def _scan(root: str) -> None:
     for part in ranges(log_files([root])):
-        for _ in Walk(part, Names(SYSTEM_TOPICS), rows=8192):
+        for _ in Walk(part, Names(), rows=8192):
             pass
 
 
@@ -132,7 +131,7 @@ def _window(root: str) -> Iterator[Callable[[], int] | None]:
         return
     import pyarrow as pa
 
-    parts, names = [], Names(SYSTEM_TOPICS)
+    parts, names = [], Names()
     for part in ranges(log_files([root])):
         for chunk in Walk(part, names, crc=False):
             kept = {name: chunk[name].copy() for name in ("topic", "queueId", "queueOffset", "physicalOffset")}

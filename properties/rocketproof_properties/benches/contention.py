@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"

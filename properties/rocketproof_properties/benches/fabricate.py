@@ -21,10 +21,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rocketproof_impl.java import string_hash
-from rocketproof_impl.message import HALF_TOPIC, properties_text
+from rocketproof_impl.message import properties_text
 from rocketproof_impl.store.record import BLANK_MAGIC, BLANK_SIZE, FIXED_SIZE, MESSAGE_MAGIC
 from rocketproof_model.compiled import compiled
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.stored.crc import crc32
 from rocketproof_traces.stored.memory import MARGIN, put, put_byte, word
 

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from rocketproof_model.specification.bounds import DELAY_LEVELS, is_given_up
-from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC, WAIT
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import BLANK_SIZE
 from rocketproof_traces.stored.record import Record
 
 from ..histories.history import OK, Exchange, History
 
-DEAD_PREFIX = "%DLQ%"
-HALF, OPERATIONS = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 SENDS = ("send", "batch")
 ROUTED_IN, KNOWN_IN = 30_000, 33_000  # milliseconds: a period, and a period with an answer's time limit
 
@@ -245,11 +244,11 @@ def _delayed(history: History) -> str | None:
                 if record.counted and _level(found) > 0:
                     return f"{record} has delay level {found['DELAY']} and is in no queue of {SCHEDULE}"
                 continue
-            dead = DEAD_PREFIX + asked.topic.removeprefix(RETRY_PREFIX)
-            if found["REAL_TOPIC"] not in (asked.topic, dead):
+            dead = DLQ_PREFIX + asked.topic.removeprefix(RETRY_PREFIX)
+            if found[REAL_TOPIC] not in (asked.topic, dead):
                 return f"{record} is to be delivered to {found['REAL_TOPIC']}, and {exchange} asked for {asked.topic}"
-            same_queue = asked.queue_id < 0 or int(found["REAL_QID"]) == asked.queue_id
-            if found["REAL_TOPIC"] == asked.topic and not same_queue:
+            same_queue = asked.queue_id < 0 or int(found[REAL_QID]) == asked.queue_id
+            if found[REAL_TOPIC] == asked.topic and not same_queue:
                 return f"{record} is to be delivered to queue {found['REAL_QID']}, and {exchange} asked for {asked.queue_id}"
     return None
 
@@ -261,13 +260,13 @@ def _badly_delayed(record: Record) -> str | None:
         return f"{record} has delay level {found.get('DELAY')}"
     if record.queue_id != level - 1:
         return f"{record} has delay level {level}, so its queue should be {level - 1}"
-    if found.get("REAL_TOPIC") in (None, SCHEDULE) or "REAL_QID" not in found:
+    if found.get(REAL_TOPIC) in (None, SCHEDULE) or REAL_QID not in found:
         return f"{record} does not say where it is to be delivered"
     return None
 
 
 def _level(properties: Mapping[str, str]) -> int:
-    text = properties.get("DELAY", "0")
+    text = properties.get(DELAY, "0")
     return int(text) if text.lstrip("+-").isdecimal() else 0
 
 
@@ -275,14 +274,14 @@ def _schedule_by_name(history: History) -> str | None:
     for exchange in history.exchanges:
         asked = exchange.request
         for record in history.stored(exchange):
-            if asked.kind in SENDS and record.topic == SCHEDULE and (asked.topic == SCHEDULE or "REAL_TOPIC" not in record.properties):
+            if asked.kind in SENDS and record.topic == SCHEDULE and (asked.topic == SCHEDULE or REAL_TOPIC not in record.properties):
                 return f"{exchange} stored {record} by that name"
     return None
 
 
 def _no_wait(history: History) -> str | None:
     for record in _records(history):
-        if "WAIT" in record.properties and record.topic != OPERATIONS:
+        if WAIT in record.properties and record.topic != OP_HALF_TOPIC:
             return f"{record} is stored with WAIT={record.properties['WAIT']}"
     return None
 
@@ -305,8 +304,8 @@ def _dead(history: History) -> str | None:
         asked = exchange.request
         for record in history.stored(exchange):
             found = record.properties
-            topic = found.get("REAL_TOPIC", "") if record.topic == SCHEDULE else record.topic
-            if not topic.startswith(DEAD_PREFIX) or asked.topic.startswith(DEAD_PREFIX) or asked.kind not in ("send", "send_back"):
+            topic = found.get(REAL_TOPIC, "") if record.topic == SCHEDULE else record.topic
+            if not topic.startswith(DLQ_PREFIX) or asked.topic.startswith(DLQ_PREFIX) or asked.kind not in ("send", "send_back"):
                 continue
             times = asked.reconsume_times
             if asked.kind == "send_back":
@@ -331,7 +330,7 @@ def _grows(history: History) -> str | None:
     for exchange, before, record in _backs(history):
         if record.reconsume_times <= before.reconsume_times:
             return f"{record} was retried {record.reconsume_times} times, and {before} {before.reconsume_times} times before"
-        real = record.properties.get("REAL_TOPIC") if record.topic == SCHEDULE else record.topic
+        real = record.properties.get(REAL_TOPIC) if record.topic == SCHEDULE else record.topic
         if real is not None and real.startswith(RETRY_PREFIX) and record.reconsume_times > exchange.limit:
             return f"{record} is retried {record.reconsume_times} times, and {exchange} allows {exchange.limit}"
     return None
@@ -341,8 +340,8 @@ def _first_topic(history: History) -> str | None:
     for exchange, before, record in _backs(history):
         same = (r for r in history.logs[exchange.broker].records if r.born_timestamp == before.born_timestamp)
         first = next(same, before)
-        due = first.properties.get("REAL_TOPIC") if first.topic in (SCHEDULE, HALF) else first.topic
-        if record.properties.get("RETRY_TOPIC") != due:
+        due = first.properties.get(REAL_TOPIC) if first.topic in (SCHEDULE, HALF_TOPIC) else first.topic
+        if record.properties.get(RETRY_TOPIC) != due:
             return f"{record} came first from {due} and says RETRY_TOPIC={record.properties.get('RETRY_TOPIC')}"
     return None
 
@@ -352,7 +351,7 @@ def _origin(history: History) -> str | None:
 
 
 def _named(record: Record) -> bool:
-    return bool(record.properties.get("ORIGIN_MESSAGE_ID", "").strip())
+    return bool(record.properties.get(ORIGIN_MESSAGE_ID, "").strip())
 
 
 def _taken_back(history: History) -> str | None:
@@ -370,14 +369,14 @@ def _given_up(history: History) -> str | None:
         for record in log.records:
             chains.setdefault(record.born_timestamp, []).append(record)
         for chain in chains.values():
-            seen = [r for r in chain if r.topic not in (SCHEDULE, HALF, OPERATIONS) and not r.topic.startswith(DEAD_PREFIX)]
+            seen = [r for r in chain if r.topic not in (SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC) and not r.topic.startswith(DLQ_PREFIX)]
             first = backs.get(seen[0].at) if seen else None
             if first is None:
                 continue
             due = first.limit + 1
             if any(r.at not in backs or backs[r.at].request.delay_level < 0 for r in seen[:due]):
                 continue
-            buried = any(r.topic.startswith(DEAD_PREFIX) for r in chain)
+            buried = any(r.topic.startswith(DLQ_PREFIX) for r in chain)
             if len(seen) > due or (buried and len(seen) < due):
                 return f"{seen[0]} was delivered {len(seen)} times before it was dead, and {due} are due"
             if len(seen) == due and not buried:

@@ -13,10 +13,11 @@ from typing import Any
 from rocketproof_model import after, implies, ite, maximum, rem, without_bits
 from rocketproof_model.specification.bounds import NAMES_LIMIT, is_dead, retry_limit
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.flags import COMMIT, INNER_BATCH, PREPARED
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import counted, has, is_, transaction, vocabulary
 from rocketproof_traces.stored.facts import BIT, RUN_ON
-from rocketproof_traces.stored.layout import COMMIT, EXTENSION_LIMIT, INNER_BATCH, PREPARED, PROPERTIES_LIMIT
+from rocketproof_traces.stored.layout import EXTENSION_LIMIT, PROPERTIES_LIMIT
 
 from . import storedfiles
 

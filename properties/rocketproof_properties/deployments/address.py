@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rocketproof_impl.remoting.codes import REQUEST_CODE_NOT_SUPPORTED
 from rocketproof_impl.remoting.command import Command
+from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, REQUEST_CODE_NOT_SUPPORTED
 
 from ..choices import InputError
 from . import probe
@@ -56,7 +56,7 @@ class AddressTarget(Target):
 
 def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """The name server, if the one address is that of one, and the brokers."""
-    answer = probe.ask(addresses[0], Command(probe.GET_BROKER_CLUSTER_INFO))
+    answer = probe.ask(addresses[0], Command(GET_BROKER_CLUSTER_INFO))
     if answer.code != REQUEST_CODE_NOT_SUPPORTED:
         if len(addresses) > 1:
             raise InputError(f"{addresses[0]} is a name server; give its address alone, or only addresses of brokers")

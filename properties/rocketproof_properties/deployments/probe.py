@@ -6,16 +6,15 @@ import socket
 from collections.abc import Mapping
 
 from rocketproof_impl import fastjson
-from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, TimedOut
 from rocketproof_impl.remoting.frame import FrameError
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, GET_MAX_OFFSET, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.topics import TEMPLATE
 
 from .connection import SECONDS, call, host_and_port
 from .deployment import TargetError
 
-GET_BROKER_CLUSTER_INFO = 106
 MASTER = "0"
 
 

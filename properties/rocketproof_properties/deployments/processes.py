@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from rocketproof_impl.remoting.codes import SUCCESS, UPDATE_BROKER_CONFIG
 from rocketproof_impl.remoting.command import Command
+from rocketproof_protocol.codes import SUCCESS, UPDATE_BROKER_CONFIG
 
 from ..choices import known
 from . import guardian, probe

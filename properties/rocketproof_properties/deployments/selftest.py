@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.remoting.codes import GET_MAX_OFFSET, NO_PERMISSION, SEND_MESSAGE, SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol.codes import GET_MAX_OFFSET, NO_PERMISSION, SEND_MESSAGE, SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_protocol.topics import TEMPLATE
 
 from . import probe
 from .deployment import NAME_SERVER, Capability, Deployment, Setup, Target, TargetError

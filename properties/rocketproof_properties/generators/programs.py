@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from rocketproof_impl.remoting import codes
 from rocketproof_model.interpreter import initial
 from rocketproof_model.specification import build, constants
-from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..catalogue import historycases as about
 from ..stateful.messages import Step

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.topics import SCHEDULE
 
 from ..catalogue import historycases as about
 from ..stateful.messages import Setting, Step

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rocketproof_impl.java import INT_MAX, INT_MIN, absolute, remainder
-from rocketproof_impl.message import UNIQ_KEY, Message, parse_properties
+from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.producer.result import SendResult
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_protocol.properties import UNIQ_KEY
 
 from .gallery import hazard
 from .scene import Scene, failed, queues, sent

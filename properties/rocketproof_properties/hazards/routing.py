@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocketproof_impl.remoting.codes import REGISTER_BROKER
 from rocketproof_impl.simulator.network import HOLD, Letter
 from rocketproof_impl.topic import TopicConfig
+from rocketproof_protocol.codes import REGISTER_BROKER
 
 from .gallery import hazard
 from .story import Story

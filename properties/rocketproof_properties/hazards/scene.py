@@ -16,7 +16,6 @@ from rocketproof_impl.message import Message, parse_properties, properties_text
 from rocketproof_impl.producer.errors import BrokerError, ClientError
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.result import SendResult
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import (
@@ -33,6 +32,7 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
+from rocketproof_protocol import codes
 
 _ANSWERS = {
     getattr(codes, name): name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
+from rocketproof_protocol.topics import SCHEDULE
 
 from .gallery import hazard
 from .scene import place
 from .story import Story
 
 RETRY, DEAD = "%RETRY%G", "%DLQ%G"
-SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
 
 @hazard("HAZ-15", asserts="DLQ-04 DLQ-06", properties="INV-44")

@@ -7,14 +7,13 @@ from typing import Any
 from rocketproof_impl.broker.hooks import SendMessageContext
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.draft import batch_of
-from rocketproof_impl.remoting.codes import SEND_BATCH_MESSAGE
+from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
+from rocketproof_protocol.flags import PREPARED
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from .gallery import hazard
 from .scene import answer, place
 from .story import Story
-
-PREPARED = 4
-SCHEDULE, HALF = "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
 class SilentHook:
@@ -44,7 +43,7 @@ def silent_loss_by_system_flag(story: Story) -> None:
     story.check("stored", cluster.stored(), ["T queue 0 offset 0", "T queue 0 offset 0"])
     story.say("A consumer comes to the queue, and a check comes for half messages.")
     story.check("messages of T for consumers", cluster.consumable("T"), 0)
-    story.check("half messages", cluster.consumable(HALF), 0)
+    story.check("half messages", cluster.consumable(HALF_TOPIC), 0)
 
 
 @hazard("HAZ-13", asserts="SEND-42 CL-02 TRX-04", properties="INV-44", profiles="P49 P45 P494")
@@ -66,7 +65,7 @@ def answered_pair_is_no_location(story: Story) -> None:
     story.check("the record", place(cluster.last()), "T queue 1 offset 0")
     story.say("And so has a transactional one.")
     story.check("the answer", cluster.send(queue_id=1, sys_flag=PREPARED, properties={"TRAN_MSG": "true"}), "SUCCESS, queue 1 offset 0")
-    story.check("the record", place(cluster.last()), f"{HALF} queue 0 offset 0")
+    story.check("the record", place(cluster.last()), f"{HALF_TOPIC} queue 0 offset 0")
 
 
 @hazard("HAZ-14", asserts="SEND-42", properties="INV-55")
@@ -242,13 +241,13 @@ def half_message_with_a_delay(story: Story) -> None:
     story.say("A transactional message with delay level 2 goes to T.")
     story.check("the answer", cluster.send(sys_flag=PREPARED, properties={"TRAN_MSG": "true", "DELAY": "2"}), "SUCCESS, queue 0 offset 0")
     story.check("the record", place(cluster.last()), f"{SCHEDULE} queue 1 offset 0")
-    story.check("its REAL_TOPIC", cluster.stored_properties()["REAL_TOPIC"], HALF)
+    story.check("its REAL_TOPIC", cluster.stored_properties()["REAL_TOPIC"], HALF_TOPIC)
     story.check("T is named in it", "T" in cluster.stored_properties().values(), False)
     story.say("5 seconds later the delayed message is delivered.")
     cluster.dispatch()
     cluster.scheduler.advance(5000)
     cluster.do(cluster.broker().store.deliver_delayed())
-    story.check("the record", place(cluster.last()), f"{HALF} queue 0 offset 0")
+    story.check("the record", place(cluster.last()), f"{HALF_TOPIC} queue 0 offset 0")
 
 
 @hazard("HAZ-42", asserts="CHK-03 CHK-04", properties="INV-46", profiles="P49")
@@ -264,7 +263,7 @@ def system_topics_as_targets(story: Story) -> None:
     cluster = story.cluster()
     story.say("A client that refuses nothing sends to topics of the broker.")
     story.check("the answer about TBW102", cluster.send("TBW102"), "SUCCESS, queue 0 offset 0")
-    operations = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+    operations = OP_HALF_TOPIC
     story.check(f"the answer about {operations}", cluster.send(operations), "SUCCESS, queue 0 offset 0")
     refused = f"NO_PERMISSION: Sending message to topic[{SCHEDULE}] is forbidden."
     story.check("the answer about the schedule topic", cluster.send(SCHEDULE), refused)

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rocketproof_model.specification.bounds import GROUP_RETRIES, retry_limit_of
+from rocketproof_model.specification.bounds import retry_limit_of
+from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_traces.stored.record import Log, Record
 
-OK = (0, 10, 11, 12)  # the codes that say: it is in the log
+OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes that say: it is in the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Exchange:
     answers: list[Answer] = field(default_factory=list)
     ended: bool = True
     stored: tuple[int, ...] = ()
-    retries: int = GROUP_RETRIES
+    retries: int = RETRY_MAX_TIMES
     queues: int | None = None
 
     @property

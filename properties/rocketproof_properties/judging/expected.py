@@ -12,7 +12,8 @@ from functools import cache
 from typing import Final, Literal
 
 from rocketproof_model.specification.bounds import is_given_up
-from rocketproof_profiles import PROFILES, RETRY_PREFIX, SCHEDULE
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES

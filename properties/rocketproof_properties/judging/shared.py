@@ -19,9 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.message import HALF_TOPIC, OP_HALF_TOPIC
-from rocketproof_impl.remoting.codes import SUCCESS, TOPIC_NOT_EXIST
-from rocketproof_profiles import PROFILES, SCHEDULE, TEMPLATE, Profile, classify
+from rocketproof_profiles import PROFILES, Profile, classify
+from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.checker.part import Finding
 from rocketproof_traces.checker.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of

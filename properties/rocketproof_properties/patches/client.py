@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketproof_impl.remoting.codes import SYSTEM_BUSY, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import SYSTEM_BUSY, TOPIC_NOT_EXIST
 
 from .patch import Patch, Text
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_impl.remoting.codes import SYSTEM_BUSY
 from rocketproof_impl.store.result import PutMessageStatus
+from rocketproof_protocol.codes import SYSTEM_BUSY
 
 from .patch import Patch, Text, Value
 
@@ -68,8 +68,8 @@ PATCHES: dict[str, Patch] = {
     "M-14a": [Text(_NAME, "> limit", "> limit + 1")],
     "M-14b": [Text(_NAME, "> limit", ">= limit")],
     "M-15a": [Text(_NAME, "LEGAL.fullmatch(topic)", "LEGAL.search(topic)")],
-    "M-15b": [Text(_NAME, "LEGAL.fullmatch(topic)", 're.match(LEGAL.pattern + "$", topic, re.ASCII)')],
-    "M-16": [Text(_NAME, "LEGAL.fullmatch(topic)", r're.fullmatch(r"[%|\w-]+", topic)')],
+    "M-15b": [Text(_NAME, "LEGAL.fullmatch(topic)", r'LEGAL.fullmatch(topic.removesuffix("\n"))')],
+    "M-16": [Text(_NAME, "LEGAL.fullmatch(topic)", '(all(c.isalnum() or c in "%|_-" for c in topic) or None)')],
     "M-17": [Text(_BY_NAME, "if topic in profile.forbidden", "if topic == TEMPLATE or topic in profile.forbidden")],
     "M-18": [Text(_BY_NAME, "return NO_PERMISSION", "return SYSTEM_ERROR")],
     "M-19": [Text(f"{_CHECKING}:topic_sys_flag", "UNIT_SUB if topic", "UNIT_SUB if not topic")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from rocketproof_impl.message import COMPRESSED, PREPARED
+from rocketproof_protocol.flags import COMPRESSED, PREPARED
 
 from .patch import Patch, Text, Value
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from struct import Struct
 from typing import Any, NamedTuple
 
-from rocketproof_impl.message import CLUSTER, MSG_REGION, TRACE_ON, parse_properties
+from rocketproof_impl.message import parse_properties
+from rocketproof_protocol.properties import CLUSTER, MSG_REGION, TRACE_ON
 
 from .cases import Recorded
 

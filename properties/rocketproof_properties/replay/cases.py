@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.message import COMMIT, NOT, RETRY_PREFIX, TRANSACTION_BITS, Host
-from rocketproof_impl.remoting.codes import (
+from rocketproof_impl.message import Host
+from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
+from rocketproof_protocol.codes import (
     CONSUMER_SEND_MSG_BACK,
     GET_MAX_OFFSET,
     SEND_BATCH_MESSAGE,
@@ -23,17 +24,17 @@ from rocketproof_impl.remoting.codes import (
     SEND_MESSAGE_V2,
     UPDATE_BROKER_CONFIG,
 )
-from rocketproof_impl.remoting.headers import V2_LETTERS
-from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
+from rocketproof_protocol.fields import FULL_NAMES
+from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
+from rocketproof_protocol.properties import NAME_END, PROPERTY_END
+from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.cases import is_heading, no_case, rows
 
 ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
-_NAMES = {letter: name for name, letter in V2_LETTERS.items()}
 _CUT = re.compile(r"(.{60})\.\.\.\((\d+)\)", re.DOTALL)
 _LIMIT = 300
 _MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
-_PROPERTY_END = "\x02"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Recorded:
 
     def __post_init__(self) -> None:
         short = self.code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
-        header = {_NAMES.get(name, name): value for name, value in self.fields.items()} if short else self.fields
+        header = {FULL_NAMES.get(name, name): value for name, value in self.fields.items()} if short else self.fields
         object.__setattr__(self, "header", header)
 
     @property
@@ -206,11 +207,11 @@ def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
 def _properties(start: str, length: int, stored: Any) -> str:
     """A shortened text of properties: its last property is closed, unless a stored value shows that it was not."""
     whole = start.ljust(length, start[-1])
-    name, _, value = whole.rpartition(_PROPERTY_END)[2].partition("\x01")
+    name, _, value = whole.rpartition(PROPERTY_END)[2].partition(NAME_END)
     recorded = [entry["props"][name] for entry in stored if name in entry.get("props", {})]
     if any(len(text) == len(value) for text in recorded):
         return whole
-    return whole[:-1] + _PROPERTY_END
+    return whole[:-1] + PROPERTY_END
 
 
 def shorten(text: str) -> str:

@@ -15,7 +15,7 @@ from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.delay import MAX_LEVEL, from_schedule_topic
 from rocketproof_impl.store.record import BLANK_SIZE, parts_of
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.topics import SCHEDULE
 
 from .simulated import SimulatedBroker
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from rocketproof_impl.remoting.codes import SUCCESS, VIEW_MESSAGE_BY_ID
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig
+from rocketproof_protocol.codes import SUCCESS, VIEW_MESSAGE_BY_ID
 
 from . import comparison
 from .cases import ABSENT, Recorded, positions

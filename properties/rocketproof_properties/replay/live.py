@@ -16,18 +16,18 @@ from dataclasses import replace
 from typing import Any
 
 from rocketproof_impl import fastjson
-from rocketproof_impl.message import COMMIT, HALF_TOPIC, NOT, TRANSACTION_BITS
-from rocketproof_impl.remoting.codes import (
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError, TimedOut
+from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_protocol.codes import (
     END_TRANSACTION,
     GET_ALL_TOPIC_CONFIG,
     GET_MAX_OFFSET,
     GET_ROUTEINFO_BY_TOPIC,
     SUCCESS,
 )
-from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.remoting.errors import RemotingError, TimedOut
-from rocketproof_impl.topic import TopicConfig, table_from_data
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
+from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..deployments.connection import Connection, TcpConnection
 from ..deployments.deployment import Deployment

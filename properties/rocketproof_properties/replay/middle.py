@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocketproof_impl.broker.broker import Broker
-from rocketproof_impl.remoting.codes import UPDATE_AND_CREATE_TOPIC
 from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_protocol.codes import UPDATE_AND_CREATE_TOPIC
 
 from .cases import Recorded
 

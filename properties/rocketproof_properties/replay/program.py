@@ -22,12 +22,12 @@ from rocketproof_impl.broker.sending import message_context
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
 
 from ..deployments.deployment import NAME_SERVER
 from ..generators.programs import ALONE, CONFIGURED

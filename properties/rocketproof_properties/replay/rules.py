@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from rocketproof_impl.message import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC
-from rocketproof_impl.remoting import codes
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from .cases import SENDS, Recorded
 

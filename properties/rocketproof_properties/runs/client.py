@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
-from rocketproof_impl.remoting.codes import TOPIC_NOT_EXIST
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
+from rocketproof_protocol.codes import TOPIC_NOT_EXIST
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocketproof_impl.remoting.codes import SYSTEM_BUSY
+from rocketproof_protocol.codes import SYSTEM_BUSY
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Final, TypeVar
 
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
-from rocketproof_profiles import SCHEDULE
+from rocketproof_protocol import codes
+from rocketproof_protocol.codes import DELETE_SUBSCRIPTIONGROUP
+from rocketproof_protocol.flags import PULL_SUBSCRIBES
+from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments.connection import Connection
@@ -28,7 +30,6 @@ from ..steps.names import Names
 from .recording import KEPT
 
 T = TypeVar("T")
-DELETE_GROUP: Final = 207
 READER: Final = "rocketproof-reader"
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
@@ -36,7 +37,6 @@ SECONDS: Final = 3.0
 _DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
 _SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
 _SIZE = Struct(">i")
-_SUBSCRIPTION = 4  # the request says which messages it wants
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Reader:
                 "queueId": str(queue),
                 "queueOffset": str(start),
                 "maxMsgNums": "32",
-                "sysFlag": str(_SUBSCRIPTION),
+                "sysFlag": str(PULL_SUBSCRIBES),
                 "commitOffset": "0",
                 "suspendTimeoutMillis": "0",
                 "subscription": "*",
@@ -254,7 +254,7 @@ def clean_up(reader: Reader, names: Names, topics: Iterable[str], groups: Iterab
     for topic in topics:
         reader.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic})
     for group in groups:
-        reader.ask(DELETE_GROUP, {"groupName": group, "removeOffset": "true"})
+        reader.ask(DELETE_SUBSCRIPTIONGROUP, {"groupName": group, "removeOffset": "true"})
     if reader.deployment.name_server is not None:
         with suppress(RemotingError), reader.deployment.connect(NAME_SERVER) as connection:
             for topic in topics:

@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from rocketproof_impl import fastjson
 from rocketproof_impl.message import parse_properties
-from rocketproof_impl.remoting import codes
-from rocketproof_model.specification.bounds import GROUP_RETRIES
-from rocketproof_profiles import RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol import codes
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.record import Log, Record, record_at
 
 from ..histories.history import OK, Answer, Entry, Exchange, History, Request, Routes
-from ..steps.names import DEAD_PREFIX
 from .client import places
 from .parsed import Asked, Told
 from .recording import body_of
@@ -106,7 +105,7 @@ class _Rebuilding:
         if self.unread.intersection(stored):
             return None
         exchange = Exchange(self.told.broker, request, int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
-        exchange.retries = self.retries.get(request.group, GROUP_RETRIES)
+        exchange.retries = self.retries.get(request.group, RETRY_MAX_TIMES)
         exchange.queues = self.counts.get(request.topic)
         self._note(asked)
         return exchange
@@ -117,7 +116,7 @@ class _Rebuilding:
             return
         if asked.op == "update_group":
             data = _json(asked)
-            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", GROUP_RETRIES))
+            self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
         elif asked.op == "update_topic":
             self.counts[asked.fields["topic"]] = max(int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"]))
         elif asked.op == "delete_topic":
@@ -136,7 +135,7 @@ class _Rebuilding:
         for record in self.records if before is not None else ():
             again = record.born_timestamp == self.by_place[request.offset].born_timestamp
             later = record.at > request.offset and record.at not in self.acknowledged | self.taken
-            if again and later and record.topic.startswith((SCHEDULE, DEAD_PREFIX)):
+            if again and later and record.topic.startswith((SCHEDULE, DLQ_PREFIX)):
                 self.taken.add(record.at)
                 return (record.at,)
         return ()

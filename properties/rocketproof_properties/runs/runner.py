@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocketproof_impl.message import RETRY_PREFIX
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..steps.calls import Stage
-from ..steps.names import DEAD_PREFIX, Names
+from ..steps.names import Names
 from .client import Client, perform
 from .readback import Reader, clean_up, read_back, schedule_offsets
 from .recording import OVER, Recording
@@ -238,9 +238,9 @@ def _named(program: Program, names: Names) -> set[str]:
             if key in args:
                 found.add(names.topic(args[key]))
         if "group" in args:
-            found |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DEAD_PREFIX)}
+            found |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DLQ_PREFIX)}
         found |= {names.topic(topic) for topic in args.get("topics") or ()}
-    found |= {DEAD_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in found if topic.startswith(RETRY_PREFIX)}
+    found |= {DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in found if topic.startswith(RETRY_PREFIX)}
     return found or {names.topic("A")}
 
 

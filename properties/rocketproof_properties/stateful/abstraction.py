@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_impl.broker.broker import Broker
-from rocketproof_impl.message import COMMIT
-from rocketproof_impl.message import NOT as KIND_NOT
 from rocketproof_impl.producer.producer import Producer
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.simulator.scheduler import Task
@@ -24,6 +21,9 @@ from rocketproof_model import Instance, RocketproofError, Variable
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.vocabulary import CREATING
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.flags import NOT as KIND_NOT
 
 UNIT = 512  # bytes of one unit of size in scopes with a log
 BLANK = 8

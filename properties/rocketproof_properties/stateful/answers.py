@@ -18,7 +18,6 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.ports import Channel, RequestTask
-from rocketproof_impl.remoting.codes import SEND_MESSAGE, SYSTEM_ERROR
 from rocketproof_impl.remoting.command import ONE_WAY, Command, response_to
 from rocketproof_impl.remoting.dispatch import Answer, Dispatcher, Processor
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
@@ -28,6 +27,7 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.answering import Answering
 from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 
 from .abstraction import Deviation, encoded
 

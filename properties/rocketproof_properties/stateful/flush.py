@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import WAIT, Message
+from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.store.commitlog import APPENDS
@@ -24,6 +24,7 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import Profile
+from rocketproof_protocol.properties import WAIT
 
 from .abstraction import BLANK, Deviation, encoded
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.scheduler import Task
@@ -18,7 +17,9 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_model.specification.waiting import LOCK_TIMEOUT, Waiting
-from rocketproof_profiles import RETRY_PREFIX, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded

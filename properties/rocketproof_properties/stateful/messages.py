@@ -21,7 +21,6 @@ from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.producer.producer import Producer
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2
@@ -35,12 +34,13 @@ from rocketproof_impl.store.flush import FlushOnDemand
 from rocketproof_impl.store.service import DISK_FULL
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import DataVersion, TopicConfig
-from rocketproof_model.specification.bounds import GROUP_RETRIES
-from rocketproof_profiles import SCHEDULE, TEMPLATE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 from rocketproof_traces.stored.record import Log, Record, read_log
 
-from ..catalogue.history import HALF, OPERATIONS
 from ..histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
 from ..steps.sizes import stored_length
 
@@ -167,7 +167,7 @@ class Stage:
         store = node.running.store
         exchange = Exchange(node.name, asked, self.cluster.clock.now())
         config = node.running.groups.table.get(asked.group)
-        exchange.retries = GROUP_RETRIES if config is None else config.retry_max_times
+        exchange.retries = RETRY_MAX_TIMES if config is None else config.retry_max_times
         before = store.max_phy_offset
         command = Command(code, fields, body, asked.opaque, ONE_WAY if asked.one_way else 0, asked.version)
         node.running.receive(_Line(exchange), command)
@@ -292,7 +292,7 @@ class Stage:
 
     def _do_end(self, *, record: int = 0, commit: bool = True, broker: int = 0) -> None:
         """The end of a transaction, one-way as clients send it; nothing happens where there is no half message."""
-        found = [r for r in self._log(broker).records if r.topic == HALF]
+        found = [r for r in self._log(broker).records if r.topic == HALF_TOPIC]
         if not found or not self.profile.half_messages:
             return
         half = found[record % len(found)]
@@ -564,7 +564,7 @@ def _entries(broker: Broker) -> dict[tuple[str, int], list[Entry | None]]:
 
 def _visible(record: Record) -> bool:
     """Whether a consumer can have it."""
-    return record.counted and record.topic not in (SCHEDULE, HALF, OPERATIONS)
+    return record.counted and record.topic not in (SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC)
 
 
 def _item(body: bytes, text: str) -> bytes:

@@ -12,7 +12,6 @@ from typing import Any
 
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.producer.publish import PublishInfo
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import ONE_WAY
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Letter
@@ -21,6 +20,7 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
 
 from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded

@@ -14,7 +14,6 @@ from rocketproof_impl.producer.instance import ClientInstance, DefaultTopic
 from rocketproof_impl.producer.producer import ROUTED
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.send import FAILED
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import response_to
 from rocketproof_impl.remoting.errors import SendFailed
 from rocketproof_impl.route import MASTER_ID
@@ -26,6 +25,7 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.deadlines import LOCK, REQUEST, Patience
 from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
 
 from .abstraction import Deviation, encoded
 

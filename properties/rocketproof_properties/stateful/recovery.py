@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
@@ -24,6 +23,7 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
 
 from ..steps.plainsend import plain_send
 from .abstraction import Deviation, encoded

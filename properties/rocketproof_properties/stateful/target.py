@@ -11,22 +11,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import COMMIT, PREPARED, ROLLBACK, Message
-from rocketproof_impl.message import NOT as KIND_NOT
+from rocketproof_impl.message import Message
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.tasks import Pause
-from rocketproof_impl.topic import READ, WRITE, DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
 from rocketproof_model import Action, Instance
 from rocketproof_model.interpreter import State
 from rocketproof_model.specification import Specification
-from rocketproof_profiles import RETRY_PREFIX, SCHEDULE, TEMPLATE, Profile
+from rocketproof_profiles import Profile
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT, PREPARED, READ, ROLLBACK, WRITE
+from rocketproof_protocol.flags import NOT as KIND_NOT
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..steps.sizes import stored_length
 from .abstraction import BLANK, CAP, UNIT, Deviation, Job, Scene, observe

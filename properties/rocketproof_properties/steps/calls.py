@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from rocketproof_impl.message import CLUSTER, WAIT, properties_text
-from rocketproof_impl.remoting import codes
+from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import VERSION, Command
-from rocketproof_impl.remoting.headers import V2_LETTERS, SendMessageRequestHeader, encode_v1
+from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
 from rocketproof_impl.store.record import FIXED_SIZE
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.properties import CLUSTER, WAIT
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..choices import InputError, known
 from ..deployments.deployment import NAME_SERVER
@@ -49,7 +51,7 @@ class Call:
 def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version: int = VERSION) -> Command:
     """What goes over the wire: the send requests with short names have them here (REM-04)."""
     short = code in (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
-    return Command(code, {V2_LETTERS.get(n, n): v for n, v in fields.items()} if short else dict(fields), body, version=version)
+    return Command(code, {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields), body, version=version)
 
 
 class Stored(NamedTuple):

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
 
-from rocketproof_impl.names import SYSTEM_PREFIX, SYSTEM_TOPICS
-from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
-DEAD_PREFIX: Final = "%DLQ%"
 _LONG = re.compile(r"(.)\1{99,}")
 
 
@@ -26,7 +23,7 @@ class Names:
     own: frozenset[str] = frozenset()
 
     def topic(self, name: str) -> str:
-        for head in (RETRY_PREFIX, DEAD_PREFIX):
+        for head in (RETRY_PREFIX, DLQ_PREFIX):
             if name.startswith(head):
                 return head + self.group(name.removeprefix(head))
         if name == "DefaultCluster":
@@ -52,6 +49,6 @@ class Names:
 
     def is_mine(self, topic: str) -> bool:
         bare = topic
-        for head in (RETRY_PREFIX, DEAD_PREFIX):
+        for head in (RETRY_PREFIX, DLQ_PREFIX):
             bare = bare.removeprefix(head)
         return bare.startswith(self.prefix)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import TEMPLATE
 
 
 def plain_send(topic: str, **more: str) -> Command:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from rocketproof_impl.broker.hooks import traced
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import CLUSTER, UNIQ_KEY, properties_text
+from rocketproof_impl.message import properties_text
 from rocketproof_profiles import Profile
+from rocketproof_protocol.properties import CLUSTER, UNIQ_KEY
 
 _UNIQUE_KEY = "0" * 32  # as long as one that a broker makes
 

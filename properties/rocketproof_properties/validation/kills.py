@@ -24,12 +24,12 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, Final
 
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.store import record
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..deployments.connection import Connection, TcpConnection
 from ..deployments.deployment import Capability, Deployment, Setup, Target, TargetError

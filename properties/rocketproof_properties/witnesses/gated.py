@@ -15,12 +15,12 @@ from rocketproof_impl.producer.errors import BrokerError, ClientError
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.result import SendResult
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.tasks import Future, Wait
 from rocketproof_model import RocketproofError
+from rocketproof_protocol import codes
 
 _MILLIS: Final = 120_000
 """How long a send may take in all: brokers are started meanwhile."""

@@ -23,7 +23,7 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_da
 from rocketproof_model import Property, liveness, search
 from rocketproof_model.result import Limits, Witness
 from rocketproof_model.specification import SCOPES, Scope
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case

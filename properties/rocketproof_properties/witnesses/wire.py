@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from rocketproof_impl.fastjson import loads
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.remoting import codes
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
@@ -25,8 +24,12 @@ from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import Scope
-from rocketproof_profiles import PROFILES, RETRY_PREFIX, TEMPLATE
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 from rocketproof_traces.stored.record import record_at
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..deployments import probe
 from ..deployments.deployment import Deployment

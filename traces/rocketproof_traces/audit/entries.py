@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from ..stored.layout import ENTRY_SIZE, LMQ_PREFIX
+from rocketproof_protocol.topics import LMQ_PREFIX
+
+from ..stored.layout import ENTRY_SIZE
 from ..stored.segments import LogFile
 from .records import Found, Records
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+
 from ..stored.errors import StoredError
 from .records import Found, Records
 
+_ORIGIN, _RETRY_TOPIC = ORIGIN_MESSAGE_ID.encode(), RETRY_TOPIC.encode()
 _IDS = (32, 56)  # digits of an id: address of 4 or of 16 bytes, port 4, physical offset 8
 
 
@@ -26,11 +29,11 @@ def origin(log: Records, offset: int) -> Origin | None:
     since the audit began."""
     try:
         record = log.at(offset)
-        first = None if record is None else _first(log, record.properties.get(b"ORIGIN_MESSAGE_ID", b""))
+        first = None if record is None else _first(log, record.properties.get(_ORIGIN, b""))
         if record is None or first is None:
             return None
-        told = record.properties.get(b"RETRY_TOPIC")
-        return Origin(told == first.properties.get(b"RETRY_TOPIC", first.topic), first.head.reconsume_times)
+        told = record.properties.get(_RETRY_TOPIC)
+        return Origin(told == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
     except StoredError:
         return None
 

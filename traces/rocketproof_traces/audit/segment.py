@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
+
 from ..errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import BIT, COLUMNS, Column, Kind, column
-from ..stored.layout import SYSTEM_TOPICS
 from ..stored.ledger import LedgerIndex, entries
 from ..stored.names import Names
 from ..stored.paths import is_remote, open_source
@@ -36,7 +38,7 @@ ROWS = 8192  # of a chunk: its columns stay in the processor's caches
 NOT_READ = "not read yet"
 LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
 SHOWN = 64  # bytes of a record that a finding shows
-CHAINED = BIT["RETRY_TOPIC"] | BIT["ORIGIN_MESSAGE_ID"]
+CHAINED = BIT[RETRY_TOPIC] | BIT[ORIGIN_MESSAGE_ID]
 SENT_BACK = np.isin(np.arange(len(Class.names)), [Class.encode("retry"), Class.encode("dead")])
 PLACE = ("physicalOffset", "queueId", "queueOffset", "size")
 
@@ -123,7 +125,7 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
     """Every rule over records, decided for one range. Raises StoredError and OSError for a file that cannot be read."""
     made = programs(plan)
     store = opened(task.store, task.moment)
-    names = Names(SYSTEM_TOPICS)
+    names = Names((SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC))
     with open_source(task.file.path) as source, Records(store.log) as log, LedgerIndex(task.file.index) as index:
         auditor = _Auditor(plan, made, store, task, names, log, index)
         if source.length < task.file.length:

@@ -7,11 +7,26 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from rocketproof_model.specification.bounds import DELAYS, GROUP_RETRIES
+from rocketproof_model.specification.bounds import DELAYS
+from rocketproof_protocol.flags import INHERIT
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.topics import (
+    BENCHMARK_TOPIC,
+    CHECK_MAX_TIME_TOPIC,
+    DLQ_PREFIX,
+    HALF_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE,
+    SELF_TEST_TOPIC,
+    SYSTEM_PREFIX,
+    TEMPLATE,
+    WHEEL_TIMER_TOPIC,
+)
 
 from ..stored.config import Topics, has_abort, number, read_json, read_topics
 from ..stored.errors import StoredError
-from ..stored.layout import DLQ_PREFIX, RETRY_PREFIX
 from ..stored.paths import exists, join
 from ..stored.queues import Queues
 from ..stored.segments import LogFile, log_files
@@ -19,14 +34,11 @@ from . import unread
 from .delays import shown
 from .vocabulary import Class
 
-TEMPLATE = "TBW102"
-SCHEDULE, HALF, OPERATIONS = "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 REPLY, MEMBERS = "_REPLY_TOPIC", "rmq_sys_SYNC_BROKER_MEMBER_"
-_FIXED = {TEMPLATE: "template", SCHEDULE: "schedule", HALF: "half", OPERATIONS: "operations"}
-_SYSTEM = frozenset({"SELF_TEST_TOPIC", "BenchmarkTest", "OFFSET_MOVED_EVENT", "TRANS_CHECK_MAX_TIME_TOPIC", "rmq_sys_wheel_timer"})
-_SYSTEM_PREFIXES = ("RMQ_SYS_", "rmq_sys_")
+_FIXED = {TEMPLATE: "template", SCHEDULE: "schedule", HALF_TOPIC: "half", OP_HALF_TOPIC: "operations"}
+_SYSTEM = frozenset({SELF_TEST_TOPIC, BENCHMARK_TOPIC, OFFSET_MOVED_TOPIC, CHECK_MAX_TIME_TOPIC, WHEEL_TIMER_TOPIC})
+_SYSTEM_PREFIXES = ("RMQ_SYS_", SYSTEM_PREFIX)
 _LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: a group's retry topic of one topic
-INHERIT = 1
 CLUSTER_QUEUES = 16
 NEVER_BEHIND = 1 << 61
 
@@ -100,7 +112,7 @@ class Store:
             return {}
         try:
             groups = read_json(path).get("subscriptionGroupTable", {})
-            return {name: number(group.get("retryMaxTimes", GROUP_RETRIES)) for name, group in groups.items()}
+            return {name: number(group.get("retryMaxTimes", RETRY_MAX_TIMES)) for name, group in groups.items()}
         except (StoredError, AttributeError, OverflowError, TypeError, ValueError) as error:
             self.problems.append(f"{path}: {error}")
             return {}
@@ -143,7 +155,7 @@ class Store:
 
     def limit_of(self, name: str) -> int:
         """How often the group whose dead letters the topic has consumes a message again."""
-        return self.limits.get(name.removeprefix(DLQ_PREFIX), GROUP_RETRIES)
+        return self.limits.get(name.removeprefix(DLQ_PREFIX), RETRY_MAX_TIMES)
 
     @cached_property
     def delays(self) -> tuple[int, ...]:

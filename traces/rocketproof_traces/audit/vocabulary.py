@@ -17,9 +17,9 @@ from functools import cache
 from rocketproof_model import Bool, Enum, Expr, Int, Model, Row, any_of
 from rocketproof_model.language import JAVA_INT, Type
 from rocketproof_model.specification.bounds import DELAY_LEVELS
+from rocketproof_protocol.flags import TRANSACTION_BITS
 
 from ..stored.facts import BIT, Reason
-from ..stored.layout import TRANSACTION_BITS
 
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..checker.histories import cluster_of
-from ..checker.parts import COMMIT, OF_A_PART, Survey
+from ..checker.parts import OF_A_PART, Survey
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
 from ..history.operations import Call, breaking, check_asked, paired, snapshot

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rocketproof_model.specification.constructor import system_topics
-from rocketproof_profiles import TEMPLATE, NameClass, Profile, classify, java_length
+from rocketproof_profiles import NameClass, Profile, classify, java_length
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..history.cases import AT_LIMIT, DEAD, Config
 from ..history.operations import SENDS, Operation
@@ -20,7 +22,6 @@ from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, 
 from .search import Search
 from .steps import Answer, Request, Searched
 
-MESSAGE_ILLEGAL = 13
 SLAVE = "from slave broker"  # what a slave says where a master would change a topic
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)

@@ -12,15 +12,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, TEMPLATE
 
 from ..history.cases import Config
 from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 
-DLQ_PREFIX = "%DLQ%"
 OF_A_PART = (*JUDGED, "delete_topic")
 MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
-COMMIT = 8
 UNREADABLE = "headers that do not decode"
 """Why `reach` leaves out a send whose fields no broker can read."""
 

@@ -12,17 +12,24 @@ from dataclasses import dataclass, field
 
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import JAVA_INT
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 from ..history.cases import STATUSES, Config
 from .machine import Machine, Right, bits
 from .steps import Local, Move
 
 OVER: Local = (0,)
-SYSTEM_ERROR = 1
 SAME_TOPIC = "another topic"
 """The guard that refuses an update which changes nothing; it is answered with success all the same."""
 COUNTED = ("not", "commit")
-_WORDS = {0: "SUCCESS", 1: "SYSTEM_ERROR", 13: "MESSAGE_ILLEGAL", 16: "NO_PERMISSION", 17: "TOPIC_NOT_EXIST"}
+ANSWERS = {
+    SUCCESS: "SUCCESS",
+    SYSTEM_ERROR: "SYSTEM_ERROR",
+    MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
+    NO_PERMISSION: "NO_PERMISSION",
+    TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+}
+"""The specification's words for the codes of answers to sends."""
 Claims = frozenset[tuple[int, int, int]]
 
 
@@ -37,13 +44,13 @@ class Ended:
     def words(self, illegal_code: int = 1) -> tuple[str, ...]:
         if self.code in STATUSES:
             return ("SUCCESS",)
-        word = _WORDS.get(self.code)
+        word = ANSWERS.get(self.code)
         words = () if word is None else (word,)
         return ("SYSTEM_ERROR", *words) if self.code == illegal_code and word != "SYSTEM_ERROR" else words
 
     def __str__(self) -> str:
-        named = f"code {self.code}" + (f" {_WORDS[self.code]}" if self.code in _WORDS else "")
-        return f"{named}, queue {self.queue}, offset {self.offset}" if self.code == 0 or self.code in STATUSES else named
+        named = f"code {self.code}" + (f" {ANSWERS[self.code]}" if self.code in ANSWERS else "")
+        return f"{named}, queue {self.queue}, offset {self.offset}" if self.code == SUCCESS or self.code in STATUSES else named
 
 
 @dataclass(eq=False)

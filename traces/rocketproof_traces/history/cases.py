@@ -15,34 +15,31 @@ from typing import Any, Literal
 
 from rocketproof_model import RocketproofError
 from rocketproof_model.language import JAVA_INT
-from rocketproof_profiles import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.codes import (
+    FLUSH_DISK_TIMEOUT,
+    FLUSH_SLAVE_TIMEOUT,
+    GET_ROUTEINFO_BY_TOPIC,
+    NO_PERMISSION,
+    SEND_BATCH_MESSAGE,
+    SEND_MESSAGE,
+    SEND_MESSAGE_V2,
+    SLAVE_NOT_AVAILABLE,
+    SUBSCRIPTION_GROUP_NOT_EXIST,
+    UPDATE_AND_CREATE_TOPIC,
+)
+from rocketproof_protocol.fields import FULL_NAMES, REQUIRED_OF_A_SEND
+from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK, TRANSACTION_BITS
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
+from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG, WAIT
+from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..compressed import open_text
 
-SEND, SEND_V2, BATCH, UPDATE, ROUTE = 10, 310, 320, 17, 105
-SYSTEM_BUSY, SERVICE_NOT_AVAILABLE = 2, 14
-_V2 = {
-    "a": "producerGroup",
-    "b": "topic",
-    "c": "defaultTopic",
-    "d": "defaultTopicQueueNums",
-    "e": "queueId",
-    "f": "sysFlag",
-    "g": "bornTimestamp",
-    "h": "flag",
-    "i": "properties",
-    "j": "reconsumeTimes",
-    "l": "maxReconsumeTimes",
-    "m": "batch",
-}
-_KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
-STATUSES = {10: "flush", 11: "replication", 12: "replication"}
-NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST = 16, 26
-_REQUIRED = {"producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag"}
+_KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
+STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
-_RETRY_MAX = 16
 DEAD, AT_LIMIT = "dead letters", "retries at their limit"
 
 
@@ -171,10 +168,9 @@ def _config(entry: dict[str, Any] | None) -> Config | None:
 
 def _stored(entry: dict[str, Any]) -> Stored:
     props = entry.get("props") or {}
-    real = (props["REAL_TOPIC"], int(props["REAL_QID"])) if "REAL_TOPIC" in props and "REAL_QID" in props else None
-    return Stored(
-        entry["topic"], entry["queueId"], entry["queueOffset"], _KINDS[_int(entry.get("sysFlag")) & 12], entry.get("size", 1), real
-    )
+    real = (props[REAL_TOPIC], int(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
+    kind = _KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
+    return Stored(entry["topic"], entry["queueId"], entry["queueOffset"], kind, entry.get("size", 1), real)
 
 
 def _case(row: dict[str, Any]) -> Case:
@@ -199,8 +195,8 @@ def _case(row: dict[str, Any]) -> Case:
         default=str(fields.get("defaultTopic", TEMPLATE)),
         numbers=numbers["defaultTopicQueueNums"],
         queue=numbers["queueId"],
-        transaction=_KINDS[numbers["sysFlag"] & 12],
-        waits=str(properties.get("WAIT", "true")).lower() == "true",
+        transaction=_KINDS[numbers["sysFlag"] & TRANSACTION_BITS],
+        waits=str(properties.get(WAIT, "true")).lower() == "true",
         wanted=_config(fields) if kind == "update" else None,
         code=response["code"],
         remark=response.get("remark") or "",
@@ -216,20 +212,22 @@ def _case(row: dict[str, Any]) -> Case:
 
 def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A request's fields by their full names (REM-04)."""
-    return {_V2[key]: value for key, value in fields.items() if key in _V2} if code in (SEND_V2, BATCH) else dict(fields)
+    if code not in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
+        return dict(fields)
+    return {FULL_NAMES[key]: value for key, value in fields.items() if key in FULL_NAMES}
 
 
 def _properties(fields: Mapping[str, Any]) -> dict[str, str]:
     """The message's properties (SEND-26); an item without a value is none."""
-    items = [item.partition("\x01") for item in str(fields.get("properties") or "").split("\x02")]
+    items = [item.partition(NAME_END) for item in str(fields.get("properties") or "").split(PROPERTY_END)]
     return {name: value for name, _, value in items if name and value}
 
 
 def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
     """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells."""
-    if code == ROUTE:
+    if code == GET_ROUTEINFO_BY_TOPIC:
         return "route", ""
-    if code == UPDATE:
+    if code == UPDATE_AND_CREATE_TOPIC:
         if fields.get("topicFilterType", "SINGLE_TAG") not in ("SINGLE_TAG", "MULTI_TAG"):
             return "other", "filter types"
         if not all(_is_int(fields.get(name)) for name in ("readQueueNums", "writeQueueNums", "perm")):
@@ -237,9 +235,9 @@ def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int)
         if any(int(fields[name]) < 0 for name in ("readQueueNums", "writeQueueNums", "perm")) or int(fields["perm"]) > 15:
             return "other", "counts or permissions that no topic has"
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
-    if code not in (SEND, SEND_V2):
-        return "other", "batches" if code == BATCH else f"request code {code}"
-    if not fields.keys() >= _REQUIRED or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
+    if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
+        return "other", "batches" if code == SEND_BATCH_MESSAGE else f"request code {code}"
+    if not fields.keys() >= REQUIRED_OF_A_SEND or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
         return "other", "headers that do not decode"
     if "batch" in fields and _bool(fields["batch"]):
         return "other", "batches"
@@ -248,13 +246,13 @@ def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int)
         return "other", "size limits"
     properties = _properties(fields) if text else {}
     stored = answered in (0, None, *STATUSES)
-    if "DELAY" in properties and (not _is_int(properties["DELAY"]) or (int(properties["DELAY"]) > 0 and stored)):
+    if DELAY in properties and (not _is_int(properties[DELAY]) or (int(properties[DELAY]) > 0 and stored)):
         return "other", "delayed messages"
-    if _bool(properties.get("TRAN_MSG", "")) and (stored or answered == NO_PERMISSION):
+    if _bool(properties.get(TRAN_MSG, "")) and (stored or answered == NO_PERMISSION):
         return "other", "transactional messages"
     if str(fields["topic"]).startswith(RETRY_PREFIX):
         limit = fields.get("maxReconsumeTimes")
-        left = (_RETRY_MAX if limit is None else int(limit)) - _int(fields.get("reconsumeTimes"))
+        left = (RETRY_MAX_TIMES if limit is None else int(limit)) - _int(fields.get("reconsumeTimes"))
         if left < 0:
             return "other", DEAD
         if left == 0 and answered != SUBSCRIPTION_GROUP_NOT_EXIST:

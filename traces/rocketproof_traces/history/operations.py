@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from rocketproof_protocol.codes import SEND_MESSAGE, UPDATE_AND_CREATE_TOPIC
+
 from ..errors import TraceError, short
 from ..history import Event, Moment
-from .cases import SEND, UPDATE, Config, reach
+from .cases import Config, reach
 
 NAME_SERVER = "name server"
-BATCH = 320
 SENDS = ("send", "batch")
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
 """The requests whose answers are judged."""
@@ -81,7 +82,7 @@ class Operation:
             return "" if self.messages else "batches without messages" if self.messages == 0 else "batches without their body"
         if self.op not in ("send", "update_topic"):
             return ""
-        code = UPDATE if self.op == "update_topic" else SEND
+        code = UPDATE_AND_CREATE_TOPIC if self.op == "update_topic" else SEND_MESSAGE
         return reach(code, self.fields, self.code, int(self.asked.get("bodySize") or 0))[1]
 
     def _batched(self) -> int | None:

@@ -8,25 +8,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rocketproof_profiles import TEMPLATE
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..history import Event
-from .cases import ROUTE, expanded, is_heading, no_case, rows
+from .cases import expanded, is_heading, no_case, rows
 from .operations import NAME_SERVER
 
 OPS = {
-    10: "send",
-    17: "update_topic",
-    30: "max_offset",
-    34: "heartbeat",
-    36: "send_back",
-    37: "end_transaction",
-    105: "route",
-    200: "update_group",
-    215: "delete_topic",
-    310: "send",
-    320: "batch",
-    351: "topic_config",
+    codes.SEND_MESSAGE: "send",
+    codes.UPDATE_AND_CREATE_TOPIC: "update_topic",
+    codes.GET_MAX_OFFSET: "max_offset",
+    codes.HEART_BEAT: "heartbeat",
+    codes.CONSUMER_SEND_MSG_BACK: "send_back",
+    codes.END_TRANSACTION: "end_transaction",
+    codes.GET_ROUTEINFO_BY_TOPIC: "route",
+    codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: "update_group",
+    codes.DELETE_TOPIC_IN_BROKER: "delete_topic",
+    codes.SEND_MESSAGE_V2: "send",
+    codes.SEND_BATCH_MESSAGE: "batch",
+    codes.GET_TOPIC_CONFIG: "topic_config",
 }
 CLIENT = "recorder"
 
@@ -47,7 +48,7 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
     brokers = body.get("brokerDatas") if isinstance(body, dict) else None
     found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
     request = row.get("request") or {}
-    if request.get("code") == ROUTE and (request.get("extFields") or {}).get("topic") == TEMPLATE:
+    if request.get("code") == codes.GET_ROUTEINFO_BY_TOPIC and (request.get("extFields") or {}).get("topic") == TEMPLATE:
         found["settings"] = {"autoCreateTopicEnable": str(row["response"]["code"] == 0).lower()}
     return found | ({"target": f"broker {row['version']}"} if "version" in row else {})
 

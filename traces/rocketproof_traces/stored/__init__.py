@@ -2,7 +2,7 @@
 
     files = log_files(["/data/store"])                # segments: the files of the commit log
     for part in ranges(files):                        # byte ranges of 256 MiB, each read by itself
-        walk = Walk(part, Names(SYSTEM_TOPICS))       # walk: records and corrupt stretches of one range
+        walk = Walk(part, Names())       # walk: records and corrupt stretches of one range
         for chunk in walk:                            # up to some thousand rows
             chunk["queueOffset"], chunk["topic"]      # facts: one int64 array a column
             chunk.text("topic")                       # text and bodies, only where they are asked for

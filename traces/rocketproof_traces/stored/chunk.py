@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_model.compiled import compiled
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .facts import BIT, Column, Kind, column
-from .layout import BORN_HOST_AT, BORN_IPV6, IPV6_MORE, STORE_HOST_AT, STORE_IPV6
+from .layout import BORN_HOST_AT, IPV6_MORE, STORE_HOST_AT
 from .memory import byte, put_byte
 from .names import Names
 from .segments import Range

@@ -14,7 +14,27 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import BODY_AT, BORN_IPV6, IPV6_MORE, STORE_IPV6, TRANSACTION_BITS
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6, TRANSACTION_BITS
+from rocketproof_protocol.properties import (
+    CRC32,
+    DELAY,
+    INNER_MULTI_DISPATCH,
+    INNER_NUM,
+    KEYS,
+    MAX_RECONSUME_TIMES,
+    ORIGIN_MESSAGE_ID,
+    PGROUP,
+    REAL_QID,
+    REAL_TOPIC,
+    RECONSUME_TIME,
+    RETRY_TOPIC,
+    TAGS,
+    TRAN_MSG,
+    UNIQ_KEY,
+    WAIT,
+)
+
+from .layout import BODY_AT, IPV6_MORE
 
 Column = NDArray[np.int64]
 LIMIT: Final = 1 << 62
@@ -60,22 +80,22 @@ _SENTENCES = {
 
 # Properties that the kernel knows, each with its bit in `properties` (present) and `odd` (the value has another form than meant).
 PROPERTIES: Final = {
-    "TAGS": "UTF-8",
-    "KEYS": "",
-    "WAIT": "true",
-    "DELAY": "int",
-    "REAL_TOPIC": "topic",
-    "REAL_QID": "int",
-    "TRAN_MSG": "true",
-    "PGROUP": "",
-    "RETRY_TOPIC": "topic",
-    "ORIGIN_MESSAGE_ID": "",
-    "UNIQ_KEY": "",
-    "RECONSUME_TIME": "int",
-    "MAX_RECONSUME_TIMES": "int",
-    "INNER_NUM": "int",
-    "INNER_MULTI_DISPATCH": "",
-    "__CRC32#": "",
+    TAGS: "UTF-8",
+    KEYS: "",
+    WAIT: "true",
+    DELAY: "int",
+    REAL_TOPIC: "topic",
+    REAL_QID: "int",
+    TRAN_MSG: "true",
+    PGROUP: "",
+    RETRY_TOPIC: "topic",
+    ORIGIN_MESSAGE_ID: "",
+    UNIQ_KEY: "",
+    RECONSUME_TIME: "int",
+    MAX_RECONSUME_TIMES: "int",
+    INNER_NUM: "int",
+    INNER_MULTI_DISPATCH: "",
+    CRC32: "",
 }
 BIT: Final = {name: 1 << number for number, name in enumerate(PROPERTIES)}
 

@@ -15,6 +15,7 @@ from typing import Final
 from numba import njit
 
 from rocketproof_model.compiled import compiled
+from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .crc import crc32
 from .facts import LIMIT, Kind
@@ -24,7 +25,6 @@ from .layout import (
     BODY_CRC_AT,
     BODY_LENGTH_AT,
     BORN_HOST_AT,
-    BORN_IPV6,
     BORN_TIMESTAMP_AT,
     FIXED_SIZE,
     FLAG_AT,
@@ -37,7 +37,6 @@ from .layout import (
     QUEUE_OFFSET_AT,
     RECONSUME_TIMES_AT,
     STORE_HOST_AT,
-    STORE_IPV6,
     STORE_TIMESTAMP_AT,
     SYS_FLAG_AT,
     TOPIC_LIMIT,

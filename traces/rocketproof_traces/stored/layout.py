@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from rocketproof_protocol import properties
+
 MESSAGE_MAGIC: Final = 0xDAA320A7
 MESSAGE_MAGIC_V2: Final = 0xDAA320AB  # the length of the topic has two bytes
 BLANK_MAGIC: Final = 0xCBD43194
@@ -20,10 +22,6 @@ IPV6_MORE: Final = 12
 FIXED_SIZE: Final = 91  # of a record of the first version with hosts of IPv4: all but body, topic and properties
 BLANK_SIZE: Final = 8  # size and magic number of a blank; it fills the rest of its file
 
-# The system flag.
-COMPRESSED, MULTI_TAGS, TRANSACTION_BITS, BORN_IPV6, STORE_IPV6, UNWRAP, INNER_BATCH = 1, 2, 12, 16, 32, 64, 128
-NOT, PREPARED, COMMIT, ROLLBACK = 0, 4, 8, 12
-
 # A log of DLedger has a header in front of each record: type 4, size 4, index 8, term 8, position 8, channel 4, checksums of the chain and
 # of the body 4 + 4, body size 4. The size is the header's and the body's. An entry of another type than data has no record. The rest of a
 # file is a type and a size. An index beside the log has an entry for each: type 4, position 8, size 4, index 8, term 8.
@@ -34,8 +32,8 @@ LEDGER_INDEX: Final = 32
 # Limits of what a record says about itself.
 TOPIC_LIMIT, TOPIC_LIMIT_V2, PROPERTIES_LIMIT = 127, 32767, 32767
 
-# Properties as text: name, byte 1, value, byte 2 (SEND-26).
-NAME_END, PROPERTY_END = 1, 2
+# Properties as text, as bytes.
+NAME_END, PROPERTY_END = ord(properties.NAME_END), ord(properties.PROPERTY_END)
 RECORD_CRC_SIZE: Final = 20  # "__CRC32#", byte 1, ten digits, byte 2: the last bytes of a record, where the broker adds them
 
 # A consume queue: physical offset 8, size 4, tags code 8. What stands before a queue's first entry has FILLER_SIZE as its size.
@@ -49,6 +47,3 @@ INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
 
 # The file `checkpoint`: store timestamps of log, queues and index; 5.x adds two physical offsets.
 CHECKPOINT_SIZE: Final = 4096
-
-SYSTEM_TOPICS = ("SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC")
-RETRY_PREFIX, DLQ_PREFIX, LMQ_PREFIX = "%RETRY%", "%DLQ%", "%LMQ%"

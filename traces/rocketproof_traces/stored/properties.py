@@ -10,6 +10,20 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from rocketproof_protocol.properties import (
+    CRC32,
+    DELAY,
+    KEYS,
+    MAX_RECONSUME_TIMES,
+    REAL_QID,
+    REAL_TOPIC,
+    RECONSUME_TIME,
+    RETRY_TOPIC,
+    TAGS,
+    TRAN_MSG,
+    WAIT,
+)
+
 from .crc import crc32
 from .facts import BIT, PROPERTIES, RUN_ON
 from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
@@ -27,10 +41,10 @@ _DELAY, _REAL_TOPIC, _REAL_QUEUE, _RETRY_TOPIC = map(line, ("delayLevel", "realT
 _RECONSUME, _MAX_RECONSUME, _INNER = map(line, ("reconsumeTime", "maxReconsumeTimes", "innerNumber"))
 _RECORD_CRC, _COMPUTED_RECORD = map(line, ("recordCRC", "computedRecordCRC"))
 
-_B_TAGS, _B_KEYS, _B_WAIT, _B_DELAY, _B_TRAN_MSG = (BIT[name] for name in ("TAGS", "KEYS", "WAIT", "DELAY", "TRAN_MSG"))
-_B_REAL_TOPIC, _B_REAL_QID, _B_RETRY_TOPIC, _B_CRC = (BIT[name] for name in ("REAL_TOPIC", "REAL_QID", "RETRY_TOPIC", "__CRC32#"))
-_B_RECONSUME, _B_MAX = BIT["RECONSUME_TIME"], BIT["MAX_RECONSUME_TIMES"]
-_TELLING: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != "TAGS") | _B_CRC
+_B_TAGS, _B_KEYS, _B_WAIT, _B_DELAY, _B_TRAN_MSG = (BIT[name] for name in (TAGS, KEYS, WAIT, DELAY, TRAN_MSG))
+_B_REAL_TOPIC, _B_REAL_QID, _B_RETRY_TOPIC, _B_CRC = (BIT[name] for name in (REAL_TOPIC, REAL_QID, RETRY_TOPIC, CRC32))
+_B_RECONSUME, _B_MAX = BIT[RECONSUME_TIME], BIT[MAX_RECONSUME_TIMES]
+_TELLING: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != TAGS) | _B_CRC
 RARE: Final = _TELLING & ~(_B_WAIT | _B_TRAN_MSG)
 """Properties that have a column to themselves for what they say."""
 _LONG: Final = sum(bit for name, bit in BIT.items() if len(name) > 8)

@@ -11,24 +11,21 @@ from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import NamedTuple
 
+from rocketproof_protocol.flags import BORN_IPV6, COMMIT, NOT, STORE_IPV6, TRANSACTION_BITS
+
 from .facts import Reason
 from .layout import (
     BLANK_MAGIC,
     BLANK_SIZE,
     BODY_AT,
-    BORN_IPV6,
-    COMMIT,
     FIXED_SIZE,
     IPV6_MORE,
     MESSAGE_MAGIC,
     MESSAGE_MAGIC_V2,
     NAME_END,
-    NOT,
     PROPERTY_END,
-    STORE_IPV6,
     SYS_FLAG_AT,
     TOPIC_LIMIT,
-    TRANSACTION_BITS,
 )
 
 Read = Callable[[int, int], bytes]

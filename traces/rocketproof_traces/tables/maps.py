@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-_PROPERTY_END = "\x02"
+from rocketproof_protocol.properties import PROPERTY_END
 
 
 def properties_map(texts: pa.Array) -> pa.MapArray:
     """A map for each text, absent where the text is. As a broker reads it: a piece without a name or a value is passed over, and of
     equal names the last one counts.
     """
-    pieces = pc.split_pattern(texts, _PROPERTY_END)
+    pieces = pc.split_pattern(texts, PROPERTY_END)
     flat, owners = pieces.flatten(), pc.list_parent_indices(pieces).to_numpy(zero_copy_only=False)
     # A value may hold the byte that ends a name.
     split = pc.extract_regex(flat, "(?s)^(?P<name>[^\x01]+)\x01(?P<value>.+)$")

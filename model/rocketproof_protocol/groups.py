@@ -1,0 +1,19 @@
+"""Consumer groups that are the brokers' own, and how often a group retries (DLQ-02)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SYSTEM_GROUPS: Final = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+)
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+
+RETRY_MAX_TIMES: Final = 16
+"""How often a group retries a message if nobody says otherwise."""

@@ -13,7 +13,7 @@ from rocketproof_model.specification import SCOPES, constants, specify
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, perform, replay
-from rocketproof_properties.witnesses.schedule import ACTORS, schedule
+from rocketproof_properties.witnesses.schedule import from_outside, schedule
 
 COMMANDS = ("java", "mvn")
 PROFILE = "P494"
@@ -45,7 +45,7 @@ def failover() -> Witness:
     job, subject = s.job[0], [s.config[b, FAILOVER.subject] for b in s.Broker]
     idle = (job.phase == "idle") | (job.phase == "arrived") | (job.phase == "answered")
     alone = Guard("left alone", idle & all_of(~s.letter_sent[b] for b in s.Broker), "nothing is under way", True, "")
-    s.model.actions = [replace(a, guards=(*a.guards, alone)) if a.name in ACTORS else a for a in s.model.actions]
+    s.model.actions = [replace(a, guards=(*a.guards, alone)) if from_outside(a) else a for a in s.model.actions]
     stored = (job.answer == "SUCCESS") & (job.tries == 1) & (subject[0].write == 1)
     changed = subject[1].known & (subject[1].write == 0) & (subject[1].read == 1)
     claim = s.model.claim(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import ModelError, caller
 from .expr import Expr, coerce
 from .records import Row, ite
-from .types import Bool, Type
+from .types import Bool, IndexType, Type
 
 Fairness = Literal["weak", "strong"]
 
@@ -34,7 +34,10 @@ class Update:
 
 @dataclass(frozen=True, eq=False)
 class Action:
-    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract."""
+    """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract.
+
+    `actor` says who does it, in the model's own words: what brings it about, and what has to wait for it.
+    """
 
     name: str
     sentence: str
@@ -45,6 +48,12 @@ class Action:
     weight: float
     rules: tuple[str, ...]
     place: str
+    actor: str = ""
+
+    @property
+    def process(self) -> str | None:
+        """The parameter that says which process acts, the first one over an index; None if the system as a whole does."""
+        return next((name for name, type_ in self.parameters.items() if isinstance(type_, IndexType)), None)
 
     @property
     def instances(self) -> Iterable[tuple[int, ...]]:

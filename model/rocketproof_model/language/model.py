@@ -109,19 +109,28 @@ class Model:
         return variable
 
     def action(
-        self, /, *positional: Any, fair: Fairness | None = None, weight: float = 1.0, rules: str = "", name: str = "", **parameters: Type
+        self,
+        /,
+        *positional: Any,
+        actor: str = "",
+        fair: Fairness | None = None,
+        weight: float = 1.0,
+        rules: str = "",
+        name: str = "",
+        **parameters: Type,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Decorate a function `f(a, **parameters)` whose docstring is the action's sentence and whose body fills `a`.
 
-        `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
+        `actor` says who does it. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
         """
 
         if positional:
             raise ModelError("action without parentheses", "write @m.action() above the function, or with parameters @m.action(b=Broker)")
         if fair not in (None, "weak", "strong"):
             raise ModelError(f"fair={fair!r}", "an action is fair=None, fair='weak' or fair='strong'")
-        if not weight >= 0 or not isinstance(rules, str):
-            raise ModelError(f"weight={weight!r}, rules={rules!r}", "a weight is at least 0, rules are one string of ids")
+        if not weight >= 0 or not isinstance(rules, str) or not isinstance(actor, str):
+            words = f"weight={weight!r}, rules={rules!r}, actor={actor!r}"
+            raise ModelError(words, "a weight is at least 0, rules are one string of ids, an actor is a word")
 
         def declare(function: Callable[..., None]) -> Callable[..., None]:
             called = name or function.__name__
@@ -142,7 +151,7 @@ class Model:
                 raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
             function(body, **arguments)
             action = Action(
-                called, sentence, parameters, tuple(body.guards), tuple(body.updates), fair, weight, tuple(rules.split()), caller()
+                called, sentence, parameters, tuple(body.guards), tuple(body.updates), fair, weight, tuple(rules.split()), caller(), actor
             )
             self._check(action)
             self.actions.append(action)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..language import Body, Expr, Row, const, ite
+from .actors import ENVIRONMENT, HANDLER, SERVICE
 from .arithmetic import clamped, has_bit, legal_queue, random_queue, stripped
 from .vocabulary import Phase, Specification, inherits
 
@@ -96,9 +97,9 @@ def checks(s: Specification) -> None:
             answer(s, a, p, code, checks=True)
 
         refuse.__doc__ = f"The broker refuses the request: {sentence}."
-        s.model.action(name=action, rules=rule, fair="weak", p=s.Producer)(refuse)
+        s.model.action(name=action, actor=HANDLER, rules=rule, fair="weak", p=s.Producer)(refuse)
 
-    @s.model.action(rules="CHK-05", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="CHK-05", fair="weak", p=s.Producer)
     def look_up(a: Body, p: Expr) -> None:
         """The broker finds the topic in its table, without the lock."""
         b, t = arrived(a, p)
@@ -106,7 +107,7 @@ def checks(s: Specification) -> None:
         a.guard("known", config[b, t].known, "the broker has the topic")
         a.set(job[p].phase, "checked")
 
-    @s.model.action(rules="CHK-05 CHK-07", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="CHK-05 CHK-07", fair="weak", p=s.Producer)
     def look_up_missing(a: Body, p: Expr) -> None:
         """The broker does not find the topic and tries to create it."""
         b, t = arrived(a, p)
@@ -129,7 +130,7 @@ def creation(s: Specification) -> None:
 
     phase = partial(_in_phase, s)
 
-    @m.action(rules="TCM-10 TCM-21", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-10 TCM-21", fair="weak", p=s.Producer)
     def acquire_lock(a: Body, p: Expr) -> None:
         """The request gets the broker lock."""
         row, b = phase(a, p, "missing", "creation is about to be tried")
@@ -137,28 +138,28 @@ def creation(s: Specification) -> None:
         a.set(s.lock[b], p)
         a.set(row.phase, "locked")
 
-    @m.action(rules="TCM-10 TCM-21", p=s.Producer, weight=0.1)
+    @m.action(actor=HANDLER, rules="TCM-10 TCM-21", p=s.Producer, weight=0.1)
     def lock_timeout(a: Body, p: Expr) -> None:
         """The request waits 3000 ms for the broker lock in vain and goes on without a topic."""
         row, b = phase(a, p, "missing", "creation is about to be tried")
         a.guard("lock held", s.lock[b].is_some, "another request holds the broker lock")
         a.set(row.phase, "failed")
 
-    @m.action(rules="TCM-11", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-11", fair="weak", p=s.Producer)
     def look_again_found(a: Body, p: Expr) -> None:
         """Under the lock the topic is there: another request was faster."""
         row, b = phase(a, p, "locked", "the request holds the broker lock")
         a.guard("known", config[b, row.topic].known, "the broker has the topic")
         a.set(row.phase, "found")
 
-    @m.action(rules="TCM-11 TCM-22", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-11 TCM-22", fair="weak", p=s.Producer)
     def look_again_missing(a: Body, p: Expr) -> None:
         """Under the lock the topic is still unknown; the second way for retry topics needs no template."""
         row, b = phase(a, p, "locked", "the request holds the broker lock")
         a.guard("unknown", ~config[b, row.topic].known, "the broker does not have the topic")
         a.set(row.phase, "template")
 
-    @m.action(rules="TCM-12", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-12", fair="weak", p=s.Producer)
     def template_absent(a: Body, p: Expr) -> None:
         """The default topic that the request names does not exist."""
         row, b = phase(a, p, "template", "the topic is still unknown under the lock")
@@ -166,7 +167,7 @@ def creation(s: Specification) -> None:
         a.guard("template unknown", ~config[b, row.default].known, "the broker does not have the default topic")
         a.set(row.phase, "refused")
 
-    @m.action(rules="TCM-13", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-13", fair="weak", p=s.Producer)
     def template_found(a: Body, p: Expr) -> None:
         """The default topic exists; with auto-creation off, TBW102 itself loses INHERIT: its permission becomes 6 in the table."""
         row, b = phase(a, p, "template", "the topic is still unknown under the lock")
@@ -177,14 +178,14 @@ def creation(s: Specification) -> None:
         a.set(row.touched, True, when=reduced & (config[b, row.default].perm != 6))
         a.set(row.phase, "inherit")
 
-    @m.action(rules="TCM-14", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-14", fair="weak", p=s.Producer)
     def template_not_inherited(a: Body, p: Expr) -> None:
         """The template's permission has no INHERIT: nothing is created."""
         row, b = phase(a, p, "inherit", "the template's permission is to be asked")
         a.guard("may not inherit", ~inherits(config[b, row.default]), "the template's permission lacks INHERIT")
         a.set(row.phase, "refused")
 
-    @m.action(rules="TCM-14 TCM-15 PERM-01", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-14 TCM-15 PERM-01", fair="weak", p=s.Producer)
     def build(a: Body, p: Expr) -> None:
         """The new configuration: the clamped queue count twice, the template's permission without INHERIT."""
         row, b = phase(a, p, "inherit", "the template's permission is to be asked")
@@ -197,7 +198,7 @@ def creation(s: Specification) -> None:
 
     if s.scope.named("retry"):
 
-        @m.action(rules="TCM-22 CHK-08", fair="weak", p=s.Producer)
+        @m.action(actor=HANDLER, rules="TCM-22 CHK-08", fair="weak", p=s.Producer)
         def build_retry(a: Body, p: Expr) -> None:
             """The second way: one queue, permission 6, whatever the template and the switch say."""
             row, _ = phase(a, p, "template", "the topic is still unknown under the lock")
@@ -207,7 +208,7 @@ def creation(s: Specification) -> None:
             a.set(row.perm, 6)
             a.set(row.phase, "built")
 
-    @m.action(rules="TCM-16 TCM-04", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-16 TCM-04", fair="weak", p=s.Producer)
     def put(a: Body, p: Expr) -> None:
         """The topic enters the table: from now on every thread sees it."""
         row, b = phase(a, p, "built", "the new configuration is made")
@@ -218,7 +219,7 @@ def creation(s: Specification) -> None:
         a.set(row.created, True)
         a.set(row.phase, "put")
 
-    @m.action(rules="TCM-16 TCM-02", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-16 TCM-02", fair="weak", p=s.Producer)
     def next_version(a: Body, p: Expr) -> None:
         """The data version of the table is counted up."""
         row, b = phase(a, p, "put", "the topic is in the table")
@@ -226,35 +227,35 @@ def creation(s: Specification) -> None:
         a.set(s.version[b], s.version[b] + 1)
         a.set(row.phase, "versioned")
 
-    @m.action(rules="TCM-16 PER-01", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-16 PER-01", fair="weak", p=s.Producer)
     def persist(a: Body, p: Expr) -> None:
         """The whole table is written to its file, still under the lock."""
         row, b = phase(a, p, "versioned", "the version is counted up")
         write_file(s, a, b)
         a.set(row.phase, "persisted")
 
-    @m.action(rules="TCM-17", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-17", fair="weak", p=s.Producer)
     def unlock(a: Body, p: Expr) -> None:
         """The creator releases the broker lock."""
         row, b = phase(a, p, "persisted", "the table is persisted")
         a.set(s.lock[b], None)
         a.set(row.phase, "unlocked")
 
-    @m.action(rules="TCM-11 TCM-17", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-11 TCM-17", fair="weak", p=s.Producer)
     def unlock_found(a: Body, p: Expr) -> None:
         """The loser of the race releases the lock and uses the topic: no version, no persist, no registration by it."""
         row, b = phase(a, p, "found", "the second look-up found the topic")
         a.set(s.lock[b], None)
         a.set(row.phase, "checked")
 
-    @m.action(rules="TCM-12 TCM-14", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-12 TCM-14", fair="weak", p=s.Producer)
     def unlock_refused(a: Body, p: Expr) -> None:
         """Without a usable template the lock is released and nothing was created."""
         row, b = phase(a, p, "refused", "the template gave nothing")
         a.set(s.lock[b], None)
         a.set(row.phase, "failed")
 
-    @m.action(rules="TCM-17 NS-10", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="TCM-17 NS-10", fair="weak", p=s.Producer)
     def announce(a: Body, p: Expr) -> None:
         """The creator sends the one-way registration, without the lock and without waiting for an answer."""
         row, b = phase(a, p, "unlocked", "the topic is created and the lock released")
@@ -266,7 +267,7 @@ def creation(s: Specification) -> None:
 
     if s.scope.named("retry"):
 
-        @m.action(rules="CHK-08 TCM-20", fair="weak", p=s.Producer)
+        @m.action(actor=HANDLER, rules="CHK-08 TCM-20", fair="weak", p=s.Producer)
         def second_way(a: Body, p: Expr) -> None:
             """A retry topic that the template did not give is tried once more, with one queue."""
             row, b = phase(a, p, "failed", "creation gave nothing")
@@ -275,7 +276,7 @@ def creation(s: Specification) -> None:
             a.set(row.fallback, True)
             a.set(row.phase, ite(config[b, row.topic].known, const(Phase.encode("checked"), Phase), "missing"))
 
-    @m.action(rules="CHK-09", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="CHK-09", fair="weak", p=s.Producer)
     def topic_not_exist(a: Body, p: Expr) -> None:
         """The topic does not exist and could not be created."""
         row, _ = phase(a, p, "failed", "creation gave nothing")
@@ -287,7 +288,7 @@ def queue_check(s: Specification) -> None:
     """CHK-10 and SEND-22: the queue id."""
     job, config = s.job, s.config
 
-    @s.model.action(rules="CHK-10 CHK-11", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="CHK-10 CHK-11", fair="weak", p=s.Producer)
     def accept_queue(a: Body, p: Expr) -> None:
         """The queue id is below the larger of the two counts, or negative; the topic's own permission is not asked."""
         row, b = _in_phase(s, a, p, "checked", "a configuration of the topic is at hand")
@@ -295,7 +296,7 @@ def queue_check(s: Specification) -> None:
         a.guard("legal queue id", legal_queue(row.queue, chosen.read, chosen.write), "the queue id is below the larger count")
         a.set(row.phase, "append")
 
-    @s.model.action(rules="CHK-10", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="CHK-10", fair="weak", p=s.Producer)
     def refuse_queue(a: Body, p: Expr) -> None:
         """The queue id is not below either count."""
         row, b = _in_phase(s, a, p, "checked", "a configuration of the topic is at hand")
@@ -303,7 +304,7 @@ def queue_check(s: Specification) -> None:
         a.guard("illegal queue id", ~legal_queue(row.queue, chosen.read, chosen.write), "the queue id is not below either count")
         answer(s, a, p, "SYSTEM_ERROR")
 
-    @s.model.action(rules="SEND-22", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="SEND-22", fair="weak", p=s.Producer)
     def divide_by_zero(a: Body, p: Expr) -> None:
         """A negative queue id on a topic without writable queues: the remainder by zero is answered as an error."""
         row = job[p]
@@ -342,7 +343,7 @@ def send_letter(s: Specification, a: Body, b: Expr, table: Table | None = None, 
 def registration(s: Specification) -> None:
     """The periodic registration (NS-10)."""
 
-    @s.model.action(rules="NS-09 NS-10", fair="weak", b=s.Broker)
+    @s.model.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak", b=s.Broker)
     def register(a: Body, b: Expr) -> None:
         """The 30 s timer: the broker asks whether its version is known and, if not, sends its table."""
         a.guard("broker runs", s.up[b], "the broker runs")
@@ -354,7 +355,7 @@ def registration(s: Specification) -> None:
 def failures(s: Specification) -> None:
     """A broker process that ends and comes back."""
 
-    @s.model.action(b=s.Broker, weight=0.05)
+    @s.model.action(actor=ENVIRONMENT, b=s.Broker, weight=0.05)
     def crash(a: Body, b: Expr) -> None:
         """The broker's process ends: memory is gone, the file and the log stay, its requests get no answer."""
         a.guard("broker runs", s.up[b], "the broker runs")
@@ -376,7 +377,7 @@ def failures(s: Specification) -> None:
             a.set(row.phase, "answered", when=here)
             a.set(row.answer, "lost", when=here)
 
-    @s.model.action(rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
+    @s.model.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
     def restart(a: Body, b: Expr) -> None:
         """The broker starts: constructor's entries, the file's entries over them, the file's version."""
         a.guard("broker down", ~s.up[b], "the broker does not run")

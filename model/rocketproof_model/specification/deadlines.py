@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..language import Body, Bool, Enum, Expr, Int, Model, const, ite, maximum, minimum
+from .actors import CLIENT, ENVIRONMENT, HANDLER, NAME_SERVER, SERVICE
 
 EXPIRE, SCAN, PERIOD = 120, 10, 30
 REQUEST, LOCK, ATTEMPTS = 3, 3, 3
@@ -44,41 +45,41 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
         listed=m.var("listed", Bool, init=True),
     )
 
-    @m.action(rules="NS-07", offset=Int(1, scan))
+    @m.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
     def begin(a: Body, offset: Expr) -> None:
         """The scan comes so many seconds after a registration."""
         a.guard("not begun", ~x.begun, "the clocks stand still")
         a.set(x.begun, True)
         a.set(x.scan, offset)
 
-    @m.action(rules="NS-02 NS-09 NS-10", fair="weak")
+    @m.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The broker registers, or asks about its version, and the name server notes the time."""
         a.guard("alive", x.alive, "the broker's machine lives")
         a.guard("due", x.age == period, "30 s have passed since it last did")
         a.set(x.age, 0)
 
-    @m.action(rules="NS-07")
+    @m.action(actor=ENVIRONMENT, rules="NS-07")
     def die(a: Body) -> None:
         """The machine stops without a word: its connection is not closed."""
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
 
-    @m.action(rules="NS-08")
+    @m.action(actor=ENVIRONMENT, rules="NS-08")
     def close(a: Body) -> None:
         """The process ends and its connection is closed: the name server takes the broker out at once."""
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
         a.set(x.listed, False)
 
-    @m.action(rules="NS-07 NS-08", fair="weak")
+    @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
         """The scan: who was last heard of more than 120 s ago leaves the routes."""
         a.guard("due", x.scan == 0, "10 s have passed since the last scan")
         a.set(x.listed, x.listed & (x.age <= expire))
         a.set(x.scan, scan)
 
-    @m.action(rules="NS-07", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="NS-07", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
         a.guard("begun", x.begun, "the clocks run")
@@ -136,14 +137,14 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
         a.set(n.since, 0, when=n.created & ~n.listed)
         a.set(n.listed, n.created)
 
-    @m.action(offset=Int(0, period - 1))
+    @m.action(actor=ENVIRONMENT, offset=Int(0, period - 1))
     def begin(a: Body, offset: Expr) -> None:
         """The producer's timer runs so many seconds before the broker's."""
         a.guard("not begun", ~n.begun, "the clocks stand still")
         a.set(n.begun, True)
         a.set(n.refresh, period - offset)
 
-    @m.action(rules="TCM-16")
+    @m.action(actor=CLIENT, rules="TCM-16")
     def create(a: Body) -> None:
         """A first message creates the topic."""
         a.guard("begun", n.begun, "the clocks run")
@@ -151,20 +152,20 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
         a.set(n.created, True)
         a.set(n.since, 0)
 
-    @m.action(rules="TCM-17")
+    @m.action(actor=HANDLER, rules="TCM-17")
     def announce(a: Body) -> None:
         """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
         a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
         listing(a)
 
-    @m.action(rules="NS-09 NS-10", fair="weak")
+    @m.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The timer's registration arrives: the name server knows all the broker's topics."""
         a.guard("due", n.register == 0, "30 s have passed since the last")
         listing(a)
         a.set(n.register, period)
 
-    @m.action(rules="CLI-07 CLI-21", fair="weak")
+    @m.action(actor=CLIENT, rules="CLI-07 CLI-21", fair="weak")
     def ask(a: Body) -> None:
         """The producer's refresh asks for the route."""
         a.guard("due", n.refresh == 0, "30 s have passed since the last")
@@ -172,14 +173,14 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
         a.set(n.asking, "asked")
         a.set(n.asked, 0)
 
-    @m.action(rules="NS-06", fair="weak")
+    @m.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
         """The name server answers with the route that it has now."""
         a.guard("asked", n.asking == "asked", "a request for the route is on its way")
         a.set(n.good, n.listed)
         a.set(n.asking, "served")
 
-    @m.action(rules="CLI-17 CLI-19", fair="weak")
+    @m.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
     def learn(a: Body) -> None:
         """The answer arrives."""
         a.guard("answered", n.asking == "served", "an answer is on its way")
@@ -188,7 +189,7 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
         a.set(n.asking, "nothing")
         a.set(n.asked, 0)
 
-    @m.action(rules="NS-10 CLI-21", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="NS-10 CLI-21", fair="weak")
     def second(a: Body) -> None:
         """A second passes; an answer takes 3 s at most."""
         a.guard("begun", n.begun, "the clocks run")
@@ -256,47 +257,47 @@ def patience(name: str) -> Patience:
         a.set(p.look, 2)
         a.set(p.now, 0)
 
-    @m.action(rules="CLI-13", known=Bool)
+    @m.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
         """The send begins: the route is known, or is to be looked up."""
         doing(a, "nothing", "the send has not begun")
         a.set(p.doing, ite(known, const(Doing.encode("choice"), Doing), "lock"))
 
-    @m.action(rules="CLI-15")
+    @m.action(actor=CLIENT, rules="CLI-15")
     def get_lock(a: Body) -> None:
         """The refresh gets the client's lock."""
         doing(a, "lock", "the send waits for the client's lock")
         a.set(p.doing, "ask")
         a.set(p.now, 0)
 
-    @m.action(rules="CLI-15", fair="weak")
+    @m.action(actor=CLIENT, rules="CLI-15", fair="weak")
     def lock_times_out(a: Body) -> None:
         """The refresh has waited 3 s for the lock, and leaves the routes as they are."""
         doing(a, "lock", "the send waits for the client's lock")
         a.guard("time is up", p.now == LOCK, "3 s have passed")
         look_fails(a)
 
-    @m.action(rules="CLI-16 CLI-17")
+    @m.action(actor=NAME_SERVER, rules="CLI-16 CLI-17")
     def route_found(a: Body) -> None:
         """The name server answers with a route."""
         doing(a, "ask", "the send waits for the name server")
         a.set(p.doing, ite(p.inside & ~late, const(Doing.encode("attempt"), Doing), "choice"))
         a.set(p.now, 0)
 
-    @m.action(rules="CLI-14 CLI-17", fair="weak")
+    @m.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
         """The name server has no route."""
         doing(a, "ask", "the send waits for the name server")
         look_fails(a)
 
-    @m.action(rules="CLI-17", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="CLI-17", fair="weak")
     def no_answer(a: Body) -> None:
         """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
         doing(a, "ask", "the send waits for the name server")
         a.set(p.doing, "over")
         a.set(p.now, 0)
 
-    @m.action(rules="CLI-27 CLI-28", fair="weak", known=Bool)
+    @m.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
         """Another attempt begins, at a broker whose address is known or has to be looked up."""
         doing(a, "choice", "the send is between attempts")
@@ -307,26 +308,26 @@ def patience(name: str) -> Patience:
         a.set(p.look, 1)
         a.set(p.doing, ite(known, const(Doing.encode("attempt"), Doing), "lock"))
 
-    @m.action(rules="CLI-28 CLI-30", fair="weak")
+    @m.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
     def stop(a: Body) -> None:
         """No attempt is made any more: the time is over, or three were made."""
         doing(a, "choice", "the send is between attempts")
         a.guard("enough", late | (p.attempts == ATTEMPTS), "the time is over, or 3 attempts were made")
         a.set(p.doing, "over")
 
-    @m.action(rules="CLI-29 CLI-30")
+    @m.action(actor=HANDLER, rules="CLI-29 CLI-30")
     def answered(a: Body) -> None:
         """The broker's answer ends the send."""
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "over")
 
-    @m.action(rules="CLI-28 CLI-30", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="CLI-28 CLI-30", fair="weak")
     def fails(a: Body) -> None:
         """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "choice")
 
-    @m.action(rules="CLI-28", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="CLI-28", fair="weak")
     def second(a: Body) -> None:
         """A second passes: in the wait for the lock, for the name server, or for the broker."""
         waits = ((p.doing == "lock") & (p.now < LOCK)) | ((p.doing == "ask") & (p.now < REQUEST))

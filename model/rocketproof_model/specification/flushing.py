@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, count, exists, forall, ite, minimum
+from .actors import ENVIRONMENT, HANDLER, SERVICE
 
 Step = Enum("idle", "locks", "requested", "read", "answered")
 Answer = Enum("none", "PUT_OK", "not awaited", "denied", "too late", "UNKNOWN_ERROR", "OS_PAGECACHE_BUSY")
@@ -99,7 +100,7 @@ def _puts(f: Flushing) -> None:
         a.guard(step, row.step == step, sentence)
         return row
 
-    @m.action(rules="CL-04 CL-05", p=f.Put)
+    @m.action(actor=HANDLER, rules="CL-04 CL-05", p=f.Put)
     def lock(a: Body, p: Expr) -> None:
         """A put takes the lock, and sets its time."""
         row = at(a, p, "idle", "the thread has no put")
@@ -109,7 +110,7 @@ def _puts(f: Flushing) -> None:
         a.set(row.step, "locks")
         a.set(f.age, "fresh")
 
-    @m.action(rules="STO-03", p=f.Put)
+    @m.action(actor=HANDLER, rules="STO-03", p=f.Put)
     def refuse(a: Body, p: Expr) -> None:
         """The page cache is busy: the put is refused."""
         row = at(a, p, "idle", "the thread has no put")
@@ -123,20 +124,20 @@ def _puts(f: Flushing) -> None:
         a.set(f.age, "none")
         return row, end
 
-    @m.action(rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)
+    @m.action(actor=HANDLER, rules="APP-07 APP-10 FLU-02", fair="weak", p=f.Put)
     def append(a: Body, p: Expr) -> None:
         """The record is appended, the lock is released, and the group commit is asked for it."""
         row, end = appends(a, p)
         a.set(row.next, end)
         a.set(row.step, "requested")
 
-    @m.action(rules="FLU-04", p=f.Put)
+    @m.action(actor=HANDLER, rules="FLU-04", p=f.Put)
     def append_only(a: Body, p: Expr) -> None:
         """The record is of a message that does not wait: it is appended, and answered at once."""
         row, _ = appends(a, p)
         _answer(f, a, row, "not awaited")
 
-    @m.action(rules="CL-05", p=f.Put)
+    @m.action(actor=HANDLER, rules="CL-05", p=f.Put)
     def throw(a: Body, p: Expr) -> None:
         """The append throws: the lock is released, and its time reset only where that stands in a finally."""
         row = at(a, p, "locks", "the put has the lock")
@@ -144,13 +145,13 @@ def _puts(f: Flushing) -> None:
         _answer(f, a, row, "UNKNOWN_ERROR")
         a.set(f.age, "none", when=f.constant["resets_lock_time"])
 
-    @m.action(rules="STO-03", fair="weak")
+    @m.action(actor=ENVIRONMENT, rules="STO-03", fair="weak")
     def grow_old(a: Body) -> None:
         """The lock's time is a second old: the page cache counts as busy."""
         a.guard("set", f.age == "fresh", "the lock's time is set")
         a.set(f.age, "busy")
 
-    @m.action(rules="FLU-02", fair="weak", p=f.Put)
+    @m.action(actor=HANDLER, rules="FLU-02", fair="weak", p=f.Put)
     def time_out(a: Body, p: Expr) -> None:
         """The put has waited 5 s and is answered FLUSH_DISK_TIMEOUT; what becomes of its request is of no interest any more."""
         row = f.put[p]
@@ -158,7 +159,7 @@ def _puts(f: Flushing) -> None:
         _answer(f, a, row, "too late")
         a.set(f.passes, 0, when=_looked_at(f, p))
 
-    @m.action(rules="SEND-41", p=f.Put)
+    @m.action(actor=HANDLER, rules="SEND-41", p=f.Put)
     def finish(a: Body, p: Expr) -> None:
         """The caller has its answer, and may put again."""
         row = at(a, p, "answered", "the put is answered")
@@ -200,7 +201,7 @@ def _service(f: Flushing) -> None:
     def serves(a: Body) -> None:
         a.guard("service runs", f.constant["serves"], "the group commit's thread is not stuck")
 
-    @m.action(rules="FLU-03", fair="weak")
+    @m.action(actor=SERVICE, rules="FLU-03", fair="weak")
     def exchange(a: Body) -> None:
         """The lists are exchanged."""
         serves(a)
@@ -210,7 +211,7 @@ def _service(f: Flushing) -> None:
             a.set(f.put[p].step, "read", when=f.put[p].step == "requested")
         a.set(f.passes, 0)
 
-    @m.action(rules="FLU-03 FLU-04")
+    @m.action(actor=SERVICE, rules="FLU-03 FLU-04")
     def flush_unasked(a: Body) -> None:
         """One file is flushed though nobody waits for it: there is no request, or whoever made the one that is looked at has gone."""
         serves(a)
@@ -223,7 +224,7 @@ def _service(f: Flushing) -> None:
         a.guard("its turn", _looked_at(f, p), "it is the first of the requests that the service has read")
         return f.put[p]
 
-    @m.action(rules="FLU-03", fair="weak", p=f.Put)
+    @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def confirm(a: Body, p: Expr) -> None:
         """The log is on the device up to there: the put is answered."""
         row = looks(a, p)
@@ -232,7 +233,7 @@ def _service(f: Flushing) -> None:
         _answer(f, a, row, "PUT_OK")
         a.set(f.passes, 0)
 
-    @m.action(rules="FLU-03 FLU-05", fair="weak", p=f.Put)
+    @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak", p=f.Put)
     def flush(a: Body, p: Expr) -> None:
         """Not there yet: one file is flushed, at most twice for one request."""
         row = looks(a, p)
@@ -241,7 +242,7 @@ def _service(f: Flushing) -> None:
         _flush(f, a)
         a.set(f.passes, f.passes + 1)
 
-    @m.action(rules="FLU-03", fair="weak", p=f.Put)
+    @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def deny(a: Body, p: Expr) -> None:
         """After two flushes the put is answered FLUSH_DISK_TIMEOUT, where nobody looks again even if its record is there (HAZ-21)."""
         row = looks(a, p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..language import Body, Expr, Row, any_of, ite
+from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
 from .broker import send_letter, write_file
 from .vocabulary import Specification
 
@@ -16,7 +17,7 @@ def nameserver(s: Specification) -> None:
         for t in s.Topic:
             a.set(s.letter[b, t], s.absent)
 
-    @m.action(rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
+    @m.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
         a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
@@ -35,7 +36,7 @@ def nameserver(s: Specification) -> None:
             a.set(row.perm, sent.perm, when=sent.known)
         clear_letter(a, b)
 
-    @m.action(rules="NS-03", fair="weak", b=s.Broker, weight=4)
+    @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
         a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
@@ -49,7 +50,7 @@ def nameserver(s: Specification) -> None:
             a.set(row.perm, sent.perm, when=unknown)
         clear_letter(a, b)
 
-    @m.action(rules="NS-10", b=s.Broker, weight=0.05)
+    @m.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
         """The one-way registration never arrives, and nobody notices."""
         a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
@@ -59,7 +60,7 @@ def nameserver(s: Specification) -> None:
 
     if s.scope.crashes:
 
-        @m.action(rules="NS-07 NS-08", fair="weak", b=s.Broker)
+        @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak", b=s.Broker)
         def expire(a: Body, b: Expr) -> None:
             """The channel of a dead broker is noticed: its queue data leave all routes."""
             a.guard("broker down", ~s.up[b], "the broker does not run")
@@ -78,7 +79,9 @@ def administrator(s: Specification) -> None:
     """Request 17 (TCM-30): a topic's configuration is put, counted and persisted without the broker lock."""
     allowed = s.scope.permissions
 
-    @s.model.action(rules="TCM-30", b=s.Broker, t=s.Topic, read=s.scope.counts, write=s.scope.counts, perm=s.given("existing_perm").type)
+    counts, perms = s.scope.counts, s.given("existing_perm").type
+
+    @s.model.action(actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
     def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr) -> None:
         """An administrator creates or changes a topic; the broker persists its table and registers at once."""
         a.guard("broker runs", s.up[b], "the broker runs")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, SetOf, Type, any_of, const, ite, single
+from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
 
 Text = Enum("missing", "empty", "broken", "whole")
 Life = Enum("runs", "down", "refused")
@@ -166,7 +167,7 @@ def _persist(p: Persistence) -> None:
     """string2File in its order (PER-02), and what surrounds it."""
     m = p.model
 
-    @m.action(rules="TCM-16 TCM-30 PER-01", t=p.Topic)
+    @m.action(actor=CLIENT, rules="TCM-16 TCM-30 PER-01", t=p.Topic)
     def create(a: Body, t: Expr) -> None:
         """A topic enters the table, and persist begins."""
         _running(p, a)
@@ -200,7 +201,7 @@ def _persist(p: Persistence) -> None:
                 a.set(p.phase, phase)
 
         step.__doc__ = sentence
-        m.action(name=name, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
+        m.action(name=name, actor=HANDLER, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
 
     turns = {
         "truncate_bak": p.phase == ite(p.in_place, const(Phase.encode("begun"), Phase), "tmp written"),
@@ -219,7 +220,7 @@ def _persist(p: Persistence) -> None:
     write("half_main", "main truncated", "main half", p.main, broken, "A part of the new text is in the main file.")
     write("fill_main", "main half", "idle", p.main, new, "The main file has the new text, and persist returns.")
 
-    @m.action(rules="PER-02 PER-05 PER-07", fair="weak")
+    @m.action(actor=HANDLER, rules="PER-02 PER-05 PER-07", fair="weak")
     def delete_main(a: Body) -> None:
         """The main file is deleted; if there was none, the backup was left as it is."""
         _running(p, a)
@@ -229,7 +230,7 @@ def _persist(p: Persistence) -> None:
         a.set(p.dirty_main, False)
         a.set(p.phase, "main deleted")
 
-    @m.action(rules="PER-02 PER-05", fair="weak")
+    @m.action(actor=HANDLER, rules="PER-02 PER-05", fair="weak")
     def rename_tmp(a: Body) -> None:
         """The temporary file becomes the main file, and persist returns."""
         _running(p, a)
@@ -240,7 +241,7 @@ def _persist(p: Persistence) -> None:
         a.set(p.dirty_main, True)
         _return(p, a)
 
-    @m.action(rules="TCM-17 NS-04 NS-10")
+    @m.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
     def register(a: Body) -> None:
         """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
         _running(p, a)
@@ -263,7 +264,7 @@ def _disk_errors(p: Persistence) -> None:
         a.bound("errors left", p.errors < p.constant["error_budget"], "the scope allows another error")
         a.set(p.errors, p.errors + 1)
 
-    @m.action(rules="PER-01 TCM-18", weight=0.3)
+    @m.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
     def disk_full(a: Body) -> None:
         """A write fails: persist logs it, leaves the files as they are, and returns as if nothing had been."""
         error(a)
@@ -272,7 +273,7 @@ def _disk_errors(p: Persistence) -> None:
         a.guard("writes next", writes, "the next step of persist is one of a write")
         _return(p, a)
 
-    @m.action(rules="PER-02", weight=0.3)
+    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def delete_fails(a: Body) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
         error(a)
@@ -280,7 +281,7 @@ def _disk_errors(p: Persistence) -> None:
         a.guard("its turn", _delete_due(p), "the backup is written, or there was nothing to write")
         a.set(p.phase, "main deleted")
 
-    @m.action(rules="PER-02", weight=0.3)
+    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def rename_fails(a: Body) -> None:
         """The rename fails, its result is ignored, and persist returns."""
         error(a)
@@ -298,14 +299,14 @@ def _ends(p: Persistence) -> None:
         a.set(p.life, "down")
         a.set(p.memory, frozenset())
 
-    @m.action(rules="PER-05", weight=0.3)
+    @m.action(actor=ENVIRONMENT, rules="PER-05", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends: its memory is gone, the files stay as they are."""
         ends(a)
         a.bound("crashes left", p.crashes < p.constant["crash_budget"], "the scope allows another crash")
         a.set(p.crashes, p.crashes + 1)
 
-    @m.action(rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
+    @m.action(actor=ENVIRONMENT, rules="PER-05 PER-06", weight=0.3, main=Fate, bak=Fate)
     def power_loss(a: Body, main: Expr, bak: Expr) -> None:
         """The power fails: what was never forced to the device may be there, be empty, or be garbage."""
         ends(a)
@@ -318,7 +319,7 @@ def _ends(p: Persistence) -> None:
         a.set(p.dirty_main, False)
         a.set(p.dirty_bak, False)
 
-    @m.action(rules="PER-02", weight=0.5)
+    @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
     def write_back(a: Body) -> None:
         """The operating system writes to the device what nobody forced."""
         a.guard("something to write", p.dirty_main | p.dirty_bak, "a file's bytes are in memory only")
@@ -330,7 +331,7 @@ def _ends(p: Persistence) -> None:
 def _start(p: Persistence) -> None:
     """The next process."""
 
-    @p.model.action(rules="PER-03 PER-04 PER-06 PER-07 PER-08", fair="weak")
+    @p.model.action(actor=ENVIRONMENT, rules="PER-03 PER-04 PER-06 PER-07 PER-08", fair="weak")
     def start(a: Body) -> None:
         """The broker starts with the main file or else its backup; with a broken backup it does not."""
         a.guard("broker down", p.life == "down", "the broker does not run")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..language import Body, Bool, Expr, Int, Model, ite, maximum, minimum
+from .actors import ENVIRONMENT, HANDLER, SERVICE
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _runs(r: Recovery, a: Body) -> None:
 def _running(r: Recovery) -> None:
     m = r.model
 
-    @m.action(rules="APP-03 APP-10")
+    @m.action(actor=HANDLER, rules="APP-03 APP-10")
     def append(a: Body) -> None:
         """A record is appended with the next queue offset."""
         _runs(r, a)
@@ -97,7 +98,7 @@ def _running(r: Recovery) -> None:
         a.set(r.written, r.written + 1)
         a.set(r.offset, r.offset + 1)
 
-    @m.action(rules="FLU-02 FLU-04", fair="weak")
+    @m.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
     def acknowledge(a: Body) -> None:
         """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
         _runs(r, a)
@@ -106,21 +107,21 @@ def _running(r: Recovery) -> None:
         a.set(r.turn, r.turn + 1)
         a.set(r.acknowledged, maximum(r.acknowledged, r.turn + 1))
 
-    @m.action(rules="FLU-03 FLU-05", fair="weak")
+    @m.action(actor=SERVICE, rules="FLU-03 FLU-05", fair="weak")
     def flush(a: Body) -> None:
         """The log is forced to the device."""
         _runs(r, a)
         a.guard("unflushed", r.flushed < r.written, "something is written and not flushed")
         a.set(r.flushed, r.written)
 
-    @m.action(rules="REC-04", fair="weak")
+    @m.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
         """The dispatcher writes the next entry of the consume queue."""
         _runs(r, a)
         a.guard("behind", r.entries < r.written, "a record has no consume queue entry yet")
         a.set(r.entries, r.entries + 1)
 
-    @m.action(rules="FLU-05", fair="weak")
+    @m.action(actor=SERVICE, rules="FLU-05", fair="weak")
     def flush_queue(a: Body) -> None:
         """The consume queue is forced to the device."""
         _runs(r, a)
@@ -138,14 +139,14 @@ def _faults(r: Recovery) -> None:
         a.set(r.turn, 0)
         a.set(r.offset, 0)
 
-    @m.action(rules="REC-02", weight=0.3)
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3)
     def crash(a: Body) -> None:
         """The process ends: what was written is in the files."""
         ends(a)
         a.bound("crashes left", r.crashes < r.constant["crash_budget"], "the scope allows another crash")
         a.set(r.crashes, r.crashes + 1)
 
-    @m.action(rules="REC-02", weight=0.3, records=Int(0, r.scope.records), entries=Int(0, r.scope.records), torn=Bool)
+    @m.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, records=Int(0, r.scope.records), entries=Int(0, r.scope.records), torn=Bool)
     def power_loss(a: Body, records: Expr, entries: Expr, torn: Expr) -> None:
         """The power fails: what was forced is there, of the rest some from the front, and perhaps a part of a record."""
         ends(a)
@@ -160,7 +161,7 @@ def _faults(r: Recovery) -> None:
 
 
 def _start(r: Recovery) -> None:
-    @r.model.action(rules="REC-02 REC-03 REC-04", fair="weak")
+    @r.model.action(actor=ENVIRONMENT, rules="REC-02 REC-03 REC-04", fair="weak")
     def start(a: Body) -> None:
         """What is not whole is cut off the log, entries beyond it off the queue, and the next offset is the queue's length: before
         that the dispatcher has written the entries that were missing, or it has not."""

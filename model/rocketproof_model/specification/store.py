@@ -7,6 +7,7 @@ answers an accepted request at once.
 from __future__ import annotations
 
 from ..language import Body, Expr, Row, Variable, ite
+from .actors import HANDLER, SERVICE
 from .arithmetic import counted, fits
 from .broker import answer, drawn
 from .vocabulary import Specification
@@ -45,7 +46,7 @@ def written_position(s: Specification, b: Expr) -> Expr:
 def limits(s: Specification) -> None:
     """What the store refuses before the log."""
 
-    @s.model.action(rules="STO-01 CL-08 SEND-41", fair="weak", p=s.Producer)
+    @s.model.action(actor=HANDLER, rules="STO-01 CL-08 SEND-41", fair="weak", p=s.Producer)
     def refuse_in_store(a: Body, p: Expr) -> None:
         """The store refuses the message: its topic's name is longer than 127."""
         row = s.job[p]
@@ -59,7 +60,7 @@ def limits(s: Specification) -> None:
 def memory(s: Specification) -> None:
     """Scopes without a log: the put always succeeds."""
 
-    @s.model.action(rules="SEND-22 SEND-42", fair="weak", p=s.Producer, draw=s.scope.draws)
+    @s.model.action(actor=HANDLER, rules="SEND-22 SEND-42", fair="weak", p=s.Producer, draw=s.scope.draws)
     def store(a: Body, p: Expr, draw: Expr) -> None:
         """The message is stored and answered with its queue."""
         row, _ = _accepted(s, a, p)
@@ -95,14 +96,14 @@ def log(s: Specification) -> None:
         a.set(row.answer, "SUCCESS")
         return row, b
 
-    @m.action(rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", fair="weak", p=s.Producer, draw=scope.draws)
+    @m.action(actor=HANDLER, rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", fair="weak", p=s.Producer, draw=scope.draws)
     def store(a: Body, p: Expr, draw: Expr) -> None:
         """The record fits: it is appended, gets the next queue offset and is answered with it."""
         row, b = append(a, p, draw)
         a.guard("fits", fits(row.size, filled[b], size, blank), "the record and the smallest blank fit into the file")
         a.set(filled[b], filled[b] + row.size)
 
-    @m.action(rules="APP-07 CL-07 CL-08 X7", fair="weak", p=s.Producer, draw=scope.draws)
+    @m.action(actor=HANDLER, rules="APP-07 CL-07 CL-08 X7", fair="weak", p=s.Producer, draw=scope.draws)
     def roll(a: Body, p: Expr, draw: Expr) -> None:
         """The record does not fit: the file's rest becomes a blank, and the next file takes the record."""
         row, b = append(a, p, draw)
@@ -112,7 +113,7 @@ def log(s: Specification) -> None:
         a.set(segment[b], segment[b] + 1)
         a.set(filled[b], row.size)
 
-    @m.action(rules="CL-08", fair="weak", p=s.Producer)
+    @m.action(actor=HANDLER, rules="CL-08", fair="weak", p=s.Producer)
     def acknowledge_lost(a: Body, p: Expr) -> None:
         """The record fits no file: both appends end in a blank, and SUCCESS is answered with the next queue offset (HAZ-22)."""
         row, b = _accepted(s, a, p)
@@ -127,14 +128,14 @@ def log(s: Specification) -> None:
         a.set(row.phase, "answered")
         a.set(row.answer, "SUCCESS")
 
-    @m.action(rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
+    @m.action(actor=SERVICE, rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
     def dispatch(a: Body, b: Expr, t: Expr, q: Expr) -> None:
         """The dispatcher writes the next entry of a consume queue; prepared and rolled back records get none."""
         a.guard("broker runs", s.up[b], "the broker runs")
         a.guard("behind", entries[b, t, q] < records[b, t, q], "a record has no consume queue entry yet")
         a.set(entries[b, t, q], entries[b, t, q] + 1)
 
-    @m.action(rules="FLU-04 FLU-05", fair="weak", b=s.Broker)
+    @m.action(actor=SERVICE, rules="FLU-04 FLU-05", fair="weak", b=s.Broker)
     def flush(a: Body, b: Expr) -> None:
         """The flush service brings the flushed position up to the written one."""
         written = written_position(s, b)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, all_of, const, exists, forall, ite, minimum
+from .actors import CLIENT, ENVIRONMENT, HANDLER
 
 LOCK_TIMEOUT = 3
 """Seconds that a request waits for the broker lock (TCM-10, TCM-21)."""
@@ -80,7 +81,7 @@ def _step(name: str) -> Expr:
 def _locking(w: Waiting) -> None:
     m = w.model
 
-    @m.action(rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
+    @m.action(actor=CLIENT, rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
     def arrive(a: Body, r: Expr, retry: Expr) -> None:
         """A first message to a topic of its own asks for the lock, and gets it if it is free."""
         row = w.job[r]
@@ -89,7 +90,7 @@ def _locking(w: Waiting) -> None:
         a.set(row.step, ite(_free(w), _step("holds"), "waits"))
         a.set(row.retry, retry)
 
-    @m.action(rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
+    @m.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
     def release(a: Body, r: Expr, heir: Expr) -> None:
         """The topic is created and written; the lock goes to one who waits, or is free."""
         a.guard("holds", w.job[r].step == "holds", "the request holds the lock")
@@ -101,7 +102,7 @@ def _locking(w: Waiting) -> None:
             a.set(row.step, ite(x == r, _step("created"), ite(x == heir, _step("holds"), row.step)))
             a.set(row.now, 0, when=x == heir)
 
-    @m.action(rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
+    @m.action(actor=HANDLER, rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
     def give_up(a: Body, r: Expr) -> None:
         """The wait is over in vain: TOPIC_NOT_EXIST, or for a retry topic a second wait."""
         row = w.job[r]
@@ -114,7 +115,7 @@ def _locking(w: Waiting) -> None:
 
 
 def _time(w: Waiting) -> None:
-    @w.model.action(rules="TCM-10", fair="weak")
+    @w.model.action(actor=ENVIRONMENT, rules="TCM-10", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
         a.guard("somebody waits or holds", exists(w.Request, lambda r: _under_way(w.job[r])), "a request is under way")

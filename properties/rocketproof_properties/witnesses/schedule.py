@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rocketproof_model import Action
 from rocketproof_model.interpreter import State, Step, effect, readable, refusing, successors
 from rocketproof_model.result import Move, Witness
+from rocketproof_model.specification.actors import ADMINISTRATOR, CLIENT
 from rocketproof_traces.witness.show import SHOWN, truths
 
 from ..choices import InputError
 from ..deployments.deployment import Capability
 
 SENDS: Final = frozenset({"request", "send", "retry"})
-ACTORS: Final = SENDS | {"finish", "find_route", "find_template", "refresh", "update_topic", "crash", "restart"}
-"""The actions that somebody outside does; every other one is a broker's or the name server's own."""
 UNSEEN: Final = frozenset({"dispatch", "flush"})
 """What a broker does when it likes, and no answer tells."""
 REFUSED: Final[Mapping[str, str]] = {
@@ -31,6 +31,11 @@ REFUSED: Final[Mapping[str, str]] = {
 """What cannot be brought about, and why."""
 NEEDED: Final[Mapping[str, Capability]] = {"crash": Capability.KILL, "restart": Capability.RESTART}
 """What of a target an action needs beside its address."""
+
+
+def from_outside(action: Action) -> bool:
+    """Whether somebody outside does the action; every other one is a broker's or the name server's own, or cannot be brought about."""
+    return action.actor in (CLIENT, ADMINISTRATOR) or action.name in NEEDED
 
 
 def needs(witness: Witness) -> frozenset[Capability]:
@@ -61,7 +66,7 @@ def schedule(witness: Witness) -> Witness:
 def _in_the_middle(witness: Witness) -> Move:
     """The first outside action that comes while a broker is in the middle of a request; the last action if there is none."""
     for move, state in zip(witness.moves, witness.states, strict=False):
-        if move.action in ACTORS and any(_under_way(readable(witness.instance, state))):
+        if from_outside(witness.instance.model.named(move.action)) and any(_under_way(readable(witness.instance, state))):
             return move
     return witness.moves[-1]
 
@@ -93,7 +98,7 @@ class _Course:
         if move.action in REFUSED:
             raise self.refused(move, REFUSED[move.action])
         values = self._values(move)
-        if move.action in ACTORS:
+        if from_outside(self.instance.model.named(move.action)):
             self._act(move, values)
         elif move.action in UNSEEN:
             self._take(move, required=False)
@@ -139,7 +144,7 @@ class _Course:
 
     def _own(self, step: Step) -> bool:
         name = step.action.name
-        if name in ACTORS or name in UNSEEN or name in REFUSED:
+        if from_outside(step.action) or name in UNSEEN or name in REFUSED:
             return False
         values = self._values(Move(name, step.args))
         if name == "register":

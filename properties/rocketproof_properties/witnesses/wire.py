@@ -38,7 +38,7 @@ from ..runs.client import places
 from ..stateful.target import ANSWERS, KINDS
 from ..steps.calls import topic_fields
 from .gated import Answer, Differs, GatedProducer
-from .schedule import ACTORS
+from .schedule import from_outside
 
 UNIT: Final = 65_536
 """Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""
@@ -116,7 +116,7 @@ class WireReplay:
         do: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
         before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
         try:
-            if action.name not in ACTORS and values.get("p") in self._waiting:
+            if not from_outside(action) and values.get("p") in self._waiting:
                 self._go_out(values["p"])
             if do is not None:
                 do(before, then, **values)

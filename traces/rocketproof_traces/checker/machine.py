@@ -21,6 +21,7 @@ from rocketproof_model.language import JAVA_INT, Action, Expr, Model
 from rocketproof_model.partial import Partial, View, decided, place, possible
 from rocketproof_model.slicing import control, sliced
 from rocketproof_model.specification import Scope, Specification, constants, specify
+from rocketproof_model.specification.actors import ADMINISTRATOR, HANDLER
 from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
 from rocketproof_profiles import NameClass
 
@@ -30,7 +31,7 @@ from .steps import GIVEN_UP, Local, Move
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
 COLUMNS = ("known", "read", "write", "perm", "order")
 _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
-UNSEEN = {"request", "finish", "register", "accept_registration", "ignore_registration", "lose_registration", "dispatch", "flush"}
+SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps no history sees
 SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
 Change = Callable[[Model], Model]
 
@@ -85,7 +86,7 @@ class Machine:
     def __init__(self, shape: Shape, change: Change | None = None) -> None:
         spec, whole = _specified(shape.classes, shape.queues)
         whole = change(whole) if change is not None else whole
-        names = [a.name for a in whole.actions if a.name not in UNSEEN | SIZES]
+        names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
         model = sliced(whole, _WANTED, names, last="job.")
         if not shape.alone:
             model.actions = [_unseen_holder(a) for a in model.actions]
@@ -375,4 +376,4 @@ def _unseen_holder(action: Action) -> Action:
     return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
 
 
-__all__ = ["SIZES", "UNSEEN", "Machine", "Shape", "bits", "machine"]
+__all__ = ["SERVED", "SIZES", "Machine", "Shape", "bits", "machine"]

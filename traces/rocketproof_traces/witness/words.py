@@ -76,10 +76,6 @@ def changes(instance: Instance, before: State, after: State) -> tuple[Change, ..
     )
 
 
-def _first_index(action: Action) -> str | None:
-    return next((name for name, type_ in action.parameters.items() if isinstance(type_, Index)), None)
-
-
 def actor_kinds(model: Model) -> list[str]:
     """Names of the indices that name lanes, in the order of the actions.
 
@@ -87,7 +83,7 @@ def actor_kinds(model: Model) -> list[str]:
     """
     kinds: dict[str, None] = {}
     for action in model.actions:
-        key = _first_index(action)
+        key = action.process
         if key is not None:
             kinds[str(getattr(action.parameters[key], "name", ""))] = None
     if len(kinds) == 1:
@@ -97,10 +93,11 @@ def actor_kinds(model: Model) -> list[str]:
 
 
 def lane(action: Action, args: Sequence[int]) -> str:
-    for type_, code in zip(action.parameters.values(), args, strict=True):
-        if isinstance(type_, Index):
-            return f"{type_.name} {code}"
-    return SYSTEM
+    """Who acts, as its line is called."""
+    key = action.process
+    if key is None:
+        return SYSTEM
+    return f"{getattr(action.parameters[key], 'name', '')} {args[list(action.parameters).index(key)]}"
 
 
 def partner(model: Model, action: Action, args: Sequence[int]) -> str | None:

@@ -10,9 +10,9 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.runs.client import Client, perform
 from rocketproof_properties.runs.recording import Recording
-from rocketproof_properties.stateful.messages import Step
-from rocketproof_properties.steps.calls import Stage
 from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.requests import Context
+from rocketproof_properties.steps.vocabulary import Step
 
 PRODUCERS = 8
 UNHURRIED = {"brokerFastFailureEnable": "false"}
@@ -43,11 +43,11 @@ def _step(chance: random.Random, client: int, topic: str) -> Step:
 def record(version: str, path: Path, rounds: int = 8, each: int = 8, seed: int = 1) -> None:
     """Record a history of the release, whose broker lives no longer than this."""
     with Apache(version).open(Setup(settings=UNHURRIED)) as running:
-        stage = Stage(Names("p-", 0), "broker-a")
+        context = Context(Names("p-", 0), "broker-a")
         recording = Recording(
             path, {"target": f"apache:{version}", "cluster": "DefaultCluster", "settings": {"autoCreateTopicEnable": "true"}}
         )
-        clients = {number: Client(number, running, stage, recording) for number in range(PRODUCERS)}
+        clients = {number: Client(number, running, context, recording) for number in range(PRODUCERS)}
         try:
             perform(steps(rounds, each, seed), clients, lambda: False)
         finally:

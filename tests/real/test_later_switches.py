@@ -16,8 +16,9 @@ from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.replay.comparison import route
-from rocketproof_properties.steps.calls import Stage, call_of
 from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.requests import Context
+from rocketproof_properties.steps.vocabulary import request_of
 from rocketproof_protocol import codes
 
 COMMANDS = ("java", "mvn")
@@ -51,11 +52,11 @@ class Asking:
 
     def __init__(self, running: Deployment) -> None:
         self.deployment = running
-        self.stage = Stage(Names("later-", 1), BROKER)
+        self.context = Context(Names("later-", 1), BROKER)
         self.lines: dict[str, Connection] = {}
 
     def __call__(self, step: str, /, **args: Any) -> Command:
-        call = call_of((step, args), self.stage)
+        call = request_of((step, args), self.context)
         assert call is not None
         return self.line(call.line or call.to, call.to).ask(call.command(), SECONDS)
 

@@ -18,8 +18,8 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.generators.strategies import PROGRAMS
 from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
-from rocketproof_properties.stateful.messages import Step
 from rocketproof_properties.stateful.programs import tasks
+from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_traces.stored.record import Log, Record, read_log
 
 FEW = 20  # programs of a case
@@ -103,6 +103,16 @@ def test_the_end_of_a_file(leave: int) -> None:
         history = run_program(profile="P49", condition="", property=id_, steps=steps)
         _, blank = history.logs["broker-a"].blanks[0]
         assert blank == leave if leave >= 8 else blank > 1000
+
+
+@pytest.mark.behaviour("SEND-25", "APP-07")
+@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
+@pytest.mark.parametrize("properties", [{}, {"WAIT": "true", "TAGS": "t"}, {"täg": "値", "WAIT": "false"}])
+def test_the_bytes_that_a_record_leaves_are_those_of_its_profile(profile: str, properties: dict[str, str]) -> None:
+    """Whether WAIT is stored decides how long a record is, and so does the text of its properties in bytes, not in characters."""
+    steps: list[Step] = [("send", {"size": 1200}), ("send", {"size": 1200}), ("send", {"properties": properties, "leave": 12})]
+    log = run_program(profile=profile, condition="", steps=[*steps, ("send", {})]).logs["broker-a"]
+    assert [size for _, size in log.blanks] == [12]
 
 
 @pytest.mark.behaviour("INV-41")

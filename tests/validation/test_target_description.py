@@ -8,7 +8,7 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import Capability, NotOffered, Setup
+from rocketproof_properties.deployments.deployment import OF_TARGETS, Capability, NotOffered, Setup
 from rocketproof_properties.deployments.description import read
 
 GOOD = """name = "x"
@@ -50,9 +50,9 @@ def test_a_description_is_read(tmp_path: Path) -> None:
 
 
 def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
-    assert CommandTarget(written(tmp_path, GOOD)).offers == set(Capability) - {Capability.KILL}
+    assert CommandTarget(written(tmp_path, GOOD)).offers == OF_TARGETS - {Capability.KILL}
     bare = CommandTarget(written(tmp_path, '[broker]\nstart = ["run", "{port}"]\n'))
-    assert bare.offers == set(Capability) - {Capability.STORE, Capability.START}
+    assert bare.offers == OF_TARGETS - {Capability.STORE, Capability.START}
     assert bare.name == "target"
     with pytest.raises(NotOffered, match=r"no \{settings\}"):
         bare.open(Setup(settings={"brokerPermission": "4"}))

@@ -11,7 +11,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.address import AddressTarget, version_name
-from rocketproof_properties.deployments.deployment import Capability, NotOffered, Setup, TargetError
+from rocketproof_properties.deployments.deployment import OF_TARGETS, Capability, NotOffered, Setup, TargetError
 from rocketproof_properties.deployments.probe import AnotherProtocol, Died, NobodyListens, NoBrokers, NotABroker, NotANameServer, Silent
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 
@@ -88,7 +88,7 @@ def test_what_is_no_address_is_told(text: str) -> None:
 def test_an_address_offers_nothing_that_needs_its_process() -> None:
     target = AddressTarget(["127.0.0.1:10911"])
     assert target.offers == frozenset()
-    assert set(target.lost) == set(Capability) and all(target.lost.values())
+    assert set(target.lost) == OF_TARGETS and all(target.lost.values())
     assert AddressTarget(["127.0.0.1:10911"], may_configure=True).offers == {Capability.CONFIGURE}
     with pytest.raises(NotOffered, match="does not offer 'start'"):
         target.open(Setup(settings={"brokerPermission": "4"}))

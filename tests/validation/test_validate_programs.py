@@ -7,18 +7,20 @@ from functools import cache
 
 import pytest
 
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.generators.programs import ALONE, CONFIGURED, MOST_CLIENTS, STARTED, WIRED, Choice, Program, generate
-from rocketproof_properties.steps.calls import Stage, Stored, call_of
 from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.requests import Context, Stored
+from rocketproof_properties.steps.vocabulary import is_request, request_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True)
 NAMES = Names("p1-", 1)
 
 
-def stage() -> Stage:
-    return Stage(NAMES, "broker-a", [Stored(0, 0, True, True, "A"), Stored(200, 1, False, True, "A")], 65_536)
+def context() -> Context:
+    return Context(NAMES, "broker-a", [Stored(0, 0, True, True, "A"), Stored(200, 1, False, True, "A")], 65_536)
 
 
 @cache
@@ -49,8 +51,8 @@ def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
     for program in everything():
         for name, args in program.steps:
             assert name in WIRED
-            if name not in ("time", "lose", "meet"):
-                call = call_of((name, args), stage())
+            if is_request(name):
+                call = request_of((name, args), context())
                 assert call is not None, (name, args)
                 assert call.command().ext_fields is not None
 
@@ -68,7 +70,7 @@ def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
 
 
 def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
-    one, other = Stage(Names("p1-", 1), "broker-a"), Stage(Names("p2-", 2), "broker-a")
+    one, other = Context(Names("p1-", 1), "broker-a"), Context(Names("p2-", 2), "broker-a")
     births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
     assert len(set(births)) == 1000
     assert all(birth in one.births for birth in births[:500])
@@ -76,7 +78,7 @@ def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
 
 @pytest.mark.behaviour("REM-04")
 def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> None:
-    call = call_of(("send", {"topic": "A", "queue": 3, "times": 5, "most": 7, "unit": True}), stage())
+    call = request_of(("send", {"topic": "A", "queue": 3, "times": 5, "most": 7, "unit": True}), context())
     assert call is not None
     assert call.code == SEND_MESSAGE_V2
     assert call.fields["queueId"] == "3"
@@ -86,30 +88,38 @@ def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> 
 
 
 def test_a_batch_has_its_own_code() -> None:
-    call = call_of(("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})]}), stage())
+    call = request_of(("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})]}), context())
     assert call is not None
     assert (call.op, call.code, call.fields["batch"]) == ("batch", SEND_BATCH_MESSAGE, "true")
 
 
 @pytest.mark.behaviour("APP-06", "APP-07")
 def test_a_body_fills_a_file_up_to_the_bytes_that_are_to_be_left() -> None:
-    where = stage()
+    where = context()
     where.end = 65_536 + 300
-    call = call_of(("send", {"topic": "A", "body": "", "leave": 8}), where)
+    call = request_of(("send", {"topic": "A", "body": "", "leave": 8}), where)
     assert call is not None and call.body is not None
-    assert 300 + where.overhead("p1-A", {}) + len(call.body) == 65_536 - 8
+    assert 300 + where.overhead("broker-a", "p1-A", {}) + len(call.body) == 65_536 - 8
+
+
+@pytest.mark.behaviour("SEND-25")
+@pytest.mark.parametrize(("profile", "longer"), [("P40", 9), ("P49", 0), ("P533", 10)])
+def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
+    """WAIT is stored by the oldest and the newest profiles; the text of the newest ends with a byte more for each property."""
+    where = replace(context(), profile=PROFILES[profile])
+    assert where.overhead("broker-a", "p1-A", {"WAIT": "true"}) - where.overhead("broker-a", "p1-A", {}) == longer
 
 
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (("sned", {}), "unknown step 'sned'; the nearest of 10 are send"),
-        (("send", {"tpoic": "A"}), "step send cannot be done"),
+        (("sned", {}), "unknown step 'sned'; the nearest of 26 are send"),
+        (("send", {"tpoic": "A"}), "step send has no argument 'tpoic'"),
     ],
 )
 def test_a_step_that_there_is_not_is_told_in_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        call_of(step, stage())
+        request_of(step, context())
 
 
 def test_programs_that_fill_files_are_a_group_of_their_own() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rocketproof_profiles import PROFILES
 
 from . import jars, probe
-from .deployment import DEFAULT, NAME_SERVER, Capability, Setup, Target
+from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, opened
 
@@ -64,7 +64,7 @@ def profile_of(version: str) -> str:
 class Apache(Target):
     """A release of Apache RocketMQ. Raises TargetError for a version that is none."""
 
-    offers = frozenset(Capability)
+    offers = OF_TARGETS
 
     def __init__(self, version: str, *, profile: str | None = None) -> None:
         self.version = jars.known_version(version)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import probe
-from .deployment import DEFAULT, NAME_SERVER, Capability, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Capability, NotOffered, Setup, Target, TargetError
 from .description import Commands, Description, fill, read
 from .ports import HOST, Addresses
 from .processes import Launch, Processes, opened
@@ -34,7 +34,7 @@ class CommandTarget(Target):
 
 
 def _offers(description: Description) -> frozenset[Capability]:
-    found = set(Capability)
+    found = set(OF_TARGETS)
     for placeholder, capability in (("store", Capability.STORE), ("settings", Capability.START)):
         if not description.broker.uses(placeholder):
             found.discard(capability)

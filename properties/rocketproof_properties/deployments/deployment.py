@@ -25,7 +25,11 @@ NAME_SERVER: Final = "name server"
 
 
 class Capability(Enum):
-    """What may be done to a target besides talking to it; the value is the word in files and reports."""
+    """What may be done to a deployment besides talking to it; the value is the word in files and reports.
+
+    The last ones are what only a simulated cluster has: its clock, faults of disk, network and store, executors, hooks, producers inside
+    it, and a direct look at its stores.
+    """
 
     START = "start"
     STOP = "stop"
@@ -33,6 +37,12 @@ class Capability(Enum):
     RESTART = "restart"
     CONFIGURE = "configure"
     STORE = "store"
+    CLOCK = "clock"
+    FAULTS = "faults"
+    EXECUTORS = "executors"
+    HOOKS = "hooks"
+    PRODUCERS = "producers"
+    LOOK = "look"
 
 
 LOST: Final[Mapping[Capability, str]] = {
@@ -46,7 +56,10 @@ LOST: Final[Mapping[Capability, str]] = {
     Capability.CONFIGURE: "programs that change a setting of a running broker are left out",
     Capability.STORE: "files are not read: records are known only as far as the broker gives them out",
 }
-"""What is lost without each capability."""
+"""What a validation cannot find out without each capability that a target outside of this process may have."""
+
+OF_TARGETS: Final = frozenset(LOST)
+"""The capabilities that a target may offer."""
 
 
 class TargetError(RocketproofError):
@@ -57,7 +70,7 @@ class NotOffered(TargetError):
     """A capability was asked for that the target does not offer."""
 
     def __init__(self, name: str, capability: Capability) -> None:
-        super().__init__(f"{name} does not offer {capability.value!r}: {LOST[capability]}")
+        super().__init__(f"{name} does not offer {capability.value!r}" + (f": {LOST[capability]}" if capability in LOST else ""))
         self.capability = capability
 
 

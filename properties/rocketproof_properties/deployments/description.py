@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 from rocketproof_profiles import PROFILES
 
 from ..choices import InputError, known, offer
-from .deployment import Capability
+from .deployment import OF_TARGETS, Capability
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "port": "the port to listen on",
@@ -182,7 +182,7 @@ class _Reader:
 
     def _capabilities(self, data: Mapping[str, Any]) -> frozenset[Capability]:
         value = data.get("without", [])
-        names = [one.value for one in Capability]
+        names = [one.value for one in Capability if one in OF_TARGETS]
         if not isinstance(value, list):
             self._refuse("", "without", f"without is no list; {offer('', names)}")
         for one in value:

@@ -17,7 +17,7 @@ from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from ..brokersettings import change
 from ..choices import known
 from . import guardian
-from .deployment import DEFAULT, NAME_SERVER, Capability, Deployment, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Capability, Deployment, NotOffered, Setup, Target, TargetError
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import configure
 
@@ -27,7 +27,7 @@ _SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue":
 class InProcess(Target):
     """This release, with the behaviour of a profile."""
 
-    offers = frozenset(Capability) - {Capability.KILL}
+    offers = OF_TARGETS - {Capability.KILL}
 
     def __init__(self, profile: str = "P494") -> None:
         self.name = f"inprocess:{profile}"

@@ -7,7 +7,7 @@ import sys
 
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, NAME_SERVER, Capability, Setup, Target
+from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
 
@@ -18,7 +18,7 @@ _SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue":
 class Served(Target):
     """This release, with the behaviour of a profile."""
 
-    offers = frozenset(Capability)
+    offers = OF_TARGETS
     command: tuple[str, ...] = _COMMAND
 
     def __init__(self, profile: str = "P494") -> None:

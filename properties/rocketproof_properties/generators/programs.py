@@ -24,7 +24,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..catalogue import historycases as about
-from ..stateful.messages import Step
+from ..steps.vocabulary import Step
 from .offers import Offers
 from .strategies import PROGRAMS
 

@@ -15,8 +15,8 @@ from rocketproof_protocol.codes import TOPIC_NOT_EXIST
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
-from ..stateful.messages import Step
-from ..steps.calls import Call, Stage, Stored, call_of
+from ..steps.requests import Call, Context, Stored
+from ..steps.vocabulary import Step, request_of
 from .recording import Recording, answer_data, call_data, wall
 
 PATIENCE: Final = 6.0
@@ -34,11 +34,11 @@ class Client:
     """One client: at most one request under way; `wait` is called before each, to keep within a rate."""
 
     def __init__(
-        self, number: int, deployment: Deployment, stage: Stage, recording: Recording, wait: Callable[[], None] = lambda: None
+        self, number: int, deployment: Deployment, context: Context, recording: Recording, wait: Callable[[], None] = lambda: None
     ) -> None:
         self.process = f"client {number}"
         self._deployment = deployment
-        self._stage = stage
+        self._context = context
         self._recording = recording
         self._wait = wait
         self._lines: dict[str, Connection] = {}
@@ -54,14 +54,14 @@ class Client:
             self._recording.add("info", self.process, "wait", {"millis": args["millis"], "at": wall()})
             time.sleep(args["millis"] / 1000)
         elif name == "lose":
-            address = self._stage.names.address(args.get("address", "10.0.0.1:1"))
+            address = self._context.names.address(args.get("address", "10.0.0.1:1"))
             line = self._lines.pop(address, None)
             if line is not None:
                 line.close()
                 self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
                 time.sleep(LATE)
         else:
-            call = call_of(step, self._stage)
+            call = request_of(step, self._context)
             if call is not None and call.op == "route":
                 self._route(call)
             elif call is not None:
@@ -123,7 +123,7 @@ class Client:
     def _learn(self, call: Call, answer: Command) -> None:
         """Keep where acknowledged messages are: later steps act on them."""
         fields = answer.ext_fields or {}
-        self._stage.sent_back += call.op == "send_back" and answer.code in OK
+        self._context.sent_back += call.op == "send_back" and answer.code in OK
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return
         properties = parse_properties(call.fields.get("properties"), exact=False)
@@ -132,9 +132,9 @@ class Client:
         offset = int(fields.get("queueOffset", 0))
         topic = call.fields.get("topic", "")
         if len(found) == 1:
-            self._stage.end = found[0] + self._stage.overhead(topic, properties) + len(call.body or b"")
+            self._context.end = found[0] + self._context.overhead(call.to, topic, properties) + len(call.body or b"")
         visible = not half and "DELAY" not in properties
-        self._stage.stored += [Stored(place, offset, half, visible, topic) for place in found]
+        self._context.known += [Stored(place, offset, half, visible, topic) for place in found]
 
     def _write_strays(self, key: str) -> None:
         line = self._lines.get(key)

@@ -17,13 +17,14 @@ from typing import Any
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
-from ..steps.calls import Stage
 from ..steps.names import Names
+from ..steps.requests import Context
 from .client import Client, perform
 from .readback import Reader, clean_up, read_back, schedule_offsets
 from .recording import OVER, Recording
@@ -67,7 +68,7 @@ class Scene:
     """A program under way. `before`: the delay levels' next offsets at its begin, None where nothing is delayed."""
 
     program: Program
-    stage: Stage
+    context: Context
     recording: Recording
     clients: dict[int, Client]
     path: Path
@@ -182,26 +183,28 @@ class Runner:
         brokers = list(self.deployment.brokers)
         broker = brokers[program.number % len(brokers)]
         names = self._names(number, broker)
-        stage = Stage(names, broker, file_size=int(self.settings.get("mappedFileSizeCommitLog", 0)))
+        size = int(self.settings.get("mappedFileSizeCommitLog", 0))
+        profile = PROFILES[str(self._origin.get("profile", "P49"))]
+        context = Context(names, broker, file_size=size, profile=profile, settings=self.settings)
         path = (folder or self.folder) / f"{number:05}.ndjson"
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
         recording = Recording(path, origin)
-        clients = {n: Client(n, self.deployment, stage, recording, self.bounds.wait) for n in range(program.clients)}
+        clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
         delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
         before = schedule_offsets(self.reader(broker)) if delays else None
-        return Scene(program, stage, recording, clients, path, before)
+        return Scene(program, context, recording, clients, path, before)
 
     def end(self, scene: Scene) -> None:
         """Read back what the program left. Raises Gone."""
-        program, stage, recording = scene.program, scene.stage, scene.recording
-        names, broker = stage.names, stage.broker
+        program, context, recording = scene.program, scene.context, scene.recording
+        names, broker = context.names, context.broker
         reader = self.reader(broker)
         for client in scene.clients.values():
             client.listen()
         named = _named(program, names)
-        places = [one.place for one in stage.stored]
-        for op, value in read_back(reader, names, named, places, scene.before, stage.births, stage.sent_back):
+        places = [one.place for one in context.known]
+        for op, value in read_back(reader, names, named, places, scene.before, context.births, context.sent_back):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])

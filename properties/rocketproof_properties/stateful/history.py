@@ -23,8 +23,9 @@ from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
+from ..steps.vocabulary import Step
 from .machine import Over
-from .messages import Step, history_of
+from .messages import history_of
 
 CHUNK = 25
 SEARCHED = 400  # programs after which a known violation is given up

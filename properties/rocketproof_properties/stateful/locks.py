@@ -21,7 +21,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
 
-from ..steps.plainsend import plain_send
+from ..steps.requests import plain_send
 from .abstraction import Deviation, encoded
 
 SECOND = 999

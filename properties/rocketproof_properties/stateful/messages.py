@@ -8,7 +8,6 @@ is a program too.
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
@@ -42,15 +41,13 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 from rocketproof_traces.stored.record import Log, Record, read_log
 
 from ..histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
+from ..steps.requests import BORN, batch_item
 from ..steps.sizes import stored_length
-
-Step = tuple[str, dict[str, Any]]
+from ..steps.vocabulary import Step
 
 SECOND = 1000
 LONGEST_DELAY = 2 * 3600 * SECOND
 PATIENCE = 20 * SECOND  # longer than any put waits
-BORN = 1_600_000_000_000
-_ITEM = struct.Struct(">iiiii")
 
 
 @dataclass
@@ -217,7 +214,7 @@ class Stage:
         bodies: tuple[bytes | None, ...] = (content,)
         if items is not None:
             bodies = tuple(item.encode() for item, _ in items)
-            content = b"".join(_item(item.encode(), properties_text(dict(more), trailing=False)) for item, more in items)
+            content = b"".join(batch_item(item.encode(), properties_text(dict(more), trailing=False)) for item, more in items)
             code = codes.SEND_BATCH_MESSAGE
         fields = encode_v1(header) if code == codes.SEND_MESSAGE else encode_v2(header)
         kind = "send" if items is None else "batch"
@@ -228,7 +225,9 @@ class Stage:
     def _room(self, broker: int, topic: str, properties: dict[str, str], leave: int) -> int:
         """The body's size with which a record leaves so many bytes of its file; 1 if it cannot."""
         settings = self._node(broker).settings
-        fixed = FIXED_SIZE + len(topic) + stored_length(properties, settings, self.profile)
+        region, traced = settings.region_id, settings.trace_on
+        stored = stored_length(properties, self.profile, cluster=settings.broker_cluster_name, region=region, traced=traced)
+        fixed = FIXED_SIZE + len(topic) + stored
         free = settings.mapped_file_size_commit_log - self._node(broker).running.store.max_phy_offset % settings.mapped_file_size_commit_log
         return max(1, min(free - leave, settings.max_message_size) - fixed)
 
@@ -565,10 +564,3 @@ def _entries(broker: Broker) -> dict[tuple[str, int], list[Entry | None]]:
 def _visible(record: Record) -> bool:
     """Whether a consumer can have it."""
     return record.counted and record.topic not in (SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC)
-
-
-def _item(body: bytes, text: str) -> bytes:
-    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0."""
-    more = text.encode()
-    size = _ITEM.size + len(body) + 2 + len(more)
-    return _ITEM.pack(size, 0, 0, 0, len(body)) + body + struct.pack(">h", len(more)) + more

@@ -22,7 +22,7 @@ from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from ..steps.plainsend import plain_send
+from ..steps.requests import plain_send
 from .abstraction import Deviation, encoded
 
 SECOND = 1000

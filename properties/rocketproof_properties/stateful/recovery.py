@@ -25,7 +25,7 @@ from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from ..steps.plainsend import plain_send
+from ..steps.requests import plain_send
 from .abstraction import Deviation, encoded
 
 TOPIC = "topic"

@@ -300,7 +300,7 @@ class SimulatedTarget:
         """Bytes of body so that the record takes `size` units."""
         if not self.s.scope.store:
             return 10
-        stored = stored_length({}, self._settings(0), self.cluster.profile)
+        stored = stored_length({}, self.cluster.profile)
         return size * UNIT - 91 - len(self.scene.names[t].encode()) - stored
 
     def _arrive(self, p: int, job: Job) -> None:

@@ -1,26 +1,37 @@
-"""How long the properties of a message are in its record: the broker adds its own to the sender's (SEND-25, SEND-03)."""
+"""How long a plain message is in its record: the broker adds properties of its own to the sender's (APP-06, SEND-25, SEND-03)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocketproof_impl.broker.hooks import traced
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import properties_text
+from rocketproof_impl.store.record import FIXED_SIZE
 from rocketproof_profiles import Profile
-from rocketproof_protocol.properties import CLUSTER, UNIQ_KEY
+from rocketproof_protocol.properties import CLUSTER, MSG_REGION, TRACE_ON, UNIQ_KEY, WAIT
 
 _UNIQUE_KEY = "0" * 32  # as long as one that a broker makes
 
 
-def stored_length(properties: Mapping[str, str], settings: BrokerSettings, profile: Profile) -> int:
-    """Characters of the stored text, without hooks."""
+def stored_length(
+    properties: Mapping[str, str], profile: Profile, *, cluster: str = "DefaultCluster", region: str = "DefaultRegion", traced: bool = True
+) -> int:
+    """Bytes of the stored text of a message's properties on a broker without hooks.
+
+    `cluster`, `region` and `traced` are what the broker writes: its settings brokerClusterName, regionId and traceOn.
+    """
     stored = dict(properties)
-    if not profile.stores_parsed:
-        return len(properties_text(stored, trailing=False))
-    if profile.always_traced:
-        stored |= traced(settings)
-    if profile.makes_unique_key:
-        stored.setdefault(UNIQ_KEY, _UNIQUE_KEY)
-    stored[CLUSTER] = settings.broker_cluster_name
-    return len(properties_text(stored, trailing=profile.ends_properties))
+    if profile.stores_parsed:
+        if profile.always_traced:
+            stored |= {MSG_REGION: region, TRACE_ON: "true" if traced else "false"}
+        if profile.makes_unique_key:
+            stored[UNIQ_KEY] = stored.get(UNIQ_KEY) or _UNIQUE_KEY
+        stored[CLUSTER] = cluster
+        if not profile.stores_wait:
+            stored.pop(WAIT, None)
+    trailing = profile.stores_parsed and profile.ends_properties
+    return len(properties_text(stored, trailing=trailing).encode())
+
+
+def overhead(topic: str, stored: int) -> int:
+    """The bytes of a record beside its body (APP-06); `stored`: those of its properties."""
+    return FIXED_SIZE + len(topic.encode()) + stored

@@ -20,7 +20,7 @@ from ..choices import InputError
 from ..generators.programs import Program
 from ..judging.expected import ENOUGH
 from ..judging.judging import Judged, Verdict, data
-from ..stateful.messages import Step
+from ..steps.vocabulary import Step
 from ..witnesses.known import HazardReplayed
 from .accept import Accepted
 from .kills import Kills

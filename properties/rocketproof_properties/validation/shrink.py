@@ -15,7 +15,7 @@ from ..generators.programs import Program
 from ..judging.judging import Judge, Verdict, judge_file
 from ..runs.runner import Runner
 from ..stateful.history import plainer, shorter
-from ..stateful.messages import Step
+from ..steps.vocabulary import Step
 
 REPEATS: Final = 3
 

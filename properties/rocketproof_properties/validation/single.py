@@ -14,7 +14,7 @@ from ..deployments.address import AddressTarget
 from ..generators.programs import Program
 from ..judging.judging import Judge, judge_file
 from ..runs.runner import Bounds, Runner
-from ..stateful.messages import Step
+from ..steps.vocabulary import Step
 from .validate import mark
 
 

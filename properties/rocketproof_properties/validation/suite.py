@@ -17,7 +17,8 @@ from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, Runner, Scene
-from ..steps.calls import Call, call_of
+from ..steps.requests import Call
+from ..steps.vocabulary import request_of
 from .validate import mark
 
 _DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed
@@ -67,7 +68,7 @@ class SuiteClient:
         return self._scene.path
 
     def topic(self, name: str) -> str:
-        return self._scene.stage.names.topic(name)
+        return self._scene.context.names.topic(name)
 
     def send(self, **args: Any) -> Command | None:
         """A message: topic, body, queue, properties and so on, as in the step `send` of a program; its answer, None if none came."""
@@ -76,14 +77,14 @@ class SuiteClient:
     def step(self, name: str, /, **args: Any) -> Command | None:
         """A step of a program, such as back, topic, group, route. Raises InputError for one that there is not."""
         self._steps.append((name, args))
-        call = call_of((name, args), self._scene.stage)
+        call = request_of((name, args), self._scene.context)
         return None if call is None else self._client.call(call)
 
     def call(
         self, code: int, fields: Mapping[str, str] | None = None, body: bytes | None = None, *, version: int = VERSION
     ) -> Command | None:
         """Any request to the broker, as it is."""
-        return self._client.call(Call("other", self._scene.stage.broker, code, dict(fields or {}), body, version))
+        return self._client.call(Call("other", self._scene.context.broker, code, dict(fields or {}), body, version))
 
     def finish(self) -> Path:
         """Read back what is there, and close the connections; the history. A second call changes nothing."""

@@ -36,7 +36,7 @@ from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
 from ..runs.client import places
 from ..stateful.target import ANSWERS, KINDS
-from ..steps.calls import topic_fields
+from ..steps.requests import topic_fields
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
 

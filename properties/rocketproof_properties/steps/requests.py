@@ -1,4 +1,7 @@
-"""From a step to a request: the names become the program's own, and records are those that it was told of."""
+"""The one builder of requests: what each step that asks something becomes on the wire, under the names of its program.
+
+A builder's keywords are the step's arguments with their defaults; `vocabulary.STEPS` is the table of them.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,25 @@ import itertools
 import json
 import struct
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import VERSION, Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
-from rocketproof_impl.store.record import FIXED_SIZE
+from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
-from rocketproof_protocol.properties import CLUSTER, WAIT
 from rocketproof_protocol.topics import TEMPLATE
 
-from ..choices import InputError, known
 from ..deployments.deployment import NAME_SERVER
-from ..stateful.messages import Step
 from .names import Names
+from .sizes import overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
 BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
-NOBODYS: Final = 9999
+UNSUPPORTED_CODE: Final = 9999
 """A request code that no release has."""
 _ITEM = struct.Struct(">iiiii")
 
@@ -55,8 +56,8 @@ def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version
 
 
 class Stored(NamedTuple):
-    """A message that the broker has acknowledged: its place in the log, its offset in a queue, whether it is a half message, whether
-    a consumer can have it where it is, and the topic that it was sent to."""
+    """A message that a broker has stored: its place in the log, its offset in a queue, whether it is a half message, whether a consumer
+    can have it where it is, and the topic that it was sent to."""
 
     place: int
     queue_offset: int
@@ -66,18 +67,21 @@ class Stored(NamedTuple):
 
 
 @dataclass
-class Stage:
+class Context:
     """What the steps of one program share: its names, its broker, the messages that were acknowledged so far, and how many were sent back.
 
-    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes.
+    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes. `settings` are
+    the broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
     """
 
     names: Names
     broker: str
-    stored: list[Stored] = field(default_factory=list)
+    known: list[Stored] = field(default_factory=list)
     file_size: int = 0
     end: int | None = None
     sent_back: int = 0
+    profile: Profile = PROFILES["P49"]
+    settings: Mapping[str, str] = field(default_factory=dict)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
@@ -85,30 +89,40 @@ class Stage:
         first = BORN + self.names.number * BORN_OF_A_PROGRAM
         return range(first, first + BORN_OF_A_PROGRAM)
 
-    def overhead(self, topic: str, properties: Mapping[str, str]) -> int:
-        """The bytes of a plain record beside its body (APP-06, SEND-25)."""
-        stored = {**{name: value for name, value in properties.items() if name != WAIT}, CLUSTER: self.names.cluster}
-        return FIXED_SIZE + len(topic.encode()) + len(properties_text(stored, trailing=False).encode())
-
     def born(self) -> int:
         """A time of birth that no other message of the run has: by it a record is known again."""
         return self.births[next(self.numbers) % BORN_OF_A_PROGRAM]
 
+    def part(self, broker: str | int) -> str:
+        """The part that a step's `broker` names."""
+        return broker if isinstance(broker, str) and broker else self.broker
 
-def call_of(step: Step, stage: Stage) -> Call | None:
-    """The request of a step; None for one that has nothing to act on. Raises InputError for a step or argument that there is not."""
-    name, given = step
-    make = _STEPS[known("step", name, _STEPS)]
-    args = {key: value for key, value in given.items() if key not in ("client", "broker")}
-    broker = str(given.get("broker") or stage.broker)
-    try:
-        return make(stage, broker, **args)
-    except TypeError as error:
-        raise InputError(f"step {name} cannot be done with {args}: {str(error).partition(') ')[2] or error}") from None
+    def stored(self, to: str) -> Sequence[Stored]:
+        """The messages that a broker has stored, as far as they are known."""
+        del to
+        return self.known
+
+    def free(self, to: str) -> int | None:
+        """Bytes that the next record may take of its file, None where that is not known."""
+        del to
+        return None if self.end is None or not self.file_size else self.file_size - self.end % self.file_size
+
+    def longest(self, to: str) -> int:
+        """Bytes that a record may have."""
+        del to
+        return int(self.settings.get("maxMessageSize", 4 << 20))
+
+    def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
+        """The bytes of a plain record beside its body (APP-06, SEND-25)."""
+        del to
+        told = self.settings
+        region, traced = told.get("regionId", "DefaultRegion"), told.get("traceOn", "true") == "true"
+        stored = stored_length(properties, self.profile, cluster=self.names.cluster, region=region, traced=traced)
+        return overhead(topic, stored)
 
 
-def _send(
-    stage: Stage,
+def send(
+    context: Context,
     to: str,
     *,
     topic: str = "A",
@@ -132,24 +146,27 @@ def _send(
     altered: tuple[str, str] | None = None,
     leave: int | None = None,
 ) -> Call:
-    """A message or, with `items`, a batch. `size` fills the body up, and `leave` so far that the record leaves so many bytes of its file;
-    a field may be left out or given a text of its own."""
-    if leave is not None and stage.end is not None and stage.file_size:
-        size = max(size, stage.file_size - stage.end % stage.file_size - leave - stage.overhead(stage.names.topic(topic), properties or {}))
+    """A message or, with `items`, a batch. `size` fills the body up; `leave` makes the record leave so many bytes of its file, as far as it
+    can; `packed` compresses the body, which the sender's flag says and the broker need not know; a field may be left out, or get a text of
+    its own."""
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
         content = zlib.compress(content)
+    free = None if leave is None else context.free(to)
+    if leave is not None and free is not None:
+        most_bytes = min(free - leave, context.longest(to)) - context.overhead(to, context.names.topic(topic), properties or {})
+        content = b"x" * max(1, most_bytes)
     if items is not None:
-        content = b"".join(_item(one.encode(), properties_text(dict(more), trailing=False)) for one, more in items)
+        content = b"".join(batch_item(one.encode(), properties_text(dict(more), trailing=False)) for one, more in items)
         code = codes.SEND_BATCH_MESSAGE
     header = SendMessageRequestHeader(
-        stage.names.group("producers"),
-        stage.names.topic(topic),
-        stage.names.topic(default),
+        context.names.group("producers"),
+        context.names.topic(topic),
+        context.names.topic(default),
         nums,
         queue,
         sys_flag,
-        stage.born(),
+        context.born(),
         flag,
         properties_text(dict(properties or {}), trailing=False),
         times,
@@ -165,15 +182,15 @@ def _send(
     return Call("send" if items is None else "batch", to, code, fields, content, version, one_way)
 
 
-def _item(body: bytes, text: str) -> bytes:
-    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0."""
+def batch_item(body: bytes, text: str) -> bytes:
+    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04)."""
     more = text.encode()
     size = _ITEM.size + len(body) + 2 + len(more)
     return _ITEM.pack(size, 0, 0, 0, len(body)) + body + struct.pack(">h", len(more)) + more
 
 
-def _back(
-    stage: Stage,
+def back(
+    context: Context,
     to: str,
     *,
     record: int = 0,
@@ -188,14 +205,14 @@ def _back(
 ) -> Call | None:
     """A consumer gives a record back. `offset` asks for a place that need not be one; `named`: it says which topic it had it from, as
     all clients of Apache do."""
-    visible = [one for one in stage.stored if one.visible]
-    topic = stage.names.topic("A")
+    stored = context.stored(to)
     if offset is None:
+        visible = [one for one in stored if one.visible]
         if not visible:
             return None
-        found = visible[record % len(visible)]
-        offset, topic = found.place, found.topic
-    fields = {"offset": str(offset), "group": stage.names.group(group), "delayLevel": str(level), "unitMode": "true" if unit else "false"}
+        offset = visible[record % len(visible)].place
+    topic = next((one.topic for one in stored if one.place == offset), context.names.topic("A"))
+    fields = {"offset": str(offset), "group": context.names.group(group), "delayLevel": str(level), "unitMode": "true" if unit else "false"}
     if named:
         fields["originTopic"] = topic
     if most is not None:
@@ -203,14 +220,14 @@ def _back(
     return Call("send_back", to, codes.CONSUMER_SEND_MSG_BACK, fields, None, version, one_way)
 
 
-def _end(stage: Stage, to: str, *, record: int = 0, commit: bool = True) -> Call | None:
+def end(context: Context, to: str, *, record: int = 0, commit: bool = True) -> Call | None:
     """The end of a transaction, one-way as clients send it."""
-    halves = [one for one in stage.stored if one.half]
+    halves = [one for one in context.stored(to) if one.half]
     if not halves:
         return None
     half = halves[record % len(halves)]
     fields = {
-        "producerGroup": stage.names.group("producers"),
+        "producerGroup": context.names.group("producers"),
         "tranStateTableOffset": str(half.queue_offset),
         "commitLogOffset": str(half.place),
         "commitOrRollback": "8" if commit else "12",
@@ -221,13 +238,19 @@ def _end(stage: Stage, to: str, *, record: int = 0, commit: bool = True) -> Call
     return Call("end_transaction", to, codes.END_TRANSACTION, fields, one_way=True)
 
 
-def _unknown(stage: Stage, to: str, *, code: int = NOBODYS, one_way: bool = True) -> Call:
-    del stage
+def unknown(context: Context, to: str, *, code: int = UNSUPPORTED_CODE, one_way: bool = True) -> Call:
+    del context
     return Call("other", to, code, {}, one_way=one_way)
 
 
-def _topic(
-    stage: Stage,
+def configure(context: Context, to: str, *, line: str = "brokerPermission=6") -> Call:
+    """An administrator changes a setting at run time."""
+    del context
+    return Call("other", to, codes.UPDATE_BROKER_CONFIG, {}, line.encode())
+
+
+def topic(
+    context: Context,
     to: str,
     *,
     topic: str = "A",
@@ -238,7 +261,7 @@ def _topic(
     sys_flag: int = 0,
     order: bool = False,
 ) -> Call:
-    fields = topic_fields(stage.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
+    fields = topic_fields(context.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
     return Call("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
 
 
@@ -258,22 +281,22 @@ def topic_fields(
     }
 
 
-def _delete(stage: Stage, to: str, *, topic: str = "A") -> Call:
-    return Call("delete_topic", to, codes.DELETE_TOPIC_IN_BROKER, {"topic": stage.names.topic(topic)})
+def delete(context: Context, to: str, *, topic: str = "A") -> Call:
+    return Call("delete_topic", to, codes.DELETE_TOPIC_IN_BROKER, {"topic": context.names.topic(topic)})
 
 
-def _group(stage: Stage, to: str, *, group: str = "g", queues: int = 1, retries: int = 16) -> Call:
-    data = {"groupName": stage.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries}
+def group(context: Context, to: str, *, group: str = "g", queues: int = 1, retries: int = 16) -> Call:
+    data = {"groupName": context.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries}
     return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
-def _route(stage: Stage, to: str, *, topic: str = "A") -> Call:
+def route(context: Context, to: str, *, topic: str = "A") -> Call:
     del to
-    return Call("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": stage.names.topic(topic)})
+    return Call("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
 
 
-def _register(
-    stage: Stage,
+def register(
+    context: Context,
     to: str,
     *,
     name: str = "broker-x",
@@ -284,10 +307,10 @@ def _register(
 ) -> Call:
     """A broker that is not there registers, on a connection of its own."""
     del to
-    own = stage.names.address(address)
+    own = context.names.address(address)
     table = {
-        stage.names.topic(topic): {
-            "topicName": stage.names.topic(topic),
+        context.names.topic(topic): {
+            "topicName": context.names.topic(topic),
             "readQueueNums": read,
             "writeQueueNums": write,
             "perm": perm,
@@ -301,34 +324,39 @@ def _register(
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
         "filterServerList": [],
     }
-    fields = _of_broker(stage, name, broker_id, own) | {"haServerAddr": own, "compressed": "false", "bodyCrc32": "0"}
+    fields = _of_broker(context, name, broker_id, own) | {"haServerAddr": own, "compressed": "false", "bodyCrc32": "0"}
     return Call("other", NAME_SERVER, codes.REGISTER_BROKER, fields, json.dumps(body).encode(), line=own)
 
 
-def _unregister(stage: Stage, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> Call:
+def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> Call:
     del to
-    own = stage.names.address(address)
-    return Call("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(stage, name, broker_id, own), line=own)
+    own = context.names.address(address)
+    return Call("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
 
 
-def _of_broker(stage: Stage, name: str, broker_id: int, address: str) -> dict[str, str]:
+def _of_broker(context: Context, name: str, broker_id: int, address: str) -> dict[str, str]:
     return {
-        "brokerName": stage.names.group(name),
+        "brokerName": context.names.group(name),
         "brokerAddr": address,
-        "clusterName": stage.names.group("cluster"),
+        "clusterName": context.names.group("cluster"),
         "brokerId": str(broker_id),
     }
 
 
-_STEPS: Final[Mapping[str, Callable[..., Call | None]]] = {
-    "send": _send,
-    "back": _back,
-    "end": _end,
-    "unknown": _unknown,
-    "topic": _topic,
-    "delete": _delete,
-    "group": _group,
-    "route": _route,
-    "register": _register,
-    "unregister": _unregister,
-}
+def batch_bodies(data: bytes) -> list[bytes]:
+    """The bodies of a batch, as far as it is one (BAT-04)."""
+    found = []
+    at = 0
+    while at + _ITEM.size <= len(data):
+        size, _, _, _, length = _ITEM.unpack_from(data, at)
+        found.append(data[at + _ITEM.size : at + _ITEM.size + length])
+        if size <= 0:
+            break
+        at += size
+    return found
+
+
+def plain_send(topic: str, **more: str) -> Command:
+    """Request 10 with a small body, to queue 0 of a topic that may have to be made of the template; `more` are further header fields."""
+    header = SendMessageRequestHeader("group", topic, TEMPLATE, 4, 0, 0, BORN, 0, "", 0)
+    return Command(codes.SEND_MESSAGE, {**encode_v1(header), **more}, b"hello")

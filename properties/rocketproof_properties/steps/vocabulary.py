@@ -1,0 +1,127 @@
+"""The one vocabulary of steps: what a client, an administrator or a fault can ask of a deployment, as data.
+
+A step is a name and its arguments, such as `("send", {"topic": "A", "body": "x"})`; what is left out has its default. Records are named by
+their number among those that fit, so that a program means something whatever came before, and any part of it is a program too. `client`
+says which client does a step, `broker` to which broker it goes; `("meet", {})` lets all clients wait for each other.
+
+`STEPS` says of each name what it means, its arguments, and either the builder of its request or the capability by which a deployment does
+it itself. A new kind of step is a row here; runs, generators and shrinking take it from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..choices import InputError, known
+from ..deployments.deployment import Capability
+from . import requests
+from .requests import Call, Context
+
+Step = tuple[str, dict[str, Any]]
+
+SECOND: Final = 1000
+ADDRESSED: Final = ("client", "broker")
+"""Arguments of any step: who does it, and to which broker it goes."""
+
+
+@dataclass(frozen=True)
+class StepKind:
+    """A row of the vocabulary. `build` makes the request, None where the deployment does the step itself, for which it has to offer
+    `needs`; None is what every deployment can do."""
+
+    sentence: str
+    arguments: Mapping[str, Any]
+    build: Callable[..., Call | None] | None = None
+    needs: Capability | None = None
+
+
+def _asks(sentence: str, build: Callable[..., Call | None], needs: Capability | None = None) -> StepKind:
+    """A step that becomes a request: its arguments are the builder's keywords."""
+    parameters = inspect.signature(build).parameters.values()
+    return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs)
+
+
+def _does(sentence: str, needs: Capability | None = None, /, **arguments: Any) -> StepKind:
+    return StepKind(sentence, arguments, None, needs)
+
+
+STEPS: Final[Mapping[str, StepKind]] = {
+    # Clients and administrators
+    "send": _asks("a message or a batch is sent", requests.send),
+    "back": _asks("a consumer gives a record back; nothing happens if there is none", requests.back),
+    "end": _asks("a transaction ends, one-way; nothing happens where there is no half message", requests.end),
+    "unknown": _asks("a request of a code that nobody serves", requests.unknown),
+    "topic": _asks("an administrator makes or changes a topic", requests.topic),
+    "delete": _asks("an administrator deletes a topic", requests.delete),
+    "group": _asks("an administrator makes or changes a consumer group", requests.group),
+    "configure": _asks("an administrator changes a setting at run time", requests.configure, Capability.CONFIGURE),
+    "route": _asks("a client asks the name server for a route", requests.route),
+    "register": _asks("a broker that is not there registers, on a connection of its own", requests.register),
+    "unregister": _asks("a broker that is not there takes itself out", requests.unregister),
+    "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
+    "meet": _does("all clients wait for each other"),
+    "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),
+    "fail": _does(
+        "a message comes, its consumption fails, and again: so many rounds, or until no more of it comes; each fails once in a program",
+        Capability.LOOK,
+        record=0,
+        group="g",
+        rounds=20,
+        level=0,
+        most=16,
+    ),
+    # Time
+    "time": _does("time passes", millis=SECOND),
+    "clock": _does("somebody sets the clock", Capability.CLOCK, millis=-SECOND),
+    # Faults
+    "crash": _does(
+        "a broker's process ends, or with `power` its machine, and it starts again on a disk that is well",
+        Capability.FAULTS,
+        power=False,
+        metadata="ordered",
+        seed=0,
+    ),
+    "faults": _does("faults of this name happen from here on; none without a name", Capability.FAULTS, name=None, seed=0),
+    "disk": _does("no further file of the log can be made, or again", Capability.FAULTS, full=True),
+    "store": _does("the store is full, busy, or good again", Capability.FAULTS, state="good"),
+    "flush": _does("the broker flushes synchronously from here on, or would like to", Capability.FAULTS, stuck=True),
+    "replica": _does("the broker waits for a slave from here on: none, a slow or a quick one", Capability.FAULTS, state="none"),
+    "lossy": _does("one-way registrations are lost, or arrive again", Capability.FAULTS, lossy=True),
+    "executor": _does("one thread for sends and no place to wait for it, or as many as are needed", Capability.EXECUTORS, full=True),
+    "hooks": _does("hooks that do nothing look at sends or at what is given back", Capability.HOOKS, send=True, consume=False),
+}
+
+
+def arguments(step: Step) -> dict[str, Any]:
+    """All arguments of a step, with their defaults. Raises InputError for a step or argument that there is not."""
+    name, given = step
+    kind = STEPS[known("step", name, STEPS)]
+    odd = [key for key in given if key not in kind.arguments and key not in ADDRESSED]
+    if odd:
+        raise InputError(f"step {name} has no argument {odd[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
+    return {**kind.arguments, **{key: value for key, value in given.items() if key not in ADDRESSED}}
+
+
+def request_of(step: Step, context: Context) -> Call | None:
+    """The request of a step; None for one that has nothing to act on, and for one that is not a request.
+
+    Raises InputError for a step or argument that there is not.
+    """
+    name, given = step
+    found = arguments(step)
+    build = STEPS[name].build
+    return None if build is None else build(context, context.part(given.get("broker", "")), **found)
+
+
+def is_request(name: str) -> bool:
+    """Whether a step becomes a request. Raises InputError for a step that there is not."""
+    return STEPS[known("step", name, STEPS)].build is not None
+
+
+def can(name: str, offers: frozenset[Capability]) -> bool:
+    """Whether a deployment with these capabilities can do a step."""
+    needs = STEPS[known("step", name, STEPS)].needs
+    return needs is None or needs in offers

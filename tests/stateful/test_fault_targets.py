@@ -27,10 +27,10 @@ from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.stateful.engine import TARGETS, target_of
-from rocketproof_properties.stateful.flush import FlushTarget
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, perform, run
 from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.targets.flush import FlushTarget
 
 behaviour = pytest.mark.behaviour
 GIVEN: dict[str, dict[str, Any]] = {

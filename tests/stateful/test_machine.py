@@ -12,12 +12,13 @@ from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits
 from rocketproof_properties.checks.sources import Source
-from rocketproof_properties.stateful import abstraction, report
+from rocketproof_properties.stateful import report
 from rocketproof_properties.stateful.engine import cover, target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, run
 from rocketproof_properties.stateful.replay import replay
-from rocketproof_properties.stateful.target import SimulatedTarget
+from rocketproof_properties.targets import abstraction
+from rocketproof_properties.targets.cluster import SimulatedTarget
 
 PROGRAMS = 60
 

@@ -21,17 +21,17 @@ from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.waiting import Waiting
 
 from ..checks.sources import Source, Subject
-from .answers import AnswersTarget
-from .expiry import ExpiryTarget
-from .flush import FlushTarget
+from ..targets.answers import AnswersTarget
+from ..targets.cluster import SimulatedTarget
+from ..targets.expiry import ExpiryTarget
+from ..targets.flush import FlushTarget
+from ..targets.locks import LocksTarget
+from ..targets.news import NewsTarget
+from ..targets.patience import PatienceTarget
+from ..targets.persistence import PersistenceTarget
+from ..targets.recovery import RecoveryTarget
 from .follow import Finding, Target
-from .locks import LocksTarget
 from .machine import Campaign, Over, perform, run
-from .news import NewsTarget
-from .patience import PatienceTarget
-from .persistence import PersistenceTarget
-from .recovery import RecoveryTarget
-from .target import SimulatedTarget
 
 CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # states of the search for a witness

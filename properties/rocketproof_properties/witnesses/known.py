@@ -19,11 +19,9 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.system.client import Client
-from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
 from rocketproof_model import Property, liveness, search
 from rocketproof_model.result import Limits, Witness
 from rocketproof_model.specification import SCOPES, Scope
-from rocketproof_protocol.topics import TEMPLATE
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case
@@ -31,6 +29,7 @@ from ..checks.sources import Source
 from ..choices import InputError
 from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
 from .wire import UNIT, WireReplay
+from ..targets.cluster import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule
 
@@ -169,11 +168,12 @@ def perform(
         raise NotOffered(target.name, capability)
     setup = Setup(brokers=max(brokers, scope.brokers), settings=_settings(constants, scope))
     with ExitStack() as stack:
-        if _has_files(constants):
+        table = earlier_table(constants, scope, f"{mark}{scope.subject}", int(time.time() * 1000))
+        if table is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
             setup = replace(setup, stores={name: folder / name for name in setup.names})
             for store in setup.stores.values():
-                _write_table(store, constants, scope, mark)
+                _write_table(store, table)
         running = stack.enter_context(target.open(setup))
         client = stack.enter_context(Client())
         wire = WireReplay(scope, target.profile, witness, running, mark, client)
@@ -212,19 +212,11 @@ def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
     return found
 
 
-def _write_table(store: Path, constants: dict[str, Any], scope: Scope, mark: str) -> None:
+def _write_table(store: Path, table: bytes) -> None:
     """The topic table that an earlier run has left in a broker's files."""
-    kept: list[TopicConfig] = []
-    if constants["template_in_file"]:
-        kept.append(TopicConfig(TEMPLATE, constants["template_read"], constants["template_write"], constants["template_perm"]))
-    if constants["existing"]:
-        subject = f"{mark}{scope.subject}"
-        kept.append(
-            TopicConfig(subject, constants["existing_read"], constants["existing_write"], constants["existing_perm"], order=constants["order_topic"])
-        )
     file = store / "config" / "topics.json"
     file.parent.mkdir(parents=True)
-    file.write_text(pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(int(time.time() * 1000)))), "utf-8")
+    file.write_bytes(table)
 
 
 # What follows from a violation

@@ -19,6 +19,7 @@ from rocketproof_traces.witness.show import SHOWN, truths
 
 from ..choices import InputError
 from ..deployments.deployment import Capability
+from ..targets.base import decoded
 
 SENDS: Final = frozenset({"request", "send", "retry"})
 UNSEEN: Final = frozenset({"dispatch", "flush"})
@@ -119,8 +120,7 @@ class _Course:
         self._settle(move)
 
     def _values(self, move: Move) -> dict[str, int]:
-        action = self.instance.model.named(move.action)
-        return {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), move.args, strict=True)}
+        return decoded(self.instance.model.named(move.action), move.args)
 
     def _take(self, move: Move, *, required: bool = True) -> None:
         action, state = self.instance.model.named(move.action), self.states[-1]

@@ -35,7 +35,8 @@ from ..deployments import probe
 from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
 from ..runs.client import places
-from ..stateful.target import ANSWERS, KINDS
+from ..targets.base import decoded
+from ..targets.cluster import ANSWERS, KINDS
 from ..steps.requests import topic_fields
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
@@ -112,7 +113,7 @@ class WireReplay:
     def _move(self, number: int) -> None:
         move = self._witness.moves[number]
         action = self._witness.instance.model.named(move.action)
-        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), move.args, strict=True)}
+        values = decoded(action, move.args)
         do: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
         before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
         try:

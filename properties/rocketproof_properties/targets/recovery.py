@@ -7,9 +7,6 @@ reads the files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
@@ -19,14 +16,13 @@ from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store import record
 from rocketproof_impl.tasks import Future
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
 from ..steps.requests import plain_send
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 TOPIC = "topic"
 ENTRY = 20
@@ -48,13 +44,13 @@ class _Asked:
         """Nobody waits."""
 
 
-class RecoveryTarget:
+class RecoveryTarget(ModelTarget):
     """A broker with one queue. The answers of an asynchronous flush stay on the wire until it is their turn."""
 
     def __init__(self, specification: Recovery, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
+        super().__init__(instance)
         self.cluster = Cluster(0, profile=profile)
-        self.sync = instance.readable()["sync"]
+        self.sync = self.constants["sync"]
         settings = BrokerSettings(
             broker_name="broker-a",
             name_servers=(NAME_SERVER,),
@@ -84,14 +80,6 @@ class RecoveryTarget:
         return HOLD if letter.source == self.node.settings.address and not self.sync else [0]
 
     # Actions
-
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
-
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the broker cannot."""
-        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
-        getattr(self, f"_do_{action.name}")(**values)
 
     def _do_append(self) -> None:
         place = len(self._ends())
@@ -187,8 +175,7 @@ class RecoveryTarget:
             found += 1
         return found
 
-    def observe(self) -> State:
-        """The state of the specification that the broker and its files are in."""
+    def seen(self) -> Seen:
         store = self.node.broker.store if self.node.broker else None
         ends = self._ends()
         turn = 0
@@ -197,7 +184,7 @@ class RecoveryTarget:
             turn = self.found + self._answered()
             if self._answered():
                 self.acknowledged = max(self.acknowledged, turn)
-        found: dict[str, Any] = {
+        found: Seen = {
             "up": store is not None,
             "written": len(ends),
             "flushed": self.flushed,
@@ -210,4 +197,4 @@ class RecoveryTarget:
             "odd": self.odd,
             **self.count,
         }
-        return tuple(encoded(variable, (), found[variable.name]) for variable in self.instance.model.variables)
+        return found

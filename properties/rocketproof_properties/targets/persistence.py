@@ -7,7 +7,7 @@ whole persist anew, on the files as they were when it began, and ends the proces
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,11 @@ from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import PlainContent
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_from_data, table_to_data
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_profiles import Profile
 
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 GARBAGE = bytes(8)
 FILES = {"main": "", "bak": ".bak", "tmp": ".tmp"}
@@ -63,19 +62,18 @@ class _Persist:
         return names[times - 1]
 
 
-class PersistenceTarget:
+class PersistenceTarget(ModelTarget):
     """A broker with its table's file, in the state in which the specification starts."""
 
     def __init__(self, specification: Persistence, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
-        given = instance.readable()
+        super().__init__(instance)
         self.names = [f"topic-{t.args[0]}" for t in specification.Topic]
         self.cluster = Cluster(0, profile=profile)
         settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,))
         self.node = self.cluster.add(settings, start=False)
         self.path = f"{settings.store_path_root_dir}/config/topics.json"
         self.paths = {name: self.path + suffix for name, suffix in FILES.items()}
-        if given["earlier"]:
+        if self.constants["earlier"]:
             text = pretty(table_to_data({self.names[0]: TopicConfig(self.names[0])}, DataVersion(self.cluster.clock.now())))
             self._put("main", text.encode())
         self.cluster.start(self.node)
@@ -83,22 +81,17 @@ class PersistenceTarget:
         self.persist: _Persist | None = None
         self.dirty: set[str] = set()
         self.promised = self._memory()
-        self.written = given["earlier"]
+        self.written = self.constants["earlier"]
         self.count = {"crashes": 0, "errors": 0, "powers": 0}
 
     # Actions
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
+    def _other(self, **values: Any) -> None:
+        """Every action that has no method is a further step of the persist."""
+        del values
+        self._go_on()
 
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the broker cannot."""
-        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
-        special: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
-        if special is not None:
-            special(**values)
-        else:
-            self._go_on()
+    def _performed(self) -> None:
         self.written = self.written or any(self._content(name)[0] == "whole" for name in FILES)
 
     def _do_create(self, t: int) -> None:
@@ -231,10 +224,9 @@ class PersistenceTarget:
             return "broken", frozenset()
         return "whole", self._topics(table)
 
-    def observe(self) -> State:
-        """The state of the specification that the broker and its files are in."""
+    def seen(self) -> Seen:
         persist = self.persist
-        found: dict[str, Any] = {
+        found: Seen = {
             "life": self.life,
             "phase": persist.phase if persist else "idle",
             "memory": self._memory(),
@@ -250,4 +242,4 @@ class PersistenceTarget:
         contents |= {"old": persist.old if persist else _ABSENT, "backup": persist.backup if persist else _ABSENT}
         for name, (text, topics) in contents.items():
             found[f"{name}.text"], found[f"{name}.topics"] = text, topics
-        return tuple(encoded(variable, (), found[variable.name]) for variable in self.instance.model.variables)
+        return found

@@ -7,33 +7,29 @@ follows within the second counts from the whole one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.remoting.command import ONE_WAY
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Letter
 from rocketproof_impl.simulator.scheduler import Task
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
 from ..steps.requests import plain_send
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 SECOND = 1000
 TOPIC = "topic"
 
 
-class NewsTarget:
+class NewsTarget(ModelTarget):
     """One broker that has just registered, and a producer that uses a topic nobody has yet."""
 
     def __init__(self, specification: News, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
+        super().__init__(instance)
         self.cluster = Cluster(1, profile=profile)
         self.producer = self.cluster.producer()
         self.producer.topic_publish_info_table[TOPIC] = PublishInfo()
@@ -57,12 +53,7 @@ class NewsTarget:
 
     # Actions
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
-
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where broker, name server or producer cannot."""
-        getattr(self, f"_do_{action.name}")(*args)
+    def _performed(self) -> None:
         for event, happened in (("created", self._created), ("listed", self._listed)):
             if happened:
                 self.since.setdefault(event, self._now())
@@ -141,12 +132,11 @@ class NewsTarget:
         deadline = None if self.asking is None else self.asking.deadline
         return 0 if deadline is None else REQUEST - (deadline - self._now()) // SECOND
 
-    def observe(self) -> State:
-        """The state of the specification that broker, name server and producer are in."""
+    def seen(self) -> Seen:
         waits = self.asking is not None and not self.asking.done.done
         answer = self._answer
         last = self.since.get("listed", self.since.get("created"))
-        found: dict[str, Any] = {
+        found: Seen = {
             "begun": self.begun,
             "created": self._created,
             "listed": self._listed,
@@ -158,4 +148,4 @@ class NewsTarget:
             "asked": self._asked() if waits else 0,
             "good": answer is not None and answer.command.code == codes.SUCCESS,
         }
-        return tuple(encoded(variable, (), found[variable.name]) for variable in self.instance.model.variables)
+        return found

@@ -17,21 +17,18 @@ from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.network import Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.topic import TopicConfig, table_from_data
-from rocketproof_model import Instance, RocketproofError, Variable
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification import Specification
 from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.flags import NOT as KIND_NOT
 
+from .base import Deviation, Seen
+
 UNIT = 512  # bytes of one unit of size in scopes with a log
 BLANK = 8
 CAP = 2  # the specification counts entries, creations and announcements no further
-
-
-class Deviation(RocketproofError):
-    """The cluster is in a state that the specification has no word for, or cannot do what the specification allows."""
 
 
 @dataclass
@@ -74,9 +71,6 @@ class Counters:
     updates: int = 0
 
 
-_Found = dict[str, dict[tuple[int, ...], Any]]
-
-
 @dataclass
 class _Log:
     """Records seen so far: how many in all, and of NOT and COMMIT ones by queue; where the log ended."""
@@ -86,14 +80,14 @@ class _Log:
     records: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
-class Scene:
+class ScopeCluster:
     """A cluster with the specification's names for its parts: brokers and clients by number, topics by name."""
 
-    def __init__(self, specification: Specification, instance: Instance, cluster: Cluster, names: list[str]) -> None:
+    def __init__(self, specification: Specification, instance: Instance, simulated: Cluster, names: list[str]) -> None:
         self.s = specification
         self.instance = instance
-        self.given = instance.readable()
-        self.cluster = cluster
+        self.constants = instance.readable()
+        self.simulated = simulated
         self.names = names
         self.producers: dict[int, Producer] = {}
         self.jobs: dict[int, Job] = {}
@@ -102,7 +96,7 @@ class Scene:
         self._files: dict[bytes, tuple[dict[str, TopicConfig], int]] = {}
 
     def node(self, b: int) -> Node:
-        return self.cluster.nodes[f"broker-{chr(ord('a') + b)}"]
+        return self.simulated.nodes[f"broker-{chr(ord('a') + b)}"]
 
     def broker(self, b: int) -> Broker:
         return self.node(b).running
@@ -114,7 +108,7 @@ class Scene:
         """The registration of a broker that is on the wire."""
         sent = [
             x
-            for x in self.cluster.network.held
+            for x in self.simulated.network.held
             if x.command.code == codes.REGISTER_BROKER and not x.answer and _broker_name(x) == self.node(b).name
         ]
         if len(sent) > 1:
@@ -143,45 +137,38 @@ class Scene:
         return known
 
 
-def observe(scene: Scene) -> State:
-    """The state of the specification that the cluster is in."""
-    found: dict[str, dict[tuple[int, ...], Any]] = {}
-    scope = scene.s.scope
+def seen(cluster: ScopeCluster) -> Seen:
+    """The values of the specification's variables that the cluster shows, by name and indices."""
+    found: Seen = {"crashes": cluster.count.crashes, "losses": cluster.count.losses, "updates": cluster.count.updates}
+    scope = cluster.s.scope
     for b in range(scope.brokers):
-        _observe_broker(scene, b, found)
+        _observe_broker(cluster, b, found)
         if scope.store:
-            _observe_store(scene, b, found)
+            _observe_store(cluster, b, found)
     for p in range(scope.producers):
-        _observe_client(scene, p, found)
-    single = {"crashes": scene.count.crashes, "losses": scene.count.losses, "updates": scene.count.updates}
-    state = []
-    for variable in scene.instance.model.variables:
-        values = found.get(variable.name)
-        for at in variable.elements():
-            value = single[variable.name] if values is None else values[at]
-            state.append(encoded(variable, at, value))
-    return tuple(state)
+        _observe_client(cluster, p, found)
+    return found
 
 
-def _observe_broker(scene: Scene, b: int, found: _Found) -> None:
-    node = scene.node(b)
+def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
+    node = cluster.node(b)
     running = node.broker
     table = running.topics.table if running else {}
-    filed, file_version = scene.file(b)
-    letter = scene.letter(b)
-    carried, letter_version = _carried(scene, letter)
-    server = scene.cluster.name_server
+    filed, file_version = cluster.file(b)
+    letter = cluster.letter(b)
+    carried, letter_version = _carried(cluster, letter)
+    server = cluster.simulated.name_server
     live = server.broker_live_table.get(node.settings.address)
     _put(found, "up", (b,), running is not None)
     _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
     _put(found, "file_version", (b,), file_version)
-    _put(found, "lock", (b,), _holder(scene, b))
+    _put(found, "lock", (b,), _holder(cluster, b))
     _put(found, "letter_version", (b,), letter_version)
     _put(found, "letter_sent", (b,), letter is not None)
     _put(found, "live", (b,), live is not None)
     _put(found, "live_version", (b,), live.data_version.counter if live else 0)
-    lowest = scene.s.scope.counts.lo
-    for t, name in enumerate(scene.names):
+    lowest = cluster.s.scope.counts.lo
+    for t, name in enumerate(cluster.names):
         _config(found, "config", (b, t), table.get(name), lowest)
         _config(found, "file", (b, t), filed.get(name), lowest)
         _config(found, "letter", (b, t), carried.get(name), lowest)
@@ -190,26 +177,26 @@ def _observe_broker(scene: Scene, b: int, found: _Found) -> None:
         _put(found, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)
         _put(found, "route.write", (b, t), entries[0].write_queue_nums if entries else lowest)
         _put(found, "route.perm", (b, t), entries[0].perm if entries else 0)
-        _put(found, "creations", (b, t), scene.count.creations.get((b, t), 0))
-        _put(found, "announcements", (b, t), scene.count.announcements.get((b, t), 0))
+        _put(found, "creations", (b, t), cluster.count.creations.get((b, t), 0))
+        _put(found, "announcements", (b, t), cluster.count.announcements.get((b, t), 0))
 
 
-def _carried(scene: Scene, letter: Letter | None) -> tuple[dict[str, TopicConfig], int]:
+def _carried(cluster: ScopeCluster, letter: Letter | None) -> tuple[dict[str, TopicConfig], int]:
     if letter is None:
         return {}, 0
     table, version = table_from_data(json.loads(letter.command.body or b"{}")["topicConfigSerializeWrapper"])
     return table, version.counter if version else 0
 
 
-def _holder(scene: Scene, b: int) -> int | None:
+def _holder(cluster: ScopeCluster, b: int) -> int | None:
     """Which client's request holds the broker lock."""
-    broker = scene.node(b).broker
+    broker = cluster.node(b).broker
     if broker is None or not broker.topics.lock.held:
         return None
-    for p, job in scene.jobs.items():
+    for p, job in cluster.jobs.items():
         if job.broker == b and phase(job) in CREATING:
             return p
-    raise Deviation(f"the lock of {scene.node(b).name} is held, and by no request inside topic creation: it was not released")
+    raise Deviation(f"the lock of {cluster.node(b).name} is held, and by no request inside topic creation: it was not released")
 
 
 def phase(job: Job) -> str:
@@ -220,17 +207,17 @@ def phase(job: Job) -> str:
     raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
 
 
-def _observe_store(scene: Scene, b: int, found: _Found) -> None:
-    node = scene.node(b)
-    given, log = scene.given, scene.log(b)
+def _observe_store(cluster: ScopeCluster, b: int, found: Seen) -> None:
+    node = cluster.node(b)
+    constants, log = cluster.constants, cluster.log(b)
     size = node.settings.mapped_file_size_commit_log
     store = node.broker.store if node.broker else None
-    for t, name in enumerate(scene.names):
-        for q in range(scene.s.scope.queues):
+    for t, name in enumerate(cluster.names):
+        for q in range(cluster.s.scope.queues):
             _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store else 0)
             _put(found, "records", (b, t, q), log.records.get((name, q), 0))
             _put(found, "entries", (b, t, q), store.max_offset(name, q) if store else 0)
-    full: int = given["file_size"]
+    full: int = constants["file_size"]
 
     def units(position: int) -> tuple[int, int]:
         segment, inside = divmod(position, size)
@@ -245,9 +232,9 @@ def _observe_store(scene: Scene, b: int, found: _Found) -> None:
     _put(found, "flushed", (b,), behind * full + part)
 
 
-def _observe_client(scene: Scene, p: int, found: _Found) -> None:
-    scope = scene.s.scope
-    job = scene.jobs.get(p)
+def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
+    scope = cluster.s.scope
+    job = cluster.jobs.get(p)
     lowest = scope.counts.lo
     built = job.built if job else None
     row = {
@@ -273,44 +260,42 @@ def _observe_client(scene: Scene, p: int, found: _Found) -> None:
     }
     for name, value in row.items():
         _put(found, f"job.{name}", (p,), value)
-    info = scene.producers[p].topic_publish_info_table.get(scene.names[scope.subject]) if scene.producers else None
+    info = cluster.producers[p].topic_publish_info_table.get(cluster.names[scope.subject]) if cluster.producers else None
     _put(found, "known_route", (p,), info is not None and info.have_topic_router_info)
     for b in range(scope.brokers):
-        name = scene.node(b).name
+        name = cluster.node(b).name
         listed = sorted(q.queue_id for q in info.message_queue_list if q.broker_name == name) if info else []
         if listed != list(range(len(listed))):
             raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
         _put(found, "queues", (p, b), len(listed))
-    started = not scene.given["round_robin"] or p in scene.count.started
-    turns = scene.instance.model.variable("position").type.size
-    _put(found, "position", (p,), scene.producers[p].round_robin.counter.value % turns if scene.given["round_robin"] and started else 0)
-    _put(found, "sent", (p,), scene.count.sent.get(p, 0) if scene.given["sends"] else 0)
+    turning = cluster.constants["round_robin"]
+    started = not turning or p in cluster.count.started
+    turns = cluster.instance.model.variable("position").type.size
+    _put(
+        found,
+        "position",
+        (p,),
+        cluster.producers[p].round_robin.counter.value % turns if turning and started else 0,
+    )
+    _put(found, "sent", (p,), cluster.count.sent.get(p, 0) if cluster.constants["sends"] else 0)
     _put(found, "started", (p,), started)
-    _put(found, "refreshed", (p,), p in scene.count.refreshed)
+    _put(found, "refreshed", (p,), p in cluster.count.refreshed)
 
 
 def _broker_name(letter: Letter) -> str:
     return (letter.command.ext_fields or {}).get("brokerName", "")
 
 
-def _put(found: _Found, name: str, at: tuple[int, ...], value: Any) -> None:
-    found.setdefault(name, {})[at] = value
+def _put(found: Seen, name: str, at: tuple[int, ...], value: Any) -> None:
+    found[(name, *at)] = value
 
 
-def _config(found: _Found, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
+def _config(found: Seen, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
     _put(found, f"{name}.known", at, config is not None)
     _put(found, f"{name}.read", at, config.read_queue_nums if config else lowest)
     _put(found, f"{name}.write", at, config.write_queue_nums if config else lowest)
     _put(found, f"{name}.perm", at, config.perm if config else 0)
     _put(found, f"{name}.order", at, config is not None and config.order)
-
-
-def encoded(variable: Variable, at: tuple[int, ...], value: Any) -> int:
-    try:
-        return variable.type.encode(value)
-    except ValueError:
-        name = f"{variable.name}[{','.join(map(str, at))}]" if at else variable.name
-        raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None
 
 
 def _whole(size: int) -> int:

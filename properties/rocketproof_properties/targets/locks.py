@@ -6,15 +6,13 @@ that ends it; the broker's own deadline is asked whether it is due. A slow persi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.scheduler import Task
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.vocabulary import CREATING
 from rocketproof_model.specification.waiting import LOCK_TIMEOUT, Waiting
 from rocketproof_profiles import Profile
@@ -22,17 +20,17 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..steps.requests import plain_send
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
 
 
-class LocksTarget:
+class LocksTarget(ModelTarget):
     """One broker whose sending threads stand still at every pause."""
 
     def __init__(self, specification: Waiting, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
+        super().__init__(instance)
         self.s = specification
         self.cluster = Cluster(0, profile=profile)
         settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,))
@@ -43,19 +41,14 @@ class LocksTarget:
         self.retry: dict[int, bool] = {}
         self.second: set[int] = set()
         self.waited: dict[int, int] = {}
+        self.holder: int | None = None
         self.since = 0
 
     # Actions
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
-
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the broker cannot."""
-        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
-        holder = self._holder()
-        getattr(self, f"_do_{action.name}")(**values)
-        if self._holder() != holder:
+    def _performed(self) -> None:
+        before, self.holder = self.holder, self._holder()
+        if self.holder != before:
             self.since = self._now()
 
     def _do_arrive(self, r: int, retry: bool) -> None:
@@ -127,9 +120,8 @@ class LocksTarget:
             return STEPS[code]
         return "waits" if self.handlers[r].waiting is not None else "holds"
 
-    def observe(self) -> State:
-        """The state of the specification that the broker is in."""
-        found: dict[Any, Any] = {}
+    def seen(self) -> Seen:
+        found: Seen = {}
         holder = self._holder()
         for r in self.s.Request.codes():
             step = self._step(r)
@@ -139,10 +131,8 @@ class LocksTarget:
             found["job.second", r] = retry and r in self.second
             found["job.now", r] = self._waits(r)
             found["job.waited", r] = self.waited.get(r, 0)
-        found["held",] = 0 if holder is None else (self._now() - self.since) // SECOND
-        return tuple(
-            encoded(variable, at, found[(variable.name, *at)]) for variable in self.instance.model.variables for at in variable.elements()
-        )
+        found["held"] = 0 if holder is None else (self._now() - self.since) // SECOND
+        return found
 
     def _waits(self, r: int) -> int:
         """How many seconds this wait has lasted, by its deadline."""

@@ -7,7 +7,6 @@ the specification has it so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,13 +22,12 @@ from rocketproof_impl.remoting.dispatch import Answer, Dispatcher, Processor
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Pause
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.answering import Answering
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 BEGIN = Pause("begin")
 UNKNOWN_CODE = 9999
@@ -77,18 +75,17 @@ class _Pool(ThreadPool[Task[None]]):
         return [task for task in self._queue if isinstance(task, _Held)]
 
 
-class AnswersTarget:
+class AnswersTarget(ModelTarget):
     """A dispatcher with one processor on one thread."""
 
     def __init__(self, specification: Answering, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
+        super().__init__(instance)
         self.s = specification
-        given = instance.readable()
         self.asynchronous = profile.asynchronous
         self.busy = False
         self.scheduler = Scheduler()
         self.scheduler.stops = lambda task, pause: pause is BEGIN
-        self.pool = _Pool(self.scheduler, given["capacity"])
+        self.pool = _Pool(self.scheduler, self.constants["capacity"])
         self.channel = _Channel()
         self.dispatcher = Dispatcher()
         self.dispatcher.processors[SEND_MESSAGE] = Processor(self._process, self.pool, lambda: self.busy)
@@ -108,13 +105,7 @@ class AnswersTarget:
 
     # Actions
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
-
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the dispatcher cannot."""
-        values = {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
-        getattr(self, f"_do_{action.name}")(**values)
+    def _performed(self) -> None:
         self.scheduler.settle()
 
     def _receive(self, r: int, one_way: bool, code: int = SEND_MESSAGE) -> None:
@@ -174,8 +165,7 @@ class AnswersTarget:
 
     # What is seen
 
-    def observe(self) -> State:
-        """The state of the specification that the dispatcher is in."""
+    def seen(self) -> Seen:
         stages = dict.fromkeys(self.requests, "over")
         places: dict[int, int] = {}
         for r, future in self.futures.items():
@@ -187,16 +177,14 @@ class AnswersTarget:
         for place, task in enumerate(self.pool.queue, 1):
             r, stage = task.about
             stages[r], places[r] = {"runs": "queued", "replies": "reply queued", "ends": "end queued"}[stage], place
-        found: dict[tuple[Any, ...], Any] = {("busy",): self.busy}
+        found: Seen = {"busy": self.busy}
         for r in self.s.Request.codes():
             answers = sum(1 for command in self.channel.written if command.opaque == r)
             found["job.stage", r] = stages.get(r, "new")
             found["job.one_way", r] = r in self.requests and self.requests[r].is_one_way
             found["job.place", r] = places.get(r, 0)
             found["job.answers", r] = min(2, answers)
-        return tuple(
-            encoded(variable, at, found[(variable.name, *at)]) for variable in self.instance.model.variables for at in variable.elements()
-        )
+        return found
 
 
 def _failed(request: Command) -> Command:

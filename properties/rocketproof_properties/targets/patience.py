@@ -6,7 +6,6 @@ one, so that what is due when an action comes is not over before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rocketproof_impl.message import Message
@@ -21,13 +20,12 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
+from rocketproof_model import Instance
 from rocketproof_model.specification.deadlines import LOCK, REQUEST, Patience
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from .abstraction import Deviation, encoded
+from .base import Deviation, ModelTarget, Seen
 
 SECOND = 999
 TOPIC = "topic"
@@ -35,12 +33,12 @@ BROKER = "broker-a"
 QUEUE = MessageQueue(TOPIC, BROKER, 0)
 
 
-class PatienceTarget:
+class PatienceTarget(ModelTarget):
     """A producer that has not sent yet, and a broker with the topic."""
 
     def __init__(self, specification: Patience, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
-        self.timeout = 1000 * instance.readable()["timeout"]
+        super().__init__(instance)
+        self.timeout = 1000 * self.constants["timeout"]
         self.cluster = Cluster(1, profile=profile)
         broker = self.cluster.broker()
         broker.topics.update(TopicConfig(TOPIC, 1, 1))
@@ -76,12 +74,7 @@ class PatienceTarget:
 
     # Actions
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        return True
-
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the producer cannot."""
-        getattr(self, f"_do_{action.name}")(*args)
+    def _performed(self) -> None:
         self.cluster.scheduler.settle()
 
     def _do_begin(self, known: int) -> None:
@@ -189,11 +182,10 @@ class PatienceTarget:
             raise Deviation(f"an attempt ends at {self.send.deadline}: the specification leaves it the rest of the time, until {end}")
         return "attempt"
 
-    def observe(self) -> State:
-        """The state of the specification that the producer is in."""
+    def seen(self) -> Seen:
         doing = self._doing()
         limit = {"lock": LOCK, "ask": REQUEST}.get(doing)
-        found: dict[str, Any] = {
+        found: Seen = {
             "doing": doing,
             "cost": 0 if self.send is None else (self._now() - self.begun) // SECOND,
             "now": 0 if limit is None else (1000 * limit - self._left()) // SECOND,
@@ -201,4 +193,4 @@ class PatienceTarget:
             "inside": self.attempts > 0,
             "attempts": self.attempts,
         }
-        return tuple(encoded(variable, (), found[variable.name]) for variable in self.instance.model.variables)
+        return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.java import JavaError
@@ -21,12 +20,12 @@ from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future
 from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import Profile
 from rocketproof_protocol.properties import WAIT
 
-from .abstraction import BLANK, Deviation, encoded
+from .abstraction import BLANK
+from .base import Deviation, ModelTarget, Seen
 
 TOPIC = "T"
 RECORD = 200
@@ -70,11 +69,11 @@ class _Asked:
         self.service.wakeup()
 
 
-class FlushTarget:
+class FlushTarget(ModelTarget):
     """A store, and of its threads the group commit."""
 
     def __init__(self, specification: Flushing, instance: Instance, profile: Profile) -> None:
-        self.instance = instance
+        super().__init__(instance)
         self.s = specification
         self.scheduler = Scheduler()
         self.scheduler.stops = lambda task, pause: pause in (APPENDS, LOOKS)
@@ -84,7 +83,7 @@ class FlushTarget:
         self.store = MessageStore(self.settings, profile, self.scheduler.clock, self.disk)
         (service,) = (each for each in self.store.services() if isinstance(each, GroupCommitService))
         self.flush = self.store.flush = _Asked(service)
-        self.commit = self.scheduler.spawn(service.run() if instance.readable()["serves"] else _stuck(), service.name)
+        self.commit = self.scheduler.spawn(service.run() if self.constants["serves"] else _stuck(), service.name)
         self.scheduler.settle()
         self.puts: dict[int, _Put] = {}
 
@@ -98,9 +97,7 @@ class FlushTarget:
             return gone or not any(request.waits for request in self.flush.requests)
         return not gone or action.name not in ("exchange", "flush", "confirm", "deny")
 
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the store cannot."""
-        getattr(self, f"_do_{action.name}")(*args)
+    def _performed(self) -> None:
         self._note_answers()
         while (head := self._head) is not None and not head.waits and (self._on_device(head) or head.looks > 2):
             self._look()
@@ -228,23 +225,20 @@ class FlushTarget:
             return "none"
         return "busy" if self.store.is_os_page_cache_busy() else "fresh"
 
-    def observe(self) -> State:
-        """The state of the specification that the store is in."""
+    def seen(self) -> Seen:
         head = self._head
-        found: dict[Any, Any] = {
-            ("written",): self._units(self.store.max_phy_offset),
-            ("flushed",): self._units(self.store.flushed_where),
-            ("passes",): head.looks - 1 if head is not None and head.waits else 0,
-            ("age",): self._age(),
+        found: Seen = {
+            "written": self._units(self.store.max_phy_offset),
+            "flushed": self._units(self.store.flushed_where),
+            "passes": head.looks - 1 if head is not None and head.waits else 0,
+            "age": self._age(),
         }
         for p in self.s.Put.codes():
             put = self.puts.get(p)
             found["put.step", p] = self._step(put)
             found["put.next", p] = self._units(put.request.next_offset) if put and put.request else 0
             found["put.answer", p] = put.answer if put else "none"
-        return tuple(
-            encoded(variable, at, found[(variable.name, *at)]) for variable in self.instance.model.variables for at in variable.elements()
-        )
+        return found
 
 
 async def _stuck() -> None:

@@ -7,7 +7,7 @@ abstraction function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -22,8 +22,7 @@ from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
 from rocketproof_model import Action, Instance
-from rocketproof_model.interpreter import State
-from rocketproof_model.specification import Specification
+from rocketproof_model.specification import Scope, Specification
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED, READ, ROLLBACK, WRITE
@@ -31,7 +30,8 @@ from rocketproof_protocol.flags import NOT as KIND_NOT
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..steps.sizes import stored_length
-from .abstraction import BLANK, CAP, UNIT, Deviation, Job, Scene, observe
+from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
+from .base import Deviation, ModelTarget, Seen, decoded
 
 KINDS = {"not": KIND_NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
 ANSWERS = {
@@ -43,95 +43,83 @@ ANSWERS = {
 }
 
 
-class SimulatedTarget:
+class SimulatedTarget(ModelTarget):
     """A cluster in the state in which the specification starts.
 
     The threads of sends stand still at every pause; registrations and answers stay on the wire until an action moves them.
     """
 
     def __init__(self, specification: Specification, instance: Instance, profile: Profile) -> None:
+        super().__init__(instance)
         self.s = specification
-        self.given = instance.readable()
         scope = specification.scope
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = _stops
-        self.scene = Scene(specification, instance, self.cluster, [_name(c, t) for t, c in enumerate(scope.topics)])
+        self.parts = ScopeCluster(specification, instance, self.cluster, [_name(c, t) for t, c in enumerate(scope.topics)])
         self._registering: dict[int, Task[None]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
-            self._plant(b)
+            self._write_table(b)
             self._boot(b)
-            self.cluster.scheduler.complete(self.scene.broker(b).start())
+            self.cluster.scheduler.complete(self.parts.broker(b).start())
         self.cluster.network.plan = self._plan
         self._choice: tuple[str, int] = ("", 0)
         if scope.routes:
             for p in range(scope.producers):
                 chosen = ProducerSettings(
-                    default_topic_queue_nums=self.given["client_queues"],
-                    retry_times_when_send_failed=self.given["retries"],
+                    default_topic_queue_nums=self.constants["client_queues"],
+                    retry_times_when_send_failed=self.constants["retries"],
                     # The specification has one word for both codes of what is illegal.
                     retry_response_codes=ProducerSettings().retry_response_codes | {profile.illegal_code},
                 )
-                self.scene.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
-                self.scene.producers[p].choose = self._choose
+                self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
+                self.parts.producers[p].choose = self._choose
         self._clients = {self._client(p): p for p in range(scope.producers)}
 
     # The start
 
     def _settings(self, b: int) -> BrokerSettings:
-        given, scope = self.given, self.s.scope
+        constants, scope = self.constants, self.s.scope
         return BrokerSettings(
             broker_name=f"broker-{chr(ord('a') + b)}",
             listen_port=10911 + 10 * b,
             name_servers=(NAME_SERVER,),
-            auto_create_topic_enable=given["auto_create"],
-            broker_permission=(READ if given["broker_readable"] else 0) | (WRITE if given["broker_writable"] else 0),
-            mapped_file_size_commit_log=(given["file_size"] - given["blank"]) * UNIT + BLANK if scope.store else 1 << 20,
+            auto_create_topic_enable=constants["auto_create"],
+            broker_permission=(READ if constants["broker_readable"] else 0) | (WRITE if constants["broker_writable"] else 0),
+            mapped_file_size_commit_log=(constants["file_size"] - constants["blank"]) * UNIT + BLANK if scope.store else 1 << 20,
         )
 
-    def _plant(self, b: int) -> None:
+    def _write_table(self, b: int) -> None:
         """The file that an earlier run left."""
-        given, scope = self.given, self.s.scope
-        kept = {}
-        for t, c in enumerate(scope.topics):
-            if c == "template" and given["template_in_file"]:
-                kept[self.scene.names[t]] = self._template()
-            elif t == scope.subject and given["existing"]:
-                kept[self.scene.names[t]] = TopicConfig(
-                    self.scene.names[t], given["existing_read"], given["existing_write"], given["existing_perm"], order=given["order_topic"]
-                )
-        if kept:
-            text = pretty(table_to_data(kept, DataVersion(self.cluster.clock.now())))
-            self.scene.node(b).disk.write(self.scene.table_file(b), text.encode())
-
-    def _template(self) -> TopicConfig:
-        given = self.given
-        return TopicConfig(TEMPLATE, given["template_read"], given["template_write"], given["template_perm"])
+        scope = self.s.scope
+        kept = earlier_table(self.constants, scope, self.parts.names[scope.subject], self.cluster.clock.now())
+        if kept is not None:
+            self.parts.node(b).disk.write(self.parts.table_file(b), kept)
 
     def _boot(self, b: int) -> None:
         """Start the process. Its constructor's entries become those of the scope: their counts are the scope's, and others are gone."""
-        node = self.scene.node(b)
-        filed, _ = self.scene.file(b)
+        node = self.parts.node(b)
+        filed, _ = self.parts.file(b)
         if not self.cluster.start(node, register=False):
             raise Deviation(f"{node.name} refuses to start: its topic table cannot be read: look at its files")
         table = node.running.topics.table
-        for name in [n for n in table if n not in self.scene.names or (n not in filed and self._of(n) == "forbidden")]:
+        for name in [n for n in table if n not in self.parts.names or (n not in filed and self._of(n) == "forbidden")]:
             del table[name]
         if TEMPLATE in table and TEMPLATE not in filed:
-            table[TEMPLATE] = self._template()
+            table[TEMPLATE] = template(self.constants)
         for t, c in enumerate(self.s.scope.topics):
-            if c == "cluster" and self.scene.names[t] not in filed:
+            if c == "cluster" and self.parts.names[t] not in filed:
                 most = self.s.scope.counts.hi
-                table[self.scene.names[t]] = TopicConfig(self.scene.names[t], most, most, self.given["cluster_perm"])
+                table[self.parts.names[t]] = TopicConfig(self.parts.names[t], most, most, self.constants["cluster_perm"])
 
     def _of(self, name: str) -> str:
-        return self.s.scope.topics[self.scene.names.index(name)]
+        return self.s.scope.topics[self.parts.names.index(name)]
 
     # Parts
 
     def _client(self, p: int) -> str:
         """The address that client p calls from."""
-        caller = self.scene.producers[p].network if self.scene.producers else self.cluster.caller(f"client-{p}")
+        caller = self.parts.producers[p].network if self.parts.producers else self.cluster.caller(f"client-{p}")
         assert isinstance(caller, Endpoint)
         return caller.address
 
@@ -143,7 +131,7 @@ class SimulatedTarget:
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The producer's next queue is the one that the action names."""
-        if self.given["round_robin"]:
+        if self.constants["round_robin"]:
             return self._turns(info, last)
         for queue in info.message_queue_list:
             if (queue.broker_name, queue.queue_id) == self._choice:
@@ -153,7 +141,7 @@ class SimulatedTarget:
     def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The queue whose turn it is, which has to be the one that the action names."""
         producer = next(
-            p for p in self.scene.producers.values() if p.topic_publish_info_table.get(self.scene.names[self.s.scope.subject]) is info
+            p for p in self.parts.producers.values() if p.topic_publish_info_table.get(self.parts.names[self.s.scope.subject]) is info
         )
         turn = producer.round_robin.choose(info, last)
         if (turn.broker_name, turn.queue_id) != self._choice:
@@ -165,28 +153,19 @@ class SimulatedTarget:
     def can(self, action: Action, args: Sequence[int]) -> bool:
         """Two things are narrower than the specification: nobody connects to a broker that does not run, and the dispatcher goes
         through the log in its order."""
-        values = self._values(action, args)
+        values = decoded(action, args)
         if action.name in ("request", "send", "retry"):
-            return self.scene.node(values["b"]).broker is not None
+            return self.parts.node(values["b"]).broker is not None
         if action.name != "dispatch":
             return True
-        store = self.scene.broker(values["b"]).store
+        store = self.parts.broker(values["b"]).store
         for message in store.records(store.dispatched_to):
             if message.transaction in (KIND_NOT, COMMIT):
-                return (message.topic, message.queue_id) == (self.scene.names[values["t"]], values["q"])
+                return (message.topic, message.queue_id) == (self.parts.names[values["t"]], values["q"])
         return False
 
-    def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the cluster cannot."""
-        values = self._values(action, args)
-        special: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
-        if special is not None:
-            special(**values)
-        else:
-            self._resume(**values)
-
-    def _values(self, action: Action, args: Sequence[int]) -> dict[str, Any]:
-        return {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
+    def _other(self, **values: Any) -> None:
+        self._resume(**values)
 
     def _resume(self, p: int, draw: int = 0) -> None:
         """The broker's thread of this request takes its next step."""
@@ -196,16 +175,16 @@ class SimulatedTarget:
         place = handler.at.name if handler.at else ""
         draws = place == "append" and job.queue < 0
         if draws:
-            self.scene.node(job.broker).random.feed(draw)
+            self.parts.node(job.broker).random.feed(draw)
         if place == "failed":
             job.left_failed = True
         self.cluster.scheduler.resume(handler)
         self._watch(p, job, place, before)
 
     def _job(self, p: int) -> Job:
-        if p not in self.scene.jobs:
+        if p not in self.parts.jobs:
             raise Deviation(f"client {p} has no request: the specification says that it has one")
-        return self.scene.jobs[p]
+        return self.parts.jobs[p]
 
     def _handler(self, p: int, job: Job) -> Task[Any]:
         if job.handler is None or job.handler.at is None:
@@ -225,23 +204,23 @@ class SimulatedTarget:
 
     def _seen(self, job: Job) -> tuple[Any, ...]:
         """What a step may change and nobody counts: the table's objects and their content, registrations on the wire, the log's records."""
-        node = self.scene.node(job.broker)
-        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.scene.names} if node.broker else {}
-        return table, self.scene.letter(job.broker) is not None, self.scene.log(job.broker).total
+        node = self.parts.node(job.broker)
+        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.parts.names} if node.broker else {}
+        return table, self.parts.letter(job.broker) is not None, self.parts.log(job.broker).total
 
     def _watch(self, p: int, job: Job, place: str, before: tuple[Any, ...]) -> None:
         """Keep what the step showed."""
-        node = self.scene.node(job.broker)
+        node = self.parts.node(job.broker)
         table, sent, total = before
         now = node.running.topics.table
-        for t, name in enumerate(self.scene.names):
+        for t, name in enumerate(self.parts.names):
             if name in now and (name not in table or now[name] is not table[name][0]):
-                self._count(self.scene.count.creations, job.broker, t)
+                self._count(self.parts.count.creations, job.broker, t)
                 job.created = True
             if (table[name][1] if name in table else None) != now.get(name):
                 job.touched = True
-        if place == "unlocked" and not sent and self.scene.letter(job.broker) is not None:
-            self._count(self.scene.count.announcements, job.broker, job.topic)
+        if place == "unlocked" and not sent and self.parts.letter(job.broker) is not None:
+            self._count(self.parts.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
             if handler.at.name == "built":
@@ -261,7 +240,7 @@ class SimulatedTarget:
                 job.offset = int(fields["queueOffset"]) if self.s.scope.store else 0
         elif handler is not None and handler.done.done:
             raise Deviation(f"the request of client {p} ended without an answer: the specification answers every request")
-        job.appended += self.scene.log(job.broker).total - total
+        job.appended += self.parts.log(job.broker).total - total
 
     @staticmethod
     def _count(counts: dict[tuple[int, int], int], b: int, t: int) -> None:
@@ -280,8 +259,8 @@ class SimulatedTarget:
         chosen = size if size is not None else self.s.scope.sizes.lo
         header = {
             "producerGroup": "group",
-            "topic": self.scene.names[t],
-            "defaultTopic": self.scene.names[d],
+            "topic": self.parts.names[t],
+            "defaultTopic": self.parts.names[d],
             "defaultTopicQueueNums": str(numbers),
             "queueId": str(queue),
             "sysFlag": str(KINDS[kind]),
@@ -292,8 +271,8 @@ class SimulatedTarget:
             "maxReconsumeTimes": "16",
         }
         request = Command(codes.SEND_MESSAGE, header, bytes(self._body(t, chosen)))
-        call = self.cluster.calling(request, self.scene.node(b).name, client=f"client-{p}")
-        self.scene.count.sent[p] = self.scene.count.sent.get(p, 0) + 1
+        call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
+        self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
         self._arrive(p, Job(b, t, d, numbers, queue, kind, chosen, call))
 
     def _body(self, t: int, size: int) -> int:
@@ -301,41 +280,41 @@ class SimulatedTarget:
         if not self.s.scope.store:
             return 10
         stored = stored_length({}, self.cluster.profile)
-        return size * UNIT - 91 - len(self.scene.names[t].encode()) - stored
+        return size * UNIT - 91 - len(self.parts.names[t].encode()) - stored
 
     def _arrive(self, p: int, job: Job) -> None:
         """The broker's thread that serves the request stands at its first pause."""
-        self.scene.jobs[p] = job
-        taken = {id(other.handler) for other in self.scene.jobs.values()}
-        new = [task for task in self.scene.node(job.broker).executors["send"].running if id(task) not in taken]
+        self.parts.jobs[p] = job
+        taken = {id(other.handler) for other in self.parts.jobs.values()}
+        new = [task for task in self.parts.node(job.broker).executors["send"].running if id(task) not in taken]
         if len(new) != 1:
             raise Deviation(f"{len(new)} threads serve the request of client {p}: one is expected")
         job.handler = new[0]
 
     def _do_send(self, p: int, b: int, q: int) -> None:
-        self._choice = (self.scene.node(b).name, q)
-        producer, subject = self.scene.producers[p], self.s.scope.subject
-        task = self.cluster.scheduler.spawn(producer.send(Message(self.scene.names[subject], body=b"hello"), 10_000_000), f"producer {p}")
+        self._choice = (self.parts.node(b).name, q)
+        producer, subject = self.parts.producers[p], self.s.scope.subject
+        task = self.cluster.scheduler.spawn(producer.send(Message(self.parts.names[subject], body=b"hello"), 10_000_000), f"producer {p}")
         self.cluster.scheduler.settle()
         if task.done.done:
             task.result()
-        self.scene.count.sent[p] = self.scene.count.sent.get(p, 0) + 1
-        self._arrive(p, Job(b, subject, 0, self.given["client_queues"], q, "not", self.s.scope.sizes.lo, task))
+        self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
+        self._arrive(p, Job(b, subject, 0, self.constants["client_queues"], q, "not", self.s.scope.sizes.lo, task))
 
     def _do_find_route(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.scene.producers[p].try_to_find_topic_publish_info(self.scene.names[self.s.scope.subject]))
+        self.cluster.scheduler.complete(self.parts.producers[p].try_to_find_topic_publish_info(self.parts.names[self.s.scope.subject]))
 
     _do_find_template = _do_find_route
 
     def _do_refresh(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.scene.producers[p].refresh_all())
-        if self.given["burst"]:
-            self.scene.count.refreshed.add(p)
+        self.cluster.scheduler.complete(self.parts.producers[p].refresh_all())
+        if self.constants["burst"]:
+            self.parts.count.refreshed.add(p)
 
     def _do_start(self, p: int, at: int) -> None:
         """The random start of the counter (CLI-23)."""
-        self.scene.producers[p].round_robin.counter.value = at
-        self.scene.count.started.add(p)
+        self.parts.producers[p].round_robin.counter.value = at
+        self.parts.count.started.add(p)
 
     def _do_finish(self, p: int) -> None:
         """The answer arrives, or the caller waits no longer for one that is lost."""
@@ -343,11 +322,11 @@ class SimulatedTarget:
         self._end_attempt(job)
         if not job.call.done.done:
             raise Deviation(f"client {p} goes on after its answer: the specification ends the send here")
-        del self.scene.jobs[p]
+        del self.parts.jobs[p]
 
     def _do_retry(self, p: int, b: int, q: int) -> None:
         job = self._job(p)
-        self._choice = (self.scene.node(b).name, q)
+        self._choice = (self.parts.node(b).name, q)
         self._end_attempt(job)
         if job.call.done.done:
             raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
@@ -366,31 +345,31 @@ class SimulatedTarget:
 
     def _do_register(self, b: int) -> None:
         self._registering[b] = self.cluster.scheduler.spawn(
-            self.scene.broker(b).registration.register_all(True, False, False), "registration"
+            self.parts.broker(b).registration.register_all(True, False, False), "registration"
         )
         self.cluster.scheduler.settle()
 
     def _do_accept_registration(self, b: int) -> None:
-        letter = self.scene.letter(b)
+        letter = self.parts.letter(b)
         if letter is None:
-            raise Deviation(f"no registration of {self.scene.node(b).name} is on the wire: the specification says that there is one")
+            raise Deviation(f"no registration of {self.parts.node(b).name} is on the wire: the specification says that there is one")
         self.cluster.network.deliver(letter)
         self.cluster.scheduler.settle()
 
     _do_ignore_registration = _do_accept_registration
 
     def _do_lose_registration(self, b: int) -> None:
-        letter = self.scene.letter(b)
+        letter = self.parts.letter(b)
         assert letter is not None
         self.cluster.network.drop(letter)
-        self.scene.count.losses += 1
+        self.parts.count.losses += 1
         waiting = self._registering.get(b)
         if waiting is not None and not waiting.done.done:
             self.cluster.scheduler.time_out(waiting)
 
     def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
         header = {
-            "topic": self.scene.names[t],
+            "topic": self.parts.names[t],
             "defaultTopic": TEMPLATE,
             "readQueueNums": str(read),
             "writeQueueNums": str(write),
@@ -399,19 +378,19 @@ class SimulatedTarget:
             "topicSysFlag": "0",
             "order": "false",
         }
-        answer = self.cluster.call(Command(codes.UPDATE_AND_CREATE_TOPIC, header), self.scene.node(b).name, client="administrator")
+        answer = self.cluster.call(Command(codes.UPDATE_AND_CREATE_TOPIC, header), self.parts.node(b).name, client="administrator")
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the update is answered {answer.code} ({answer.remark}): the specification allows it")
-        self.scene.count.updates += self.given["update_budget"] >= 0
+        self.parts.count.updates += self.constants["update_budget"] >= 0
 
     def _do_crash(self, b: int) -> None:
-        self.cluster.crash(self.scene.node(b).name, silent=True)
-        self.scene.count.crashes += 1
-        for key in [k for k in self.scene.count.creations if k[0] == b]:
-            self.scene.count.creations[key] = 0
-        for key in [k for k in self.scene.count.announcements if k[0] == b]:
-            self.scene.count.announcements[key] = 0
-        for job in self.scene.jobs.values():
+        self.cluster.crash(self.parts.node(b).name, silent=True)
+        self.parts.count.crashes += 1
+        for key in [k for k in self.parts.count.creations if k[0] == b]:
+            self.parts.count.creations[key] = 0
+        for key in [k for k in self.parts.count.announcements if k[0] == b]:
+            self.parts.count.announcements[key] = 0
+        for job in self.parts.jobs.values():
             if job.broker == b and job.answer is None:
                 job.handler, job.result = None, "lost"
 
@@ -420,23 +399,36 @@ class SimulatedTarget:
 
     def _do_expire(self, b: int) -> None:
         server = self.cluster.name_server
-        channel = server.broker_live_table[self.scene.node(b).settings.address].channel
+        channel = server.broker_live_table[self.parts.node(b).settings.address].channel
         assert channel is not None, "the broker registered over one"
         server.channel_closed(channel)
 
     def _do_dispatch(self, b: int, t: int, q: int) -> None:
-        store = self.scene.broker(b).store
-        before = store.max_offset(self.scene.names[t], q)
-        while store.max_offset(self.scene.names[t], q) == before:
+        store = self.parts.broker(b).store
+        before = store.max_offset(self.parts.names[t], q)
+        while store.max_offset(self.parts.names[t], q) == before:
             if not store.dispatch(1):
                 raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
 
     def _do_flush(self, b: int) -> None:
-        self.scene.broker(b).store.flush_now()
+        self.parts.broker(b).store.flush_now()
 
-    def observe(self) -> State:
-        """The state of the specification that the cluster is in."""
-        return observe(self.scene)
+    def seen(self) -> Seen:
+        return seen(self.parts)
+
+
+def template(constants: Mapping[str, Any]) -> TopicConfig:
+    """TBW102 as the instance has it."""
+    return TopicConfig(TEMPLATE, constants["template_read"], constants["template_write"], constants["template_perm"])
+
+
+def earlier_table(constants: Mapping[str, Any], scope: Scope, subject: str, millis: int) -> bytes | None:
+    """The topic table that an earlier run has left in a broker's files, None if none did. `subject`: the name of the scope's own topic."""
+    kept = [template(constants)] if constants["template_in_file"] and "template" in scope.topics else []
+    if constants["existing"]:
+        read, write, perm = (constants[f"existing_{name}"] for name in ("read", "write", "perm"))
+        kept.append(TopicConfig(subject, read, write, perm, order=constants["order_topic"]))
+    return pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(millis))).encode() if kept else None
 
 
 def _name(kind: str, t: int) -> str:

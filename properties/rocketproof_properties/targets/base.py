@@ -1,0 +1,69 @@
+"""What all targets share: an action becomes a method `_do_<its name>`, and what was seen becomes a state of the specification."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from rocketproof_model import Action, Instance, RocketproofError, Variable
+from rocketproof_model.interpreter import State
+
+Seen = dict[Any, Any]
+"""Values of variables: by name, those with indices by name and indices."""
+
+
+class Deviation(RocketproofError):
+    """The target is in a state that the specification has no word for, or cannot do what the specification allows."""
+
+
+class ModelTarget(ABC):
+    """Something on which the actions of a scope can be done."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.constants = instance.readable()
+
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        """Whether the target may take this step now: an implementation may choose among what is allowed."""
+        del action, args
+        return True
+
+    def perform(self, action: Action, args: Sequence[int]) -> None:
+        """Do the action. Raises Deviation where the target cannot."""
+        getattr(self, f"_do_{action.name}", self._other)(**decoded(action, args))
+        self._performed()
+
+    def _other(self, **values: Any) -> None:
+        """An action that has no method of its own."""
+        raise Deviation(f"{type(self).__name__} has no action with the values {values}: the specification has it")
+
+    def _performed(self) -> None:  # noqa: B027 - most targets have nothing to add
+        """What every action ends with."""
+
+    @abstractmethod
+    def seen(self) -> Seen:
+        """The values of the scope's variables."""
+
+    def observe(self) -> State:
+        """The state of the specification that the target is in. Raises Deviation where it has no word for it."""
+        found = self.seen()
+        return tuple(
+            encoded(variable, at, found[(variable.name, *at) if at else variable.name])
+            for variable in self.instance.model.variables
+            for at in variable.elements()
+        )
+
+
+def decoded(action: Action, args: Sequence[int]) -> dict[str, Any]:
+    """The arguments of an action by their names."""
+    return {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
+
+
+def encoded(variable: Variable, at: tuple[int, ...], value: Any) -> int:
+    """A value as a state has it. Raises Deviation for one that the variable cannot have."""
+    try:
+        return variable.type.encode(value)
+    except ValueError:
+        name = f"{variable.name}[{','.join(map(str, at))}]" if at else variable.name
+        raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None

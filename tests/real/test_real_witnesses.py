@@ -44,7 +44,7 @@ def failover() -> Witness:
     s = specify(FAILOVER)
     job, subject = s.job[0], [s.config[b, FAILOVER.subject] for b in s.Broker]
     idle = (job.phase == "idle") | (job.phase == "arrived") | (job.phase == "answered")
-    alone = Guard("left alone", idle & all_of(~s.letter_sent[b] for b in s.Broker), "nothing is under way", True, "")
+    alone = Guard("left alone", idle & all_of(~s.registration_in_flight[b] for b in s.Broker), "nothing is under way", True, "")
     s.model.actions = [replace(a, guards=(*a.guards, alone)) if from_outside(a) else a for a in s.model.actions]
     stored = (job.answer == "SUCCESS") & (job.tries == 1) & (subject[0].write == 1)
     changed = subject[1].known & (subject[1].write == 0) & (subject[1].read == 1)

@@ -330,7 +330,7 @@ class Court:
 
     def _settled(self) -> set[Hypothesis]:
         """Those in which no registration is on its way: an administrator's request comes seconds later."""
-        return {h for h in self._later() if not self._value(h.state, "letter_sent", 0)}
+        return {h for h in self._later() if not self._value(h.state, "registration_in_flight", 0)}
 
     def _later(self) -> set[Hypothesis]:
         """The hypotheses, and what they become by the broker's own steps between two cases."""

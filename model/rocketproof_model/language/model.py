@@ -46,7 +46,10 @@ class Property:
 
 @dataclass(eq=False)
 class Model:
-    """A model under construction and, once its functions have run, complete: nothing needs to be closed."""
+    """A model under construction and, once its functions have run, complete: nothing needs to be closed.
+
+    `former` gives the present name of a variable by the one that it had before: files of that time are still read.
+    """
 
     name: str
     variables: list[Variable] = field(default_factory=list)
@@ -54,6 +57,7 @@ class Model:
     actions: list[Action] = field(default_factory=list)
     properties: list[Property] = field(default_factory=list)
     slots: int = 0
+    former: dict[str, str] = field(default_factory=dict)
 
     def index(self, name: str, size: int) -> Index:
         return index(name, size)

@@ -18,7 +18,8 @@ from rocketproof_profiles import PROFILES
 from ..errors import RocketproofError
 from . import answering, deadlines, flushing, persistence, recovery, waiting
 from .answering import Answering, AnsweringScope
-from .broker import checks, creation, failures, queue_check, registration
+from .broker import checks, failures, queue_check, registration
+from .creation import creation
 from .deadlines import Expiry, News, Patience
 from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver

@@ -4,59 +4,59 @@ from __future__ import annotations
 
 from ..language import Body, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
-from .broker import send_letter, write_file
+from .handling import send_registration, write_file
 from .vocabulary import Specification
 
 
 def nameserver(s: Specification) -> None:
     m = s.model
 
-    def clear_letter(a: Body, b: Expr) -> None:
-        a.set(s.letter_sent[b], False)
-        a.set(s.letter_version[b], 0)
+    def end_flight(a: Body, b: Expr) -> None:
+        a.set(s.registration_in_flight[b], False)
+        a.set(s.registration_version[b], 0)
         for t in s.Topic:
-            a.set(s.letter[b, t], s.absent)
+            a.set(s.registration[b, t], s.absent)
 
     @m.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
-        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
+        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
         a.guard(
             "version differs",
-            ~s.live[b] | (s.live_version[b] != s.letter_version[b]),
+            ~s.live[b] | (s.live_version[b] != s.registration_version[b]),
             "it is the first or its version is not the stored one",
         )
         a.set(s.live[b], True)
-        a.set(s.live_version[b], s.letter_version[b])
+        a.set(s.live_version[b], s.registration_version[b])
         for t in s.Topic:
-            sent, row = s.letter[b, t], s.route[b, t]
+            sent, row = s.registration[b, t], s.route[b, t]
             a.set(row.entries, 1, when=sent.known)
             a.set(row.read, sent.read, when=sent.known)
             a.set(row.write, sent.write, when=sent.known)
             a.set(row.perm, sent.perm, when=sent.known)
-        clear_letter(a, b)
+        end_flight(a, b)
 
     @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
-        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
-        a.guard("same version", s.live[b] & (s.live_version[b] == s.letter_version[b]), "its version is the stored one")
+        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        a.guard("same version", s.live[b] & (s.live_version[b] == s.registration_version[b]), "its version is the stored one")
         for t in s.Topic:
-            sent, row = s.letter[b, t], s.route[b, t]
+            sent, row = s.registration[b, t], s.route[b, t]
             unknown = s.given("takes_unknown_topics") & sent.known & (row.entries == 0)
             a.set(row.entries, 1, when=unknown)
             a.set(row.read, sent.read, when=unknown)
             a.set(row.write, sent.write, when=unknown)
             a.set(row.perm, sent.perm, when=unknown)
-        clear_letter(a, b)
+        end_flight(a, b)
 
     @m.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
         """The one-way registration never arrives, and nobody notices."""
-        a.guard("registration sent", s.letter_sent[b], "a registration of the broker is on the wire")
+        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
         a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
         a.set(s.losses, s.losses + 1)
-        clear_letter(a, b)
+        end_flight(a, b)
 
     if s.scope.crashes:
 
@@ -89,7 +89,7 @@ def administrator(s: Specification) -> None:
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
         a.bound("permission in scope", any_of(perm == code for code in allowed), "the scope has this permission")
-        a.bound("wire free", ~s.letter_sent[b], "no registration of this broker is on the wire")
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         new = s.Config(known=True, read=read, write=write, perm=perm, order=False)
         old = s.config[b, t]
@@ -105,4 +105,4 @@ def administrator(s: Specification) -> None:
         a.set(s.config[b, t], new)
         a.set(s.version[b], s.version[b] + 1)
         write_file(s, a, b, table, s.version[b] + 1)
-        send_letter(s, a, b, table, s.version[b] + 1)
+        send_registration(s, a, b, table, s.version[b] + 1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
-from .actors import CLIENT
 from .arithmetic import has_bit
 from .vocabulary import Kind, Specification, idle
 
@@ -32,7 +31,7 @@ def routes(s: Specification) -> None:
     advertised = any_of(s.route[b, subject].entries > 0 for b in s.Broker)
     template = any_of(s.route[b, 0].entries > 0 for b in s.Broker)
 
-    @s.model.action(actor=CLIENT, rules="CLI-13 CLI-20", fair="weak", p=s.Producer)
+    @s.client(rules="CLI-13 CLI-20")
     def find_route(a: Body, p: Expr) -> None:
         """The producer has no route, asks the name server for the topic and gets one."""
         a.guard("started", s.started[p], "the producer is started")
@@ -40,7 +39,7 @@ def routes(s: Specification) -> None:
         a.guard("advertised", advertised, "the name server knows the topic")
         _publish(s, a, p)
 
-    @s.model.action(actor=CLIENT, rules="CLI-14 CLI-16 CLI-18", fair="weak", p=s.Producer)
+    @s.client(rules="CLI-14 CLI-16 CLI-18")
     def find_template(a: Body, p: Expr) -> None:
         """The topic is unknown: the template's route serves, with the smaller of the client's count and its read count."""
         a.guard("started", s.started[p], "the producer is started")
@@ -53,7 +52,7 @@ def routes(s: Specification) -> None:
             a.set(s.queues[p, b], ite((row.entries > 0) & has_bit(row.perm, 2) & (wish > 0), wish, 0))
         a.set(s.known_route[p], True)
 
-    @s.model.action(actor=CLIENT, rules="CLI-17 CLI-19 CLI-21", fair="weak", p=s.Producer)
+    @s.client(rules="CLI-17 CLI-19 CLI-21")
     def refresh(a: Body, p: Expr) -> None:
         """The 30 s timer: the name server's route replaces the cached one, the template's too."""
         timed = s.given("burst") > 0
@@ -70,14 +69,14 @@ def sending(s: Specification) -> None:
     """CLI-23, CLI-24, CLI-26, CLI-30, CLI-34."""
     subject = s.scope.subject
 
-    @s.model.action(actor=CLIENT, rules="CLI-23", fair="weak", p=s.Producer, at=s.model.variable("position").type)
+    @s.client(rules="CLI-23", at=s.model.variable("position").type)
     def start(a: Body, p: Expr, at: Expr) -> None:
         """The round robin of the producer's thread starts anywhere."""
         a.guard("not started", ~s.started[p], "the producer's counter has no value yet")
         a.set(s.started[p], True)
         a.set(s.position[p], at)
 
-    @s.model.action(actor=CLIENT, rules="CLI-23 CLI-26 CLI-34", fair="strong", p=s.Producer, b=s.Broker, q=s.Queue)
+    @s.client(rules="CLI-23 CLI-26 CLI-34", fair="strong", b=s.Broker, q=s.Queue)
     def send(a: Body, p: Expr, b: Expr, q: Expr) -> None:
         """The producer sends a message to a queue of its route."""
         row = s.job[p]
@@ -119,7 +118,7 @@ def clients(s: Specification) -> None:
     if scope.store:
         header |= {"kind": Kind, "size": scope.sizes}
 
-    @s.model.action(actor=CLIENT, rules="CLI-34", p=s.Producer, b=s.Broker, t=s.Topic, d=s.Topic, **header)
+    @s.client(rules="CLI-34", fair=None, b=s.Broker, t=s.Topic, d=s.Topic, **header)
     def request(a: Body, p: Expr, b: Expr, t: Expr, d: Expr, numbers: Expr, queue: Expr, **more: Expr) -> None:
         """A client sends a message with a header of its own making."""
         row = s.job[p]
@@ -138,7 +137,7 @@ def clients(s: Specification) -> None:
 def answers(s: Specification) -> None:
     """How a send ends for its caller, or goes on at another broker."""
 
-    @s.model.action(actor=CLIENT, rules="CLI-29", fair="weak", p=s.Producer)
+    @s.client(rules="CLI-29")
     def finish(a: Body, p: Expr) -> None:
         """The caller takes the answer: a result, an error that is not retried, or the last attempt's."""
         row = s.job[p]
@@ -148,7 +147,7 @@ def answers(s: Specification) -> None:
 
     if s.scope.routes:
 
-        @s.model.action(actor=CLIENT, rules="CLI-24 CLI-30", fair="weak", p=s.Producer, b=s.Broker, q=s.Queue)
+        @s.client(rules="CLI-24 CLI-30", b=s.Broker, q=s.Queue)
         def retry(a: Body, p: Expr, b: Expr, q: Expr) -> None:
             """The attempt failed and is repeated, on another broker if the route has one."""
             row = s.job[p]

@@ -7,9 +7,10 @@ answers an accepted request at once.
 from __future__ import annotations
 
 from ..language import Body, Expr, Row, Variable, ite
-from .actors import HANDLER, SERVICE
+from .actors import SERVICE
 from .arithmetic import counted, fits
-from .broker import answer, drawn
+from .broker import drawn
+from .handling import answer
 from .vocabulary import Specification
 
 
@@ -46,7 +47,7 @@ def written_position(s: Specification, b: Expr) -> Expr:
 def limits(s: Specification) -> None:
     """What the store refuses before the log."""
 
-    @s.model.action(actor=HANDLER, rules="STO-01 CL-08 SEND-41", fair="weak", p=s.Producer)
+    @s.handler(rules="STO-01 CL-08 SEND-41")
     def refuse_in_store(a: Body, p: Expr) -> None:
         """The store refuses the message: its topic's name is longer than 127."""
         row = s.job[p]
@@ -60,7 +61,7 @@ def limits(s: Specification) -> None:
 def memory(s: Specification) -> None:
     """Scopes without a log: the put always succeeds."""
 
-    @s.model.action(actor=HANDLER, rules="SEND-22 SEND-42", fair="weak", p=s.Producer, draw=s.scope.draws)
+    @s.handler(rules="SEND-22 SEND-42", draw=s.scope.draws)
     def store(a: Body, p: Expr, draw: Expr) -> None:
         """The message is stored and answered with its queue."""
         row, _ = _accepted(s, a, p)
@@ -96,14 +97,14 @@ def log(s: Specification) -> None:
         a.set(row.answer, "SUCCESS")
         return row, b
 
-    @m.action(actor=HANDLER, rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", fair="weak", p=s.Producer, draw=scope.draws)
+    @s.handler(rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", draw=scope.draws)
     def store(a: Body, p: Expr, draw: Expr) -> None:
         """The record fits: it is appended, gets the next queue offset and is answered with it."""
         row, b = append(a, p, draw)
         a.guard("fits", fits(row.size, filled[b], size, blank), "the record and the smallest blank fit into the file")
         a.set(filled[b], filled[b] + row.size)
 
-    @m.action(actor=HANDLER, rules="APP-07 CL-07 CL-08 X7", fair="weak", p=s.Producer, draw=scope.draws)
+    @s.handler(rules="APP-07 CL-07 CL-08 X7", draw=scope.draws)
     def roll(a: Body, p: Expr, draw: Expr) -> None:
         """The record does not fit: the file's rest becomes a blank, and the next file takes the record."""
         row, b = append(a, p, draw)
@@ -113,7 +114,7 @@ def log(s: Specification) -> None:
         a.set(segment[b], segment[b] + 1)
         a.set(filled[b], row.size)
 
-    @m.action(actor=HANDLER, rules="CL-08", fair="weak", p=s.Producer)
+    @s.handler(rules="CL-08")
     def acknowledge_lost(a: Body, p: Expr) -> None:
         """The record fits no file: both appends end in a blank, and SUCCESS is answered with the next queue offset (HAZ-22)."""
         row, b = _accepted(s, a, p)

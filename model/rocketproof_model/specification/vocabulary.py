@@ -6,12 +6,13 @@ the wire to the answer that it received. Its `phase` says where it is; the rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, Table, Variable, all_of, any_of, ite
+from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT, READ, WRITE
 from .scope import Scope
 
@@ -40,6 +41,11 @@ CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persi
 Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
 Kind = Enum("not", "prepared", "commit", "rollback")
 
+Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
+"""What declares an action: `@declares(rules=..., more parameters)`."""
+
+_FORMER = {"letter": "registration", "letter_version": "registration_version", "letter_sent": "registration_in_flight"}
+
 
 @dataclass(frozen=True, eq=False)
 class Specification:
@@ -61,9 +67,9 @@ class Specification:
     file_version: Variable
     lock: Variable
     job: Table
-    letter: Table
-    letter_version: Variable
-    letter_sent: Variable
+    registration: Table
+    registration_version: Variable
+    registration_in_flight: Variable
     route: Table
     live: Variable
     live_version: Variable
@@ -104,6 +110,16 @@ class Specification:
         """Whether the request is inside topic creation at this broker: it holds the lock."""
         return (job.broker == broker) & self.within(job, CREATING)
 
+    @property
+    def client(self) -> Declares:
+        """Declares what producer p, or a raw client, does."""
+        return partial(self.model.action, actor=CLIENT, fair="weak", p=self.Producer)
+
+    @property
+    def handler(self) -> Declares:
+        """Declares a step of the broker's thread that serves p's request."""
+        return partial(self.model.action, actor=HANDLER, fair="weak", p=self.Producer)
+
     @cached_property
     def permission(self) -> Expr:
         """brokerPermission."""
@@ -117,7 +133,7 @@ class Specification:
     @property
     def quiet(self) -> Expr:
         """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
-        return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.letter_sent[b] for b in self.Broker)
+        return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.registration_in_flight[b] for b in self.Broker)
 
 
 def broker_permission(constant: dict[str, Expr]) -> Expr:
@@ -140,7 +156,7 @@ def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
 
 def declare(scope: Scope) -> Specification:
     """The empty specification: variables and constants, no actions yet."""
-    m = Model(f"specification/{scope.name}")
+    m = Model(f"specification/{scope.name}", former=dict(_FORMER))
     broker, producer = m.index("Broker", scope.brokers), m.index("Producer", scope.producers)
     topic, queue = m.index("Topic", len(scope.topics)), m.index("Queue", scope.queues)
     counts = scope.counts
@@ -259,9 +275,9 @@ def declare(scope: Scope) -> Specification:
         file_version=m.var("file_version", Int(0, scope.versions), over=broker, init=0),
         lock=m.var("lock", Maybe(producer), over=broker, init=None),
         job=m.var("job", job, over=producer, init=idle(job, scope)),
-        letter=m.var("letter", config, over=(broker, topic), init=absent),
-        letter_version=m.var("letter_version", Int(0, scope.versions), over=broker, init=0),
-        letter_sent=m.var("letter_sent", Bool, over=broker, init=False),
+        registration=m.var("registration", config, over=(broker, topic), init=absent),
+        registration_version=m.var("registration_version", Int(0, scope.versions), over=broker, init=0),
+        registration_in_flight=m.var("registration_in_flight", Bool, over=broker, init=False),
         route=m.var("route", listed, over=(broker, topic), init=advertised),
         live=m.var("live", Bool, over=broker, init=True),
         live_version=m.var("live_version", Int(0, scope.versions), over=broker, init=0),

@@ -23,7 +23,7 @@ def _skew(s: Specification) -> Expr:
 
     def alone(b: Expr) -> Expr:
         brokers = all_of(
-            (s.config[c, t].known == (c == b)) & ((s.route[c, t].entries > 0) == (c == b)) & ~s.letter_sent[c] for c in s.Broker
+            (s.config[c, t].known == (c == b)) & ((s.route[c, t].entries > 0) == (c == b)) & ~s.registration_in_flight[c] for c in s.Broker
         )
         lists = all_of(s.known_route[p] & all_of((s.queues[p, c] > 0) == (c == b) for c in s.Broker) for p in s.Producer)
         idle = all_of((s.job[p].phase == "idle") | (s.job[p].broker == b) for p in s.Producer)

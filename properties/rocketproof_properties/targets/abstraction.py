@@ -163,15 +163,15 @@ def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
     _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
     _put(found, "file_version", (b,), file_version)
     _put(found, "lock", (b,), _holder(cluster, b))
-    _put(found, "letter_version", (b,), letter_version)
-    _put(found, "letter_sent", (b,), letter is not None)
+    _put(found, "registration_version", (b,), letter_version)
+    _put(found, "registration_in_flight", (b,), letter is not None)
     _put(found, "live", (b,), live is not None)
     _put(found, "live_version", (b,), live.data_version.counter if live else 0)
     lowest = cluster.s.scope.counts.lo
     for t, name in enumerate(cluster.names):
         _config(found, "config", (b, t), table.get(name), lowest)
         _config(found, "file", (b, t), filed.get(name), lowest)
-        _config(found, "letter", (b, t), carried.get(name), lowest)
+        _config(found, "registration", (b, t), carried.get(name), lowest)
         entries = [q for q in server.topic_queue_table.get(name, ()) if q.broker_name == node.name]
         _put(found, "route.entries", (b, t), min(CAP, len(entries)))
         _put(found, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)

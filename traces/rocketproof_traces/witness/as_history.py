@@ -12,7 +12,7 @@ from rocketproof_model.result import Move, Witness
 from ..errors import TraceError, short
 from ..history import Event, Header
 from .itf import NO_PROPERTY
-from .words import code_of, elements, lane, plain
+from .words import code_of, elements, lane, plain, present_names
 
 MODEL = "model"
 
@@ -76,11 +76,12 @@ def _start(where: str, event: Event, model: Model) -> State:
     if event.type != "state" or event.process != MODEL:
         raise TraceError(where, "is no first state of a model", "only a history made of a witness can be replayed")
     names = [name for name, _, _ in elements(model)]
-    odd = sorted(event.value.keys() ^ set(names))
+    values = present_names(model, event.value)
+    odd = sorted(values.keys() ^ set(names))
     if odd:
-        what = "unknown" if odd[0] in event.value else "no"
+        what = "unknown" if odd[0] in values else "no"
         raise TraceError(where, f"{what} variable {odd[0]}", "build the model as 'origin' says")
-    return tuple(_value(where, v.type, name, event.value[name]) for name, v, _ in elements(model))
+    return tuple(_value(where, v.type, name, values[name]) for name, v, _ in elements(model))
 
 
 def _value(where: str, type_: Any, name: str, value: Any) -> int:
@@ -105,6 +106,7 @@ def _step(where: str, event: Event, instance: Instance, before: State) -> tuple[
         refused = f"{action.label(codes)} is refused by guard {guard.name!r} ({guard.sentence})"
         raise TraceError(where, refused, "build the model as 'origin' says")
     new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
-    if new != event.value.get("changes"):
-        raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history says {short(event.value.get('changes'))}")
+    recorded = event.value.get("changes")
+    if new != (present_names(instance.model, recorded) if isinstance(recorded, dict) else recorded):
+        raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history says {short(recorded)}")
     return Move(action.name, codes), after

@@ -27,7 +27,7 @@ from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
 from ..files import replace_text
-from .words import changes, code_of, plain
+from .words import changes, code_of, plain, present_names
 
 SCHEMA = 1
 FORMAT = "https://apalache-mc.org/docs/adr/015adr-trace.html"
@@ -357,7 +357,7 @@ def _same_constants(file: WitnessFile, instance: Instance) -> None:
 def _codes(place: str, k: int, row: Mapping[str, Any], model: Model) -> State:
     """A state's codes from a decoded row; names may carry a module prefix such as `bank::`."""
     known = {v.name for v in model.variables} | _tables(model).keys()
-    values = {name if name in known else name.rpartition("::")[2]: value for name, value in row.items()}
+    values = present_names(model, {name if name in known else name.rpartition("::")[2]: value for name, value in row.items()})
     codes = [0] * model.slots
     used: set[str] = set()
     for name, columns in _tables(model).items():

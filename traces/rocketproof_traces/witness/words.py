@@ -1,6 +1,6 @@
 """How this room names things: values as text and as JSON, elements of arrays, changes, and the lanes of actors.
 
-A *lane* is who acts: the first parameter of an action that is an element of an index, written with the index's name
+A *lane* is the process that acts, by the action's parameter that names it, written with the index's name
 (`Producer 0`); an action without such a parameter belongs to the lane `system`. The *actor kinds* of a model are the
 indices that name a lane; an action that also has a parameter of an actor kind goes from its lane to that partner.
 """
@@ -8,7 +8,8 @@ indices that name a lane; an action that also has a parameter of an actor kind g
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from rocketproof_model.language import MaybeType, SetType, Type
 from ..errors import short
 
 SYSTEM = "system"
+_NAME = re.compile(r"[^.\[]+")  # of the variable or table that an element belongs to
 
 
 def value_text(value: Any) -> str:
@@ -66,6 +68,13 @@ class Change:
     name: str
     before: str
     after: str
+
+
+def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the present names of their variables or elements, where a file has a variable's former name."""
+    if not model.former:
+        return dict(values)
+    return {_NAME.sub(lambda found: model.former.get(found[0], found[0]), name, count=1): value for name, value in values.items()}
 
 
 def changes(instance: Instance, before: State, after: State) -> tuple[Change, ...]:

@@ -1,0 +1,169 @@
+"""Topic creation by a send, step by step: each is what a thread does between two points at which another thread can be seen."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..language import Body, Expr, const, ite
+from .arithmetic import clamped, stripped
+from .handling import answer, in_phase, send_registration, write_file
+from .vocabulary import Phase, Specification, inherits
+
+
+def creation(s: Specification) -> None:
+    """Topic creation under the broker lock (TCM-10 to TCM-17), and for retry topics the second way (TCM-20 to TCM-23)."""
+    config, template_of = s.config, s.of_class
+    phase = partial(in_phase, s)
+
+    @s.handler(rules="TCM-10 TCM-21")
+    def acquire_lock(a: Body, p: Expr) -> None:
+        """The request gets the broker lock."""
+        row, b = phase(a, p, "missing", "creation is about to be tried")
+        a.guard("lock free", s.lock[b].is_none, "no request holds the broker lock")
+        a.set(s.lock[b], p)
+        a.set(row.phase, "locked")
+
+    @s.handler(rules="TCM-10 TCM-21", fair=None, weight=0.1)
+    def lock_timeout(a: Body, p: Expr) -> None:
+        """The request waits 3000 ms for the broker lock in vain and goes on without a topic."""
+        row, b = phase(a, p, "missing", "creation is about to be tried")
+        a.guard("lock held", s.lock[b].is_some, "another request holds the broker lock")
+        a.set(row.phase, "failed")
+
+    @s.handler(rules="TCM-11")
+    def look_again_found(a: Body, p: Expr) -> None:
+        """Under the lock the topic is there: another request was faster."""
+        row, b = phase(a, p, "locked", "the request holds the broker lock")
+        a.guard("known", config[b, row.topic].known, "the broker has the topic")
+        a.set(row.phase, "found")
+
+    @s.handler(rules="TCM-11 TCM-22")
+    def look_again_missing(a: Body, p: Expr) -> None:
+        """Under the lock the topic is still unknown; the second way for retry topics needs no template."""
+        row, b = phase(a, p, "locked", "the request holds the broker lock")
+        a.guard("unknown", ~config[b, row.topic].known, "the broker does not have the topic")
+        a.set(row.phase, "template")
+
+    @s.handler(rules="TCM-12")
+    def template_absent(a: Body, p: Expr) -> None:
+        """The default topic that the request names does not exist."""
+        row, b = phase(a, p, "template", "the topic is still unknown under the lock")
+        a.guard("by template", ~row.fallback, "the topic is to be made from a template")
+        a.guard("template unknown", ~config[b, row.default].known, "the broker does not have the default topic")
+        a.set(row.phase, "refused")
+
+    @s.handler(rules="TCM-13")
+    def template_found(a: Body, p: Expr) -> None:
+        """The default topic exists; with auto-creation off, TBW102 itself loses INHERIT: its permission becomes 6 in the table."""
+        row, b = phase(a, p, "template", "the topic is still unknown under the lock")
+        a.guard("by template", ~row.fallback, "the topic is to be made from a template")
+        a.guard("template known", config[b, row.default].known, "the broker has the default topic")
+        reduced = template_of(row.default, "template") & ~s.given("auto_create")
+        a.set(config[b, row.default].perm, 6, when=reduced)
+        a.set(row.touched, True, when=reduced & (config[b, row.default].perm != 6))
+        a.set(row.phase, "inherit")
+
+    @s.handler(rules="TCM-14")
+    def template_not_inherited(a: Body, p: Expr) -> None:
+        """The template's permission has no INHERIT: nothing is created."""
+        row, b = phase(a, p, "inherit", "the template's permission is to be asked")
+        a.guard("may not inherit", ~inherits(config[b, row.default]), "the template's permission lacks INHERIT")
+        a.set(row.phase, "refused")
+
+    @s.handler(rules="TCM-14 TCM-15 PERM-01")
+    def build(a: Body, p: Expr) -> None:
+        """The new configuration: the clamped queue count twice, the template's permission without INHERIT."""
+        row, b = phase(a, p, "inherit", "the template's permission is to be asked")
+        template = config[b, row.default]
+        a.guard("may inherit", inherits(template), "the template's permission has INHERIT")
+        a.set(row.read, clamped(row.numbers, template.write))
+        a.set(row.write, clamped(row.numbers, template.write))
+        a.set(row.perm, stripped(template.perm))
+        a.set(row.phase, "built")
+
+    if s.scope.named("retry"):
+
+        @s.handler(rules="TCM-22 CHK-08")
+        def build_retry(a: Body, p: Expr) -> None:
+            """The second way: one queue, permission 6, whatever the template and the switch say."""
+            row, _ = phase(a, p, "template", "the topic is still unknown under the lock")
+            a.guard("second way", row.fallback, "the template gave nothing")
+            a.set(row.read, 1)
+            a.set(row.write, 1)
+            a.set(row.perm, 6)
+            a.set(row.phase, "built")
+
+    @s.handler(rules="TCM-16 TCM-04")
+    def put(a: Body, p: Expr) -> None:
+        """The topic enters the table: from now on every thread sees it."""
+        row, b = phase(a, p, "built", "the new configuration is made")
+        t = row.topic
+        a.set(config[b, t], s.Config(known=True, read=row.read, write=row.write, perm=row.perm, order=False))
+        a.set(s.creations[b, t], ite(s.creations[b, t] < 2, s.creations[b, t] + 1, 2))
+        a.set(row.touched, True)
+        a.set(row.created, True)
+        a.set(row.phase, "put")
+
+    @s.handler(rules="TCM-16 TCM-02")
+    def next_version(a: Body, p: Expr) -> None:
+        """The data version of the table is counted up."""
+        row, b = phase(a, p, "put", "the topic is in the table")
+        a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
+        a.set(s.version[b], s.version[b] + 1)
+        a.set(row.phase, "versioned")
+
+    @s.handler(rules="TCM-16 PER-01")
+    def persist(a: Body, p: Expr) -> None:
+        """The whole table is written to its file, still under the lock."""
+        row, b = phase(a, p, "versioned", "the version is counted up")
+        write_file(s, a, b)
+        a.set(row.phase, "persisted")
+
+    @s.handler(rules="TCM-17")
+    def unlock(a: Body, p: Expr) -> None:
+        """The creator releases the broker lock."""
+        row, b = phase(a, p, "persisted", "the table is persisted")
+        a.set(s.lock[b], None)
+        a.set(row.phase, "unlocked")
+
+    @s.handler(rules="TCM-11 TCM-17")
+    def unlock_found(a: Body, p: Expr) -> None:
+        """The loser of the race releases the lock and uses the topic: no version, no persist, no registration by it."""
+        row, b = phase(a, p, "found", "the second look-up found the topic")
+        a.set(s.lock[b], None)
+        a.set(row.phase, "checked")
+
+    @s.handler(rules="TCM-12 TCM-14")
+    def unlock_refused(a: Body, p: Expr) -> None:
+        """Without a usable template the lock is released and nothing was created."""
+        row, b = phase(a, p, "refused", "the template gave nothing")
+        a.set(s.lock[b], None)
+        a.set(row.phase, "failed")
+
+    @s.handler(rules="TCM-17 NS-10")
+    def announce(a: Body, p: Expr) -> None:
+        """The creator sends the one-way registration, without the lock and without waiting for an answer."""
+        row, b = phase(a, p, "unlocked", "the topic is created and the lock released")
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
+        send_registration(s, a, b)
+        count = s.announcements[b, row.topic]
+        a.set(count, ite(count < 2, count + 1, 2))
+        a.set(row.phase, "checked")
+
+    if s.scope.named("retry"):
+
+        @s.handler(rules="CHK-08 TCM-20")
+        def second_way(a: Body, p: Expr) -> None:
+            """A retry topic that the template did not give is tried once more, with one queue."""
+            row, b = phase(a, p, "failed", "creation gave nothing")
+            a.guard("retry topic", s.of_class(row.topic, "retry"), "the topic is a retry topic")
+            a.guard("first time", ~row.fallback, "the second way is still to be tried")
+            a.set(row.fallback, True)
+            a.set(row.phase, ite(config[b, row.topic].known, const(Phase.encode("checked"), Phase), "missing"))
+
+    @s.handler(rules="CHK-09")
+    def topic_not_exist(a: Body, p: Expr) -> None:
+        """The topic does not exist and could not be created."""
+        row, _ = phase(a, p, "failed", "creation gave nothing")
+        a.guard("no second way", ~s.of_class(row.topic, "retry") | row.fallback, "there is no second way to try")
+        answer(s, a, p, "TOPIC_NOT_EXIST")

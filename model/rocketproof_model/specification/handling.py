@@ -1,0 +1,43 @@
+"""What the steps of a broker's threads have in common: where a request stands, its answer, the file, the registration that is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..language import Body, Expr, Row
+from .vocabulary import Specification
+
+
+def answer(s: Specification, a: Body, p: Expr, code: str, *, checks: bool = False) -> None:
+    """The request ends with this code; `checks` marks a refusal by the validity checks."""
+    job = s.job[p]
+    a.set(job.phase, "answered")
+    a.set(job.answer, code)
+    if checks:
+        a.set(job.checks, True)
+
+
+def in_phase(s: Specification, a: Body, p: Expr, name: str, sentence: str) -> tuple[Row, Expr]:
+    """Guard that the request is in this phase at a running broker; its row and that broker."""
+    row = s.job[p]
+    a.guard(name, s.at(row, name), sentence)
+    a.guard("broker runs", s.up[row.broker.get], "the broker runs")
+    return row, row.broker.get
+
+
+Table = Callable[[Expr], Row]
+
+
+def write_file(s: Specification, a: Body, b: Expr, table: Table | None = None, version: Expr | None = None) -> None:
+    """Write the table (as it is, or as given) to the broker's file (PER-01)."""
+    for t in s.Topic:
+        a.set(s.file[b, t], table(t) if table else s.config[b, t])
+    a.set(s.file_version[b], s.version[b] if version is None else version)
+
+
+def send_registration(s: Specification, a: Body, b: Expr, table: Table | None = None, version: Expr | None = None) -> None:
+    """Send the table (as it is, or as given) to the name server (NS-11)."""
+    for t in s.Topic:
+        a.set(s.registration[b, t], s.published(table(t) if table else s.config[b, t]))
+    a.set(s.registration_version[b], s.version[b] if version is None else version)
+    a.set(s.registration_in_flight[b], True)

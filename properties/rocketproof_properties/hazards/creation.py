@@ -128,12 +128,12 @@ def auto_creation_off_does_not_forbid_creation(story: Story) -> None:
 
     story.say("A client names the cluster's topic as the default topic.")
     story.check("the template", cluster.topic("DefaultCluster"), "read 16, write 16, RWX")
-    story.check("the answer", cluster.send("T", default_topic="DefaultCluster"), "SUCCESS, queue 0 offset 0")
+    story.check("the answer", cluster.send("T", default="DefaultCluster"), "SUCCESS, queue 0 offset 0")
     story.check("T", cluster.topic("T"), "read 4, write 4, RW-")
 
     story.say("Any topic that was made with INHERIT does the same.")
     cluster.update_topic("Mine", 2, 2, 7)
-    story.check("the answer", cluster.send("U", default_topic="Mine"), "SUCCESS, queue 0 offset 0")
+    story.check("the answer", cluster.send("U", default="Mine"), "SUCCESS, queue 0 offset 0")
     story.check("U", cluster.topic("U"), "read 2, write 2, RW-")
 
 
@@ -152,7 +152,7 @@ def topic_without_rights(story: Story) -> None:
     story.check("DefaultCluster", cluster.topic("DefaultCluster"), "read 16, write 16, --X")
 
     story.say("A client names it as the default topic.")
-    story.check("the answer", cluster.send("T", default_topic="DefaultCluster"), "SUCCESS, queue 0 offset 0")
+    story.check("the answer", cluster.send("T", default="DefaultCluster"), "SUCCESS, queue 0 offset 0")
     story.check("T", cluster.topic("T"), "read 4, write 4, ---")
     story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
 
@@ -196,14 +196,14 @@ def zero_queues(story: Story) -> None:
     cluster = story.cluster()
     for topic, asked in (("T", 0), ("U", -3)):
         story.say(f"A client that wants {asked} queues sends the first message to {topic}.")
-        refused = cluster.send(topic, default_topic_queue_nums=asked)
+        refused = cluster.send(topic, nums=asked)
         story.check("the answer", refused.split(", ")[0], f"{cluster.illegal}: request queueId[0] is illegal")
         story.check(f"{topic} in memory", cluster.topic(topic), "read 0, write 0, RW-")
         story.check(f"{topic} in the file", cluster.filed(topic), "read 0, write 0, RW-")
         story.check(f"{topic} at the name server", cluster.routed(topic), ["broker-a: read 0, write 0, RW-"])
 
     story.say("Another client leaves the queue to the broker.")
-    story.check("the answer", cluster.send(queue_id=-1), "SYSTEM_ERROR: java.lang.ArithmeticException: / by zero")
+    story.check("the answer", cluster.send(queue=-1), "SYSTEM_ERROR: java.lang.ArithmeticException: / by zero")
     story.say("A client with sensible settings cannot help it.")
     story.check("the answer", cluster.send().split(", ")[0], f"{cluster.illegal}: request queueId[0] is illegal")
     story.check("the producer's send", cluster.produce(cluster.producer()), "MQClientException 10005: No route info of this topic: T")
@@ -227,7 +227,7 @@ def lock_timeout_reported_as_missing_topic(story: Story) -> None:
 
     story.say("First messages to T2 and to the retry topic of G come meanwhile. 3 seconds pass.")
     second = cluster.calling(cluster.request("T2"))
-    retry = cluster.calling(cluster.request("%RETRY%G", max_reconsume_times=16))
+    retry = cluster.calling(cluster.request("%RETRY%G", most=16))
     cluster.scheduler.advance(2999)
     story.check("T2 is answered after 2999 ms", second.done.done, False)
     cluster.scheduler.advance(1)
@@ -295,7 +295,7 @@ def visible_before_durable(story: Story) -> None:
     story.check("T in the file", cluster.filed(), "unknown")
 
     story.say("Another client's message finds T and is stored.")
-    story.check("the answer", cluster.send(queue_id=3), "SUCCESS, queue 3 offset 0")
+    story.check("the answer", cluster.send(queue=3), "SUCCESS, queue 3 offset 0")
 
     story.say("The broker crashes and starts again.")
     cluster.scheduler.stops = None
@@ -305,7 +305,7 @@ def visible_before_durable(story: Story) -> None:
     story.check("stored", cluster.stored(), ["T queue 3 offset 0"])
 
     story.say("The next first message is of a client that wants 2 queues: no consumer will look into queue 3.")
-    story.check("the answer", cluster.send(default_topic_queue_nums=2), "SUCCESS, queue 0 offset 0")
+    story.check("the answer", cluster.send(nums=2), "SUCCESS, queue 0 offset 0")
     story.check("T in memory", cluster.topic(), "read 2, write 2, RW-")
 
 
@@ -363,19 +363,19 @@ def retry_topic_with_template_counts(story: Story) -> None:
     cluster = story.cluster()
     cluster.send("T")
     story.say("A client sends to the retry topic of G before any consumer has given a message back.")
-    story.check("the answer", cluster.send(retry, queue_id=3, max_reconsume_times=16), "SUCCESS, queue 3 offset 0")
+    story.check("the answer", cluster.send(retry, queue=3, most=16), "SUCCESS, queue 3 offset 0")
     story.check("the retry topic", cluster.topic(retry), "read 4, write 4, RW-")
     story.say("A consumer gives a message back afterwards.")
-    story.check("the answer", cluster.send_back(0, max_reconsume_times=16), "SUCCESS")
+    story.check("the answer", cluster.send_back(0, most=16), "SUCCESS")
     story.check("the retry topic", cluster.topic(retry), "read 4, write 4, RW-")
 
     cluster = story.cluster()
     cluster.send("T")
     story.say("In another cluster the consumer comes first.")
-    story.check("the answer", cluster.send_back(0, max_reconsume_times=16), "SUCCESS")
+    story.check("the answer", cluster.send_back(0, most=16), "SUCCESS")
     story.check("the retry topic", cluster.topic(retry), "read 1, write 1, RW-")
     story.say("The same client's message is illegal there.")
-    refused = cluster.send(retry, queue_id=3, max_reconsume_times=16)
+    refused = cluster.send(retry, queue=3, most=16)
     story.check("the answer", refused.split(", ")[0], f"{cluster.illegal}: request queueId[3] is illegal")
 
 

@@ -59,7 +59,7 @@ def full_executor_loses_answers(story: Story) -> None:
         threads.threads, threads.capacity = 1, 1
         cluster.scheduler.stops = at("arrived")
         story.say(f"One send thread with one place in its queue, in {profile}. A message to a queue that does not exist is being served.")
-        illegal = cluster.calling(cluster.request(queue_id=9), millis=3000)
+        illegal = cluster.calling(cluster.request(queue=9), millis=3000)
         story.say("A good message takes the place in the queue. Then the first one is refused.")
         good = cluster.calling(cluster.request(), millis=3000)
         cluster.scheduler.resume(stopped(cluster))

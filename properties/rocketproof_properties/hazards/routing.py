@@ -114,10 +114,10 @@ def read_write_asymmetry(story: Story) -> None:
     cluster = story.cluster()
     story.say("T has 4 read queues and 8 write queues. A message goes to queue 6, into which no consumer looks.")
     cluster.update_topic("T", 4, 8)
-    story.check("the answer", cluster.send("T", queue_id=6), "SUCCESS, queue 6 offset 0")
+    story.check("the answer", cluster.send("T", queue=6), "SUCCESS, queue 6 offset 0")
     story.say("U has 8 read queues and 4 write queues, as while it shrinks. Queue 6 is not to be written to.")
     cluster.update_topic("U", 8, 4)
-    story.check("the answer", cluster.send("U", queue_id=6), "SUCCESS, queue 6 offset 0")
+    story.check("the answer", cluster.send("U", queue=6), "SUCCESS, queue 6 offset 0")
 
     cluster = story.cluster()
     producer = cluster.producer()

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from rocketproof_impl.message import Message, parse_properties, properties_text
@@ -18,21 +17,16 @@ from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.result import SendResult
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_impl.remoting.headers import (
-    CREATE_TOPIC,
-    SEND_BACK,
-    CreateTopicRequestHeader,
-    SendMessageBackRequestHeader,
-    SendMessageRequestHeader,
-    encode,
-    encode_v2,
-)
 from rocketproof_impl.route import QueueData
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
 from rocketproof_protocol import codes
+
+from ..steps.names import Names
+from ..steps.requests import Context
+from ..steps.vocabulary import request_of
 
 _ANSWERS = {
     getattr(codes, name): name
@@ -65,31 +59,34 @@ class Scene(Cluster):
 
     # Requests
 
-    def request(
-        self, topic: str = "T", *, properties: dict[str, str] | None = None, body: bytes | None = b"hello", **fields: Any
-    ) -> Command:
-        """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other fields of the header by name."""
-        text = properties_text(properties or {}, trailing=self.profile.ends_properties)
-        header = SendMessageRequestHeader("producers", topic, "TBW102", 4, 0, 0, self.clock.now(), 0, text, 0)
-        return Command(codes.SEND_MESSAGE_V2, encode_v2(replace(header, **fields)), body)
+    def command(self, name: str, **arguments: Any) -> Command:
+        """The request of a step of the vocabulary (`steps/vocabulary.py`), under the names that are given."""
+        call = request_of((name, arguments), Context(Names("", 0), "broker-a", profile=self.profile))
+        assert call is not None, "a story names its records"
+        return call.command()
 
-    def send(self, topic: str = "T", *, to: str = "broker-a", **fields: Any) -> str:
+    def request(self, topic: str = "T", *, body: str | None = "hello", most: int | None = None, **arguments: Any) -> Command:
+        """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other arguments of the step by name."""
+        if "properties" in arguments:  # as the profile's own clients end them
+            text = properties_text(arguments["properties"], trailing=self.profile.ends_properties)
+            arguments["altered"] = ("properties", text)
+        return self.command("send", topic=topic, body=body, most=most, **arguments)
+
+    def send(self, topic: str = "T", *, to: str = "broker-a", **arguments: Any) -> str:
         """Send a message as a client and give the broker's answer."""
-        return answer(self.call(self.request(topic, **fields), to))
+        return answer(self.call(self.request(topic, **arguments), to))
 
-    def send_back(self, offset: int, group: str = "G", delay_level: int = 0, *, version: int = 399, **fields: Any) -> str:
+    def send_back(self, offset: int, group: str = "G", level: int = 0, *, most: int | None = None, **arguments: Any) -> str:
         """Give the record at an offset of broker-a's log back, as a consumer that could not consume it, and give the answer."""
-        header = SendMessageBackRequestHeader(offset, group, delay_level, **{"origin_topic": "T", **fields})
-        return answer(self.call(Command(codes.CONSUMER_SEND_MSG_BACK, encode(header, SEND_BACK), version=version)))
+        return answer(self.call(self.command("back", offset=offset, group=group, level=level, most=most, **arguments)))
 
     def update_topic(self, topic: str, read: int, write: int, perm: int = 6, *, to: str = "broker-a") -> str:
         """Create or change a topic as an administrator, and give the broker's answer."""
-        header = CreateTopicRequestHeader(topic, "TBW102", read, write, perm, "SINGLE_TAG")
-        return answer(self.call(Command(codes.UPDATE_AND_CREATE_TOPIC, encode(header, CREATE_TOPIC)), to))
+        return answer(self.call(self.command("topic", topic=topic, read=read, write=write, perm=perm), to))
 
     def delete_topic(self, topic: str, *, to: str = "broker-a") -> str:
         """Delete a topic as an administrator, on the broker and nowhere else."""
-        return answer(self.call(Command(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic}), to))
+        return answer(self.call(self.command("delete", topic=topic), to))
 
     def do(self, work: Work[Any]) -> Any:
         """Run something to its end and give its result."""

@@ -25,11 +25,11 @@ def dead_letter_answer(story: Story) -> None:
     story.say("The retry topic of G has 4 queues. A message that was consumed 16 times goes to its queue 3.")
     cluster.update_topic(RETRY, 4, 4)
     cluster.send(DEAD)
-    said = cluster.send(RETRY, queue_id=3, reconsume_times=16, max_reconsume_times=16 - cluster.profile.dlq_beyond)
+    said = cluster.send(RETRY, queue=3, times=16, most=16 - cluster.profile.dlq_beyond)
     story.check("the answer", said, "SUCCESS, queue 3 offset 1")
     story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 1")
     story.say("One that was consumed 15 times goes where it says.")
-    said = cluster.send(RETRY, queue_id=3, reconsume_times=15, max_reconsume_times=16)
+    said = cluster.send(RETRY, queue=3, times=15, most=16)
     story.check("the answer", said, "SUCCESS, queue 3 offset 0")
     story.check("the record", place(cluster.last()), f"{RETRY} queue 3 offset 0")
 
@@ -45,12 +45,12 @@ def property_reset_lost(story: Story) -> None:
     """
     cluster = story.cluster()
     story.say("A client sends to the retry topic of G for the 16th time, with delay level 5.")
-    cluster.send(RETRY, reconsume_times=16, properties={"DELAY": "5"})
+    cluster.send(RETRY, times=16, properties={"DELAY": "5"})
     story.check("the record", place(cluster.last()), f"{SCHEDULE} queue 4 offset 0")
     story.check("its REAL_TOPIC", cluster.stored_properties()["REAL_TOPIC"], DEAD)
 
     story.say("Another consumer gives that record back for good: its delay is taken away.")
-    story.check("the answer", cluster.send_back(0, delay_level=-1), "SUCCESS")
+    story.check("the answer", cluster.send_back(0, level=-1), "SUCCESS")
     story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 0")
 
 
@@ -70,14 +70,14 @@ def group_names_too_long_for_derived_topics(story: Story) -> None:
         story.say(f"A group with {length} characters gives a message back.")
         expected = "SUCCESS" if length == 120 else "SYSTEM_ERROR: MESSAGE_ILLEGAL"
         cluster.producer(group)
-        story.check("the answer", cluster.send_back(0, group, max_reconsume_times=16), expected)
+        story.check("the answer", cluster.send_back(0, group, most=16), expected)
         story.check("the retry topic", cluster.topic(f"%RETRY%{group}"), "read 1, write 1, RW-")
         story.check("characters of its name", len(f"%RETRY%{group}"), 7 + length)
     for length in (122, 123):
         group = "G" * length
         story.say(f"A group with {length} characters gives a message up.")
         expected = "SUCCESS" if length == 122 else "SYSTEM_ERROR: MESSAGE_ILLEGAL"
-        story.check("the answer", cluster.send_back(0, group, delay_level=-1, max_reconsume_times=16), expected)
+        story.check("the answer", cluster.send_back(0, group, level=-1, most=16), expected)
         story.check("characters of the dead-letter topic's name", len(f"%DLQ%{group}"), 5 + length)
 
 
@@ -112,7 +112,7 @@ def dead_letters_cannot_be_read(story: Story) -> None:
         cluster = story.cluster(profile=profile)
         cluster.send("T")
         story.say(f"A consumer gives a message up, in {profile}.")
-        story.check("the answer", cluster.send_back(0, delay_level=-1, max_reconsume_times=16), "SUCCESS")
+        story.check("the answer", cluster.send_back(0, level=-1, most=16), "SUCCESS")
         story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 0")
         story.check("the topic", cluster.topic(DEAD), f"read 1, write 1, {expected}")
         story.check("the route for consumers", cluster.routed(DEAD), [f"broker-a: read 1, write 1, {expected}"])
@@ -132,10 +132,10 @@ def origin_message_id_missing(story: Story) -> None:
         cluster = story.cluster(profile=profile)
         cluster.send("T")
         story.say(f"A consumer gives a message back to have it again, in {profile}.")
-        story.check("the answer", cluster.send_back(0, max_reconsume_times=16), "SUCCESS")
+        story.check("the answer", cluster.send_back(0, most=16), "SUCCESS")
         story.check("the record names its origin", "ORIGIN_MESSAGE_ID" in cluster.stored_properties(), True)
         story.say("It gives the same message up.")
-        story.check("the answer", cluster.send_back(0, delay_level=-1, max_reconsume_times=16), "SUCCESS")
+        story.check("the answer", cluster.send_back(0, level=-1, most=16), "SUCCESS")
         story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 0")
         story.check("it names its origin", "ORIGIN_MESSAGE_ID" in cluster.stored_properties(), profile == "P49")
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_impl.broker.hooks import SendMessageContext
-from rocketproof_impl.message import Message
-from rocketproof_impl.producer.draft import batch_of
-from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_protocol.flags import PREPARED
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -58,13 +55,13 @@ def answered_pair_is_no_location(story: Story) -> None:
     cluster = story.cluster()
     cluster.update_topic("T", 4, 4)
     story.say("A message with delay level 3 goes to T, queue 1.")
-    story.check("the answer", cluster.send(queue_id=1, properties={"DELAY": "3"}), "SUCCESS, queue 1 offset 0")
+    story.check("the answer", cluster.send(queue=1, properties={"DELAY": "3"}), "SUCCESS, queue 1 offset 0")
     story.check("the record", place(cluster.last()), f"{SCHEDULE} queue 2 offset 0")
     story.say("A plain one goes to the same queue, and has the same answer.")
-    story.check("the answer", cluster.send(queue_id=1), "SUCCESS, queue 1 offset 0")
+    story.check("the answer", cluster.send(queue=1), "SUCCESS, queue 1 offset 0")
     story.check("the record", place(cluster.last()), "T queue 1 offset 0")
     story.say("And so has a transactional one.")
-    story.check("the answer", cluster.send(queue_id=1, sys_flag=PREPARED, properties={"TRAN_MSG": "true"}), "SUCCESS, queue 1 offset 0")
+    story.check("the answer", cluster.send(queue=1, sys_flag=PREPARED, properties={"TRAN_MSG": "true"}), "SUCCESS, queue 1 offset 0")
     story.check("the record", place(cluster.last()), f"{HALF_TOPIC} queue 0 offset 0")
 
 
@@ -127,8 +124,8 @@ def false_flush_disk_timeout(story: Story) -> None:
         story.say(f"A broker of {profile} flushes synchronously. Two messages come that want no waiting, and at once one that waits.")
         began = cluster.clock.now()
         for _ in range(2):
-            cluster.calling(cluster.request(body=b"x" * 50, properties={"WAIT": "false"}), client="hasty")
-        last = cluster.calling(cluster.request(body=b"x" * 150), client="patient")
+            cluster.calling(cluster.request(body="x" * 50, properties={"WAIT": "false"}), client="hasty")
+        last = cluster.calling(cluster.request(body="x" * 150), client="patient")
         story.check("files of the log", len(store.commit_log.files.files), 2)
         story.check("flushed up to", store.flushed_where, 0)
         story.say("The group commit thread wakes up, and flushes.")
@@ -202,18 +199,15 @@ def batch_goes_round_the_checks(story: Story) -> None:
 
     To avoid it: RocketMQ's own producers build no such batches; other clients should not either.
     """
-    body = batch_of([Message("T", body=b"one"), Message("T", body=b"two")], lambda: "id").body
     cluster = story.cluster(auto_create_subscription_group=False)
 
-    def send_batch(topic: str, **fields: Any) -> str:
-        request = cluster.request(topic, body=body, batch=True, **fields)
-        request.code = SEND_BATCH_MESSAGE
-        return answer(cluster.call(request))
+    def send_batch(topic: str, **arguments: Any) -> str:
+        return cluster.send(topic, items=[("one", {}), ("two", {})], **arguments)
 
     story.say("Two messages to the retry topic of an unknown group, consumed 99 times already: one by one, and as a batch.")
     refused = "SUBSCRIPTION_GROUP_NOT_EXIST: subscription group not exist, G "
-    story.check("the answer to one", cluster.send("%RETRY%G", reconsume_times=99), refused)
-    story.check("the answer to the batch", send_batch("%RETRY%G", reconsume_times=99), "SUCCESS, queue 0 offset 0")
+    story.check("the answer to one", cluster.send("%RETRY%G", times=99), refused)
+    story.check("the answer to the batch", send_batch("%RETRY%G", times=99), "SUCCESS, queue 0 offset 0")
     story.check("stored", cluster.stored(), ["%RETRY%G queue 0 offset 0", "%RETRY%G queue 0 offset 1"])
 
     cluster = story.cluster(reject_transaction_message=True)
@@ -272,7 +266,7 @@ def system_topics_as_targets(story: Story) -> None:
     story.say("The same client and a broker of P45.")
     story.check("the answer about TBW102", cluster.send("TBW102").split(":")[0], "SYSTEM_ERROR")
     story.check("the schedule topic before", cluster.topic(SCHEDULE), "unknown")
-    story.check("the answer about it", cluster.send(SCHEDULE, queue_id=2), "SUCCESS, queue 2 offset 0")
+    story.check("the answer about it", cluster.send(SCHEDULE, queue=2), "SUCCESS, queue 2 offset 0")
     story.check("the schedule topic afterwards", cluster.topic(SCHEDULE), "read 4, write 4, RW-")
     cluster.dispatch()
     cluster.scheduler.advance(60_000)

@@ -429,14 +429,15 @@ def test_every_check_is_tried_on_both_sides() -> None:
 def _written(profile: str = "P49") -> tuple[bytes, Log]:
     from rocketproof_impl.simulator.cluster import Cluster
     from rocketproof_profiles import PROFILES
-    from rocketproof_properties.stateful.messages import Setting, Stage
+    from rocketproof_properties.deployments.simulated import Setting
+    from rocketproof_properties.runs.simulated import SimulatedRun
 
-    stage = Stage(PROFILES[profile], Setting(settings={"mapped_file_size_commit_log": 512}))
+    made = SimulatedRun(PROFILES[profile], Setting(settings={"mapped_file_size_commit_log": 512}))
     for size in (10, 300, 200):
-        stage.step("send", {"size": size, "properties": {"TAGS": "t"}})
-    cluster: Cluster = stage.cluster
+        made.step(("send", {"size": size, "properties": {"TAGS": "t"}}))
+    cluster: Cluster = made.cluster
     files = cluster.broker().store.commit_log.files.files
-    return b"".join(f.region.read(0, 512) for f in files), stage.history().logs["broker-a"]
+    return b"".join(f.region.read(0, 512) for f in files), made.history().logs["broker-a"]
 
 
 @pytest.mark.behaviour("APP-08", "INV-37", "INV-40")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rocketproof_protocol.topics import SCHEDULE
 
 from ..catalogue import historycases as about
-from ..stateful.messages import Setting
+from ..deployments.simulated import Setting
 from ..steps.vocabulary import Step
 
 Steps = st.SearchStrategy[Step]

@@ -15,7 +15,7 @@ from rocketproof_traces.history import Event, Header, read
 from ..generators.programs import Program
 from ..steps.names import Names
 
-_BODY = ("body", "bodySize", "bodyCrc")
+_NO_HEADER = Header()
 
 
 @dataclass
@@ -72,13 +72,14 @@ class Other:
 
 @dataclass
 class Told:
-    """A history of one program."""
+    """A history of one program. `states` holds what was looked at last of each kind; `looks` all of it, with who was looked at."""
 
     origin: Mapping[str, Any]
     events: list[Event]
     items: list[Asked | Other] = field(default_factory=list)
     strays: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
     states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    looks: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
     concurrent: bool = False
     whole: bool = True
     header: Header = field(default_factory=Header)
@@ -125,7 +126,7 @@ class Told:
         return {int(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
 
 
-def tell(header: Header, events: Iterable[Event]) -> Told:
+def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> Told:
     """Put requests and answers together."""
     told = Told(header.origin, [], header=header)
     open_: dict[str, Asked] = {}
@@ -148,6 +149,7 @@ def tell(header: Header, events: Iterable[Event]) -> Told:
                 told.strays.append((event.seq, event.value))
         elif event.type == "state":
             told.states[event.op] = event.value
+            told.looks.append((event.process, event.op, event.value))
         else:
             told.items.append(Other(event.seq, event.op, event.value))
     return told
@@ -164,6 +166,6 @@ def load(path: Path) -> Told:
         if "cut off" not in str(error):
             raise
         whole = False
-    told = tell(header, kept)
+    told = parse(kept, header)
     told.whole = whole
     return told

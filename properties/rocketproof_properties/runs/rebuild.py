@@ -7,7 +7,6 @@ birth, which no two requests share.
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -17,15 +16,17 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_protocol import codes
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
-from rocketproof_traces.stored.record import Log, Record, record_at
+from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 
-from ..histories.history import OK, Answer, Entry, Exchange, History, Request, Routes
+from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes
+from ..steps.requests import batch_bodies
 from .client import places
 from .parsed import Asked, Told
 from .recording import body_of
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
-_ITEM = struct.Struct(">iiiii")
+TURNS: Final = ("created", "routed", "unrouted", "used", "known", "forgotten")
+"""What may become of a topic."""
 _STRANGE = -1  # the opaque of an answer that nobody asked for
 
 
@@ -40,6 +41,35 @@ class Rebuilt:
     own: History
     viewed: bool
     pulled: bool
+
+
+def history_of_stores(told: Told) -> History:
+    """The history of one program on a deployment whose stores can be looked at: what its `state` events say."""
+    stores = {who: value for who, op, value in told.looks if op == "store"}
+    stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
+    served = {value["of"]: value for _, op, value in told.looks if op == "served"}
+    found = History(routes=[Routes(value["queues"], value["addresses"]) for _, op, value in told.looks if op == "routes"])
+    for asked in told.asked:
+        exchange = _exchanged(asked, stored.get(asked.seq, ()))
+        seen = served.get(asked.seq, {})
+        exchange.retries, exchange.queues = seen.get("retries") or RETRY_MAX_TIMES, seen.get("queues")
+        found.exchanges.append(exchange)
+    for _, value in told.strays:
+        found.exchanges[-1].answers.append(_answer(value, _STRANGE))
+    for who, value in stores.items():
+        found.logs[who] = read_log(value["log"], value["file_size"], value["end"])
+        found.entries[who] = {key: [each and Entry(*each) for each in entries] for key, entries in value["entries"].items()}
+        found.next_offsets[who], found.counts[who] = value["next_offsets"], value["counts"]
+        found.max_message_size, found.end = value["longest"], value["at"]
+    found.events = [Event(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in told.looks if op in TURNS]
+    return found
+
+
+def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
+    """The request with its answers and records."""
+    answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
+    timed_out = "TimedOut" in str(asked.answer.get("error", ""))
+    return Exchange(asked.value["to"], _request(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
 
 
 def rebuild(told: Told) -> Rebuilt:
@@ -96,15 +126,13 @@ class _Rebuilding:
 
     def _exchange(self, asked: Asked) -> Exchange | None:
         """The request with its answers and records; None for one whose records are too long to be kept."""
-        answers = [_answer(value, asked.seq) for value in ([asked.answer] if asked.closed == "ok" else []) + asked.strays]
-        timed_out = "TimedOut" in str(asked.answer.get("error", ""))
-        request = _request(asked)
-        stored = self.stored[asked.seq]
-        if request.kind == "send_back" and not stored and not self._visible(request):
-            request = replace(request, kind="other")
-        if self.unread.intersection(stored):
+        exchange = _exchanged(asked, self.stored[asked.seq])
+        exchange.broker = self.told.broker
+        request = exchange.request
+        if request.kind == "send_back" and not exchange.stored and not self._visible(request):
+            exchange.request = replace(request, kind="other")
+        if self.unread.intersection(exchange.stored):
             return None
-        exchange = Exchange(self.told.broker, request, int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
         exchange.retries = self.retries.get(request.group, RETRY_MAX_TIMES)
         exchange.queues = self.counts.get(request.topic)
         self._note(asked)
@@ -183,7 +211,7 @@ def _request(asked: Asked) -> Request:
         _number(fields.get("queueId")),
         _number(fields.get("sysFlag")),
         parse_properties(fields.get("properties"), exact=False),
-        tuple(_bodies(body or b"")) if kind == "batch" else (body,),
+        tuple(batch_bodies(body or b"")) if kind == "batch" else (body,),
         _number(fields.get("reconsumeTimes")),
         None if most is None else _number(most),
         int(asked.value["version"]),
@@ -197,14 +225,3 @@ def _number(text: str | None) -> int:
         return int(text or 0)
     except ValueError:
         return 0
-
-
-def _bodies(data: bytes) -> Iterator[bytes]:
-    """The bodies of a batch."""
-    at = 0
-    while at + _ITEM.size <= len(data):
-        size, _, _, _, length = _ITEM.unpack_from(data, at)
-        yield data[at + _ITEM.size : at + _ITEM.size + length]
-        if size <= 0:
-            return
-        at += size

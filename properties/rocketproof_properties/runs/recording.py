@@ -9,7 +9,7 @@ import base64
 import threading
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -35,31 +35,38 @@ def body_data(body: bytes | None) -> dict[str, Any]:
     return found
 
 
+def bytes_data(body: bytes | None) -> dict[str, Any]:
+    """The same in memory, where bytes stay what they are."""
+    return {"body": body}
+
+
 def body_of(value: Mapping[str, Any]) -> bytes | None:
     """The body of an event; one that was too long to keep is filled up, which is what programs send. None where there is none."""
-    if value.get("body") is not None:
-        return base64.b64decode(value["body"])
+    body = value.get("body")
+    if body is not None:
+        return body if isinstance(body, bytes) else base64.b64decode(body)
     size = int(value.get("bodySize", 0))
     return b"x" * size if size else b"" if "bodyCrc" in value else None
 
 
-def call_data(call: Call) -> dict[str, Any]:
-    """The value of `invoke`."""
+def call_data(call: Call, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
+    """The value of `invoke`, now or `at` a time; `keep` says what is kept of the body."""
     data: dict[str, Any] = {
         "to": call.to,
         "code": call.code,
         "fields": dict(call.fields),
         "version": call.version,
         "oneWay": call.one_way,
-        **body_data(call.body),
-        "at": wall(),
+        **keep(call.body),
+        "at": wall() if at is None else at,
     }
     return data | {"line": call.line} if call.line else data
 
 
-def answer_data(answer: Command) -> dict[str, Any]:
-    """The value of `ok`."""
-    return {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {}), **body_data(answer.body), "at": wall()}
+def answer_data(answer: Command, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
+    """The value of `ok`, now or `at` a time; `keep` says what is kept of the body."""
+    data = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {}), **keep(answer.body)}
+    return data | {"at": wall() if at is None else at}
 
 
 def wall() -> int:

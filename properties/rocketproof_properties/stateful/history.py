@@ -23,9 +23,9 @@ from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
+from ..runs.simulated import history_of
 from ..steps.vocabulary import Step
 from .machine import Over
-from .messages import history_of
 
 CHUNK = 25
 SEARCHED = 400  # programs after which a known violation is given up

@@ -24,9 +24,7 @@ from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
 from rocketproof_protocol import codes
 
-from ..steps.names import Names
-from ..steps.requests import Context
-from ..steps.vocabulary import request_of
+from ..steps.vocabulary import plain
 
 _ANSWERS = {
     getattr(codes, name): name
@@ -59,18 +57,12 @@ class Scene(Cluster):
 
     # Requests
 
-    def command(self, name: str, **arguments: Any) -> Command:
-        """The request of a step of the vocabulary (`steps/vocabulary.py`), under the names that are given."""
-        call = request_of((name, arguments), Context(Names("", 0), "broker-a", profile=self.profile))
-        assert call is not None, "a story names its records"
-        return call.command()
-
     def request(self, topic: str = "T", *, body: str | None = "hello", most: int | None = None, **arguments: Any) -> Command:
         """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other arguments of the step by name."""
         if "properties" in arguments:  # as the profile's own clients end them
             text = properties_text(arguments["properties"], trailing=self.profile.ends_properties)
             arguments["altered"] = ("properties", text)
-        return self.command("send", topic=topic, body=body, most=most, **arguments)
+        return plain("send", topic=topic, body=body, most=most, **arguments)
 
     def send(self, topic: str = "T", *, to: str = "broker-a", **arguments: Any) -> str:
         """Send a message as a client and give the broker's answer."""
@@ -78,15 +70,15 @@ class Scene(Cluster):
 
     def send_back(self, offset: int, group: str = "G", level: int = 0, *, most: int | None = None, **arguments: Any) -> str:
         """Give the record at an offset of broker-a's log back, as a consumer that could not consume it, and give the answer."""
-        return answer(self.call(self.command("back", offset=offset, group=group, level=level, most=most, **arguments)))
+        return answer(self.call(plain("back", offset=offset, group=group, level=level, most=most, **arguments)))
 
     def update_topic(self, topic: str, read: int, write: int, perm: int = 6, *, to: str = "broker-a") -> str:
         """Create or change a topic as an administrator, and give the broker's answer."""
-        return answer(self.call(self.command("topic", topic=topic, read=read, write=write, perm=perm), to))
+        return answer(self.call(plain("topic", topic=topic, read=read, write=write, perm=perm), to))
 
     def delete_topic(self, topic: str, *, to: str = "broker-a") -> str:
         """Delete a topic as an administrator, on the broker and nowhere else."""
-        return answer(self.call(self.command("delete", topic=topic), to))
+        return answer(self.call(plain("delete", topic=topic), to))
 
     def do(self, work: Work[Any]) -> Any:
         """Run something to its end and give its result."""

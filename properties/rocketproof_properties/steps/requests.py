@@ -354,9 +354,3 @@ def batch_bodies(data: bytes) -> list[bytes]:
             break
         at += size
     return found
-
-
-def plain_send(topic: str, **more: str) -> Command:
-    """Request 10 with a small body, to queue 0 of a topic that may have to be made of the template; `more` are further header fields."""
-    header = SendMessageRequestHeader("group", topic, TEMPLATE, 4, 0, 0, BORN, 0, "", 0)
-    return Command(codes.SEND_MESSAGE, {**encode_v1(header), **more}, b"hello")

@@ -15,9 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rocketproof_impl.remoting.command import Command
+
 from ..choices import InputError, known
 from ..deployments.deployment import Capability
 from . import requests
+from .names import Names
 from .requests import Call, Context
 
 Step = tuple[str, dict[str, Any]]
@@ -114,6 +117,17 @@ def request_of(step: Step, context: Context) -> Call | None:
     found = arguments(step)
     build = STEPS[name].build
     return None if build is None else build(context, context.part(given.get("broker", "")), **found)
+
+
+def plain(name: str, **given: Any) -> Command:
+    """The request of a step whose names stay as they are, and which says nothing out of the ordinary but what is given.
+
+    Raises InputError for a step or argument that there is not, and for a step without a request.
+    """
+    call = request_of((name, given), Context(Names("", 0), ""))
+    if call is None:
+        raise InputError(f"step {name} with {given} has no request")
+    return call.command()
 
 
 def is_request(name: str) -> bool:

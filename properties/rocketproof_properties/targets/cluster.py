@@ -14,7 +14,6 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Letter
 from rocketproof_impl.simulator.scheduler import Task
@@ -25,22 +24,15 @@ from rocketproof_model import Action, Instance
 from rocketproof_model.specification import Scope, Specification
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, PREPARED, READ, ROLLBACK, WRITE
+from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..steps.sizes import stored_length
+from ..steps.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
+from .actions import ANSWERS, STEPS
 from .base import Deviation, ModelTarget, Seen, decoded
-
-KINDS = {"not": KIND_NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
-ANSWERS = {
-    codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
-    codes.SUCCESS: "SUCCESS",
-    codes.SYSTEM_ERROR: "SYSTEM_ERROR",
-    codes.NO_PERMISSION: "NO_PERMISSION",
-    codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
-}
 
 
 class SimulatedTarget(ModelTarget):
@@ -257,20 +249,8 @@ class SimulatedTarget(ModelTarget):
     def _do_request(self, p: int, b: int, t: int, d: int, numbers: int, queue: int, kind: str = "not", size: int | None = None) -> None:
         """A raw client's send: any header."""
         chosen = size if size is not None else self.s.scope.sizes.lo
-        header = {
-            "producerGroup": "group",
-            "topic": self.parts.names[t],
-            "defaultTopic": self.parts.names[d],
-            "defaultTopicQueueNums": str(numbers),
-            "queueId": str(queue),
-            "sysFlag": str(KINDS[kind]),
-            "bornTimestamp": "1700000000000",
-            "flag": "0",
-            "properties": "",
-            "reconsumeTimes": "0",
-            "maxReconsumeTimes": "16",
-        }
-        request = Command(codes.SEND_MESSAGE, header, bytes(self._body(t, chosen)))
+        name, given = STEPS["request"](self.parts.names, self._body(t, chosen), t=t, d=d, numbers=numbers, queue=queue, kind=kind)
+        request = plain(name, **given)
         call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
         self._arrive(p, Job(b, t, d, numbers, queue, kind, chosen, call))
@@ -368,17 +348,8 @@ class SimulatedTarget(ModelTarget):
             self.cluster.scheduler.time_out(waiting)
 
     def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
-        header = {
-            "topic": self.parts.names[t],
-            "defaultTopic": TEMPLATE,
-            "readQueueNums": str(read),
-            "writeQueueNums": str(write),
-            "perm": str(perm),
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": "0",
-            "order": "false",
-        }
-        answer = self.cluster.call(Command(codes.UPDATE_AND_CREATE_TOPIC, header), self.parts.node(b).name, client="administrator")
+        name, given = STEPS["update_topic"](self.parts.names, 0, t=t, read=read, write=write, perm=perm)
+        answer = self.cluster.call(plain(name, **given), self.parts.node(b).name, client="administrator")
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the update is answered {answer.code} ({answer.remark}): the specification allows it")
         self.parts.count.updates += self.constants["update_budget"] >= 0

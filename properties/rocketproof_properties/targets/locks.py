@@ -19,7 +19,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
 
-from ..steps.requests import plain_send
+from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
 
 SECOND = 999
@@ -56,7 +56,7 @@ class LocksTarget(ModelTarget):
         self.cluster.scheduler.advance(1)
         self.retry[r] = retry
         self.calls[r] = self.cluster.calling(
-            plain_send(f"{RETRY_PREFIX}group-{r}" if retry else f"topic-{r}", maxReconsumeTimes="16"), client=f"client-{r}"
+            plain("send", topic=f"{RETRY_PREFIX}group-{r}" if retry else f"topic-{r}"), client=f"client-{r}"
         )
         new = [task for task in self.node.executors["send"].running if task not in self.handlers.values()]
         if len(new) != 1:

@@ -18,7 +18,7 @@ from rocketproof_model.specification.deadlines import REQUEST, News
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from ..steps.requests import plain_send
+from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
 
 SECOND = 1000
@@ -64,7 +64,7 @@ class NewsTarget(ModelTarget):
 
     def _do_create(self) -> None:
         """A first message, of somebody else."""
-        answer = self.cluster.call(plain_send(TOPIC))
+        answer = self.cluster.call(plain("send", topic=TOPIC))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"a first message is answered {answer.code} ({answer.remark}): the specification creates its topic")
 

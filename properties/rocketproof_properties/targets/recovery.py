@@ -21,7 +21,7 @@ from rocketproof_model.specification.recovery import Recovery
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from ..steps.requests import plain_send
+from ..steps.vocabulary import plain
 from .base import Deviation, ModelTarget, Seen
 
 TOPIC = "topic"
@@ -84,7 +84,7 @@ class RecoveryTarget(ModelTarget):
     def _do_append(self) -> None:
         place = len(self._ends())
         offset = self._next_offset()
-        self.calls.append(self.cluster.calling(plain_send(TOPIC)))
+        self.calls.append(self.cluster.calling(plain("send", topic=TOPIC)))
         self.odd = self.odd or offset != place
 
     def _do_acknowledge(self) -> None:

@@ -228,7 +228,7 @@ def _stays_off(wire: WireReplay) -> None:
     for broker in wire.brokers:
         wire.running.configure(broker, {"autoCreateTopicEnable": "true"})
     for b, expected in ((other, "SUCCESS"), (refusing, "TOPIC_NOT_EXIST")):
-        answered = wire.ask(b, f"{wire.prefix}later")
+        answered = wire.send(b, topic=f"{wire.prefix}later")
         wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answered.word}")
         if answered.word != expected:
             raise Differs(f"a first message to {wire.brokers[b]} is answered {answered.word}, and {expected} was expected")

@@ -36,14 +36,15 @@ from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
 from ..runs.client import places
 from ..targets.base import decoded
-from ..targets.cluster import ANSWERS, KINDS
-from ..steps.requests import topic_fields
+from ..steps.vocabulary import plain
+from ..targets.actions import ANSWERS, STEPS
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
 
 UNIT: Final = 65_536
 """Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""
 _AROUND_BODY = 512
+_BODY = 10
 PASSES: Final = 3
 """How often the loop of a lasso is gone through."""
 PATIENCE: Final = 10.0
@@ -129,28 +130,15 @@ class WireReplay:
         _, go = self._waiting.pop(p)
         self.answers[p] = go()
 
-    def _do_request(
-        self,
-        before: dict[str, Any],
-        then: dict[str, Any],
-        p: int,
-        b: int,
-        t: int,
-        d: int,
-        numbers: int,
-        queue: int,
-        kind: str = "not",
-        size: int = 1,
-    ) -> None:
-        body = bytes(size * UNIT - _AROUND_BODY) if self.scope.store else b"witness"
-        topic, default, flag = self._names[t], self._names[d], KINDS[kind]
+    def _do_request(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, *, size: int = 1, **values: Any) -> None:
+        step = STEPS["request"](self._names, size * UNIT - _AROUND_BODY if self.scope.store else _BODY, **values)
 
         def go() -> Answered:
             try:
-                answered = self.ask(b, topic, default=default, numbers=numbers, queue=queue, flag=flag, body=body)
+                answered = self.send(b, **step[1])
             except RemotingError:
                 answered = LOST
-            return self._logged(f"client {p} sends to {topic} on {self.brokers[b]}", answered)
+            return self._logged(f"client {p} sends to {step[1]['topic']} on {self.brokers[b]}", answered)
 
         self._waiting[p] = (b, go)
 
@@ -194,9 +182,9 @@ class WireReplay:
 
     _do_expire = _do_accept_registration
 
-    def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, read: int, write: int, perm: int) -> None:
-        fields = topic_fields(self._names[t], read, write, perm)
-        answer = self._client.call(self.running.brokers[self.brokers[b]], Command(codes.UPDATE_AND_CREATE_TOPIC, fields), _CALL)
+    def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, **values: Any) -> None:
+        name, given = STEPS["update_topic"](self._names, 0, t=t, **values)
+        answer = self._client.call(self.running.brokers[self.brokers[b]], plain(name, **given), _CALL)
         self.log.append(f"an administrator changes {self._names[t]} on {self.brokers[b]}: {self._word(answer.code)}")
         _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
 
@@ -212,21 +200,9 @@ class WireReplay:
 
     # What is seen
 
-    def ask(
-        self,
-        b: int,
-        topic: str,
-        *,
-        default: str = TEMPLATE,
-        numbers: int = 4,
-        queue: int = 0,
-        flag: int = 0,
-        body: bytes = b"witness",
-    ) -> Answered:
-        """Send a message to a broker with a header of any kind. Raises RemotingError."""
-        header = SendMessageRequestHeader("witness", topic, default, numbers, queue, flag, int(time.time() * 1000), 0, "", 0)
-        request = Command(codes.SEND_MESSAGE_V2, encode_v2(header), body)
-        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], request, _CALL))
+    def send(self, b: int, **given: Any) -> Answered:
+        """Send a message to a broker, with a header of any kind. Raises RemotingError."""
+        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], plain("send", **given), _CALL))
 
     def _answered(self, answer: Command) -> Answered:
         fields = answer.ext_fields or {}

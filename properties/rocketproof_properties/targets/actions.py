@@ -1,0 +1,40 @@
+"""What the specification's actions ask of a broker from outside, as steps: one table for simulated clusters and for brokers over the wire.
+
+Crash and restart are no requests: a deployment's own means end and start a process. What producers ask, they ask by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rocketproof_protocol import codes
+from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
+
+from ..steps.vocabulary import Step
+
+KINDS: Final[Mapping[str, int]] = {"not": NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
+"""The specification's kinds of messages as sysFlag."""
+
+ANSWERS: Final[Mapping[int, str]] = {
+    codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
+    codes.SUCCESS: "SUCCESS",
+    codes.SYSTEM_ERROR: "SYSTEM_ERROR",
+    codes.NO_PERMISSION: "NO_PERMISSION",
+    codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+}
+"""The specification's words for the codes of answers."""
+
+
+def _request(names: Sequence[str], body: int, *, t: int, d: int, numbers: int, queue: int, kind: str = "not") -> Step:
+    sent = {"topic": names[t], "default": names[d], "nums": numbers, "queue": queue, "sys_flag": KINDS[kind]}
+    return "send", {**sent, "body": "", "size": body}
+
+
+def _update_topic(names: Sequence[str], body: int, *, t: int, read: int, write: int, perm: int) -> Step:
+    del body
+    return "topic", {"topic": names[t], "read": read, "write": write, "perm": perm}
+
+
+STEPS: Final[Mapping[str, Callable[..., Step]]] = {"request": _request, "update_topic": _update_topic}
+"""For the actions that ask something: the step, from the topics' names, the bytes of a body, and the action's values but who asks whom."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import networkx as nx
@@ -14,7 +14,7 @@ Label = tuple[str, tuple[int, ...]]
 Edge = tuple[int, str, tuple[int, ...], int]
 
 
-@dataclass
+@dataclass(eq=False)
 class Space:
     """All reachable states, in breadth-first order, and all steps between them.
 
@@ -28,6 +28,7 @@ class Space:
     edges: list[Edge] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
     guards: dict[tuple[str, str], tuple[bool, bool]] = field(default_factory=dict)
+    witnesses: dict[Property, int | None] = field(default_factory=dict)
 
     @property
     def levels(self) -> int:
@@ -74,16 +75,19 @@ def explore(instance: Instance) -> Space:
 
 def shortest(space: Space, claim: Property) -> int | None:
     """Steps of the shortest witness: to a state against `always`, for `reachable`, over a step against `step`, to a deadlock."""
-    instance = space.instance
+    if claim not in space.witnesses:
+        space.witnesses[claim] = next(_witnesses(space, claim), None)
+    return space.witnesses[claim]
+
+
+def _witnesses(space: Space, claim: Property) -> Iterator[int]:
+    """The lengths of witnesses, the shortest first: states and steps stand in breadth-first order."""
+    instance, states, level = space.instance, space.states, space.level
     if claim.kind == "step":
-        bad = [space.level[s] + 1 for s, _, _, t in space.edges if not holds(instance, claim.formula, space.states[s], space.states[t])]
-        return min(bad, default=None)
-    wanted: Iterable[int] = range(len(space.states))
-    if claim.kind == "deadlock_free":
-        wanted = space.deadlocks
-    truth = claim.kind == "reachable"
-    found = [space.level[i] for i in wanted if holds(instance, claim.formula, space.states[i]) == truth]
-    return min(found, default=None)
+        steps = dict.fromkeys((s, t) for s, _, _, t in space.edges)
+        return (level[s] + 1 for s, t in steps if not holds(instance, claim.formula, states[s], states[t]))
+    wanted = space.deadlocks if claim.kind == "deadlock_free" else range(len(states))
+    return (level[i] for i in wanted if holds(instance, claim.formula, states[i]) == (claim.kind == "reachable"))
 
 
 def verdict(claim: Property, steps: int | None) -> str:

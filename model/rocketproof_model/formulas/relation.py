@@ -11,6 +11,8 @@ is no fault: the step does not exist. What is proven then is about runs that sta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 from .. import interpreter
 from ..language import Action, Instance, Type, Update
@@ -46,6 +48,9 @@ class Relation:
         self.moves = [Move(a.name, args) for a in instance.model.actions for args in a.instances]
         self._choice_bits = max(1, (len(self.moves) - 1).bit_length())
         self.choice = z3.BitVec("choice", self._choice_bits)
+        self._states: dict[int, list[Value]] = {}
+        self._choices: dict[int, Value] = {}
+        self._names: dict[int, Any] = {}
         self.translate = Translation(self.before, self.after, constants=instance.constants)
         self.enabled: list[Value] = []
         kept: list[Value] = []
@@ -140,16 +145,29 @@ class Relation:
         """The formula with the state of this depth as the one before and the next depth's as the one after."""
         if isinstance(term, bool):
             return z3.BoolVal(term)
-        pairs = list(zip(self.before, self.state(depth), strict=True))
-        pairs += zip(self.after, self.state(depth + 1), strict=True)
-        return z3.substitute(term, *pairs, (self.choice, self.chosen(depth)))
+        # z3.substitute would compare the sorts of all pairs anew for each formula: half of the time that short paths take.
+        old, new = self._leaves, self._renamed(depth)
+        return z3.BoolRef(z3.Z3_substitute(term.ctx.ref(), term.as_ast(), len(old), old, new), term.ctx)
+
+    @cached_property
+    def _leaves(self) -> Any:
+        return _asts([*self.before, *self.after, self.choice])
+
+    def _renamed(self, depth: int) -> Any:
+        if depth not in self._names:
+            self._names[depth] = _asts([*self.state(depth), *self.state(depth + 1), self.chosen(depth)])
+        return self._names[depth]
 
     def state(self, depth: int) -> list[Value]:
         """The z3 constants of the state at a depth."""
-        return [constant(f"{name} @{depth}", type_) for name, type_ in self.slots]
+        if depth not in self._states:
+            self._states[depth] = [constant(f"{name} @{depth}", type_) for name, type_ in self.slots]
+        return self._states[depth]
 
     def chosen(self, depth: int) -> Value:
-        return z3.BitVec(f"choice @{depth}", self._choice_bits)
+        if depth not in self._choices:
+            self._choices[depth] = z3.BitVec(f"choice @{depth}", self._choice_bits)
+        return self._choices[depth]
 
     def equals(self, depth: int, codes: interpreter.State) -> Value:
         """That the state at this depth has these codes."""
@@ -172,6 +190,11 @@ class Relation:
         """The step taken from a depth in a z3 model."""
         number_ = int(model.eval(self.chosen(depth), model_completion=True).as_long())
         return self.moves[number_]
+
+
+def _asts(terms: Sequence[Value]) -> Any:
+    """An array of z3's own handles; whoever made the terms keeps them alive."""
+    return (z3.Ast * len(terms))(*(term.as_ast() for term in terms))
 
 
 def code_of(model: Value, term: Value) -> int:

@@ -13,6 +13,7 @@ from rocketproof_model.result import Coverage, Move, Witness
 from .. import store
 from ..checks.plan import Task
 from ..choices import InputError
+from ..generators.shrink import shrink
 from ..stateful import history, report
 from ..stateful.follow import Finding
 from ..stateful.machine import Campaign, perform
@@ -133,12 +134,7 @@ def smallest(campaign: Campaign, claim: str, program: list[Move]) -> Witness:
     best = _shows(campaign, claim, program)
     if best is None:
         raise _other_release(f"the program of {claim}")
-    at = len(best.moves) - 2
-    while at >= 0:
-        again = _shows(campaign, claim, [*best.moves[:at], *best.moves[at + 1 :]])
-        best = again or best
-        at = min(at, len(best.moves) - 1) - 1
-    return best
+    return shrink(program, best, lambda moves: _shows(campaign, claim, moves), needed=lambda witness: witness.moves)[1]
 
 
 def _shows(campaign: Campaign, claim: str, program: Sequence[Move]) -> Witness | None:

@@ -7,7 +7,7 @@ a program is plain data and half of it is one too.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from pprint import pformat
@@ -21,6 +21,7 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
+from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
 from ..runs.simulated import history_of
@@ -183,45 +184,8 @@ def smallest(profile: str, condition: str, breach: Breach) -> Breach:
     def breaks(steps: Sequence[Step]) -> str | None:
         return breach.claim.check(history_of(PROFILES[profile], setting, steps))
 
-    steps = list(breach.steps)
-    before = None
-    while before != steps:
-        before = list(steps)
-        steps = shorter(steps, breaks)
-        steps = plainer(steps, breaks)
-    return Breach(breach.claim, breaks(steps) or breach.text, tuple(steps))
-
-
-def shorter(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
-    """Without every step that is not needed, in pieces that get smaller."""
-    size = max(1, len(steps) // 2)
-    while True:
-        at = 0
-        while at < len(steps):
-            fewer = steps[:at] + steps[at + size :]
-            if breaks(fewer) is None:
-                at += size
-            else:
-                steps = fewer
-        if size == 1:
-            return steps
-        size //= 2
-
-
-def plainer(steps: list[Step], breaks: Callable[[Sequence[Step]], str | None]) -> list[Step]:
-    """With defaults in the place of arguments, and without single properties, where that is enough."""
-    for at, (name, args) in enumerate(steps):
-        for key in args:
-            kept = {k: v for k, v in steps[at][1].items() if k != key}
-            tries = [kept]
-            if isinstance(args[key], dict):
-                tries += [{**kept, key: {k: v for k, v in args[key].items() if k != left}} for left in args[key]]
-            for fewer in tries:
-                changed = [*steps[:at], (name, fewer), *steps[at + 1 :]]
-                if breaks(changed) is not None:
-                    steps = changed
-                    break
-    return steps
+    steps, text = shrink(breach.steps, breach.text, breaks, simpler=simpler_steps)
+    return Breach(breach.claim, text, tuple(steps))
 
 
 # A breach as something to keep

@@ -20,6 +20,7 @@ from rocketproof_model import Instance, Property
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
 from ..generators.offers import Args, Offers
+from ..generators.shrink import shrink
 from .follow import Finding, Run, Target
 
 T = TypeVar("T")
@@ -175,13 +176,7 @@ def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shr
 
 def shorter(campaign: Campaign, finding: Finding) -> Finding:
     """The finding by a program from which no step can be left out: Hypothesis often keeps steps of somebody else."""
-    at = len(finding.moves) - 2  # the last step is where it shows
-    while at >= 0:
-        again = _found(campaign, [*finding.moves[:at], *finding.moves[at + 1 :]])
-        if again is not None:
-            finding = again
-        at = min(at, len(finding.moves) - 1) - 1
-    return finding
+    return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda found: found.moves)[1]
 
 
 def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from ..generators.programs import Program
+from ..generators.shrink import shrink as smaller
+from ..generators.shrink import simpler_steps
 from ..judging.judging import Judge, Verdict, judge_file
 from ..runs.runner import Runner
-from ..stateful.history import plainer, shorter
 from ..steps.vocabulary import Step
 
 REPEATS: Final = 3
@@ -46,10 +47,7 @@ def shrink(runner: Runner, folder: Path, program: Program, verdict: Verdict, pat
         repeats += 1
         again += search.breaks(program.steps) is not None
     if again:
-        steps, before = list(program.steps), None
-        while before != steps and not search.over:
-            before = list(steps)
-            steps = plainer(shorter(steps, search.breaks), search.breaks)
+        smaller(program.steps, verdict.text, search.breaks, simpler=simpler_steps)
         if search.best is not None:
             found = search.best
     return replace(found, again=again, repeats=repeats, tries=search.tries)

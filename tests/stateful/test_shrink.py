@@ -1,0 +1,43 @@
+"""The shrinker: what is left shows the same, and nothing of it can be left out or made simpler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import hypothesis
+from hypothesis import strategies as st
+
+from rocketproof_properties.generators.shrink import shrink, simpler_steps
+from rocketproof_properties.steps.vocabulary import Step
+
+
+@hypothesis.given(st.lists(st.integers(0, 9), max_size=40), st.sets(st.integers(0, 9), max_size=4))
+def test_only_what_is_needed_is_left(parts: list[int], needed: set[int]) -> None:
+    hypothesis.assume(needed <= set(parts))
+
+    def shows(some: Sequence[int]) -> str | None:
+        return "shown" if needed <= set(some) else None
+
+    found, evidence = shrink(parts, "shown", shows)
+    assert sorted(found) == sorted(needed) and evidence == "shown"
+
+
+def test_parts_behind_what_shows_are_not_tried_one_by_one() -> None:
+    tried: list[int] = []
+
+    def shows(some: Sequence[int]) -> list[int] | None:
+        tried.append(len(some))
+        return list(some[: some.index(7) + 1]) if 7 in some else None
+
+    found, _ = shrink(range(1000), list(range(8)), shows, needed=lambda used: used)
+    assert found == [7] and max(tried) < 8
+
+
+def test_arguments_and_properties_that_are_not_needed_are_left_out() -> None:
+    steps: list[Step] = [("send", {"topic": "B", "queue": 3, "properties": {"WAIT": "true", "DELAY": "2"}}), ("time", {"millis": 5})]
+
+    def shows(some: Sequence[Step]) -> bool | None:
+        return any("DELAY" in (args.get("properties") or {}) for _, args in some) or None
+
+    found, _ = shrink(steps, True, shows, simpler=simpler_steps)
+    assert found == [("send", {"properties": {"DELAY": "2"}})]

@@ -9,7 +9,8 @@ from collections import deque
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from .broker.settings import BrokerSettings
-from .ports import Clock, Rejected, RequestTask
+from .ports import Clock
+from .remoting.ports import Rejected, RequestTask
 from .tasks import Future, Work
 
 

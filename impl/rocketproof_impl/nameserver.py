@@ -32,11 +32,12 @@ from rocketproof_protocol.flags import READ, WRITE
 from .fastjson import loads
 from .java import boolean_text, parse_long
 from .periodic import Periodic
-from .ports import Channel, Clock
+from .ports import Clock
 from .remoting.command import Command, response_to
 from .remoting.dispatch import not_supported, system_error, write
 from .remoting.faq import SUGGESTION
 from .remoting.headers import command_error
+from .remoting.ports import Channel
 from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
 from .topic import DataVersion, TopicConfig, table_from_data, version_from_data, version_to_data
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from rocketproof_impl.broker.admin import FIELDS, update_settings
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 
 from .choices import InputError, offer
 

@@ -9,9 +9,9 @@ import pytest
 from sending import Stand
 from storing import DATA
 
-from rocketproof_impl.broker.admin import FIELDS, properties_of
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS, properties_of
 from rocketproof_impl.remoting.command import NOT_SET, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import TopicConfig

@@ -6,9 +6,9 @@ import pytest
 from sending import FakeChannel, Stand, send_request
 
 from rocketproof_impl.executor import ThreadPool
-from rocketproof_impl.ports import RequestTask
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
+from rocketproof_impl.remoting.ports import RequestTask
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.tasks import Future, Pause, Wait
 from rocketproof_protocol.codes import SYSTEM_BUSY

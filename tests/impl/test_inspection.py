@@ -8,7 +8,7 @@ import re
 import pytest
 from sending import Stand
 
-from rocketproof_impl.broker.admin import FIELDS, properties_of
+from rocketproof_impl.broker.settingstext import FIELDS, properties_of
 from rocketproof_impl.fastjson import loads, map_text
 from rocketproof_impl.topic import TopicConfig, table_from_data
 

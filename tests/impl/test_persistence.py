@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from table_bench import BACKUP, MAIN, TEMPORARY, TableBench
 
-from rocketproof_impl.broker.persistence import load, persist, string_to_file
+from rocketproof_impl.persistence import load, persist, string_to_file
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
 from rocketproof_impl.topic import DataVersion, TopicConfig
 

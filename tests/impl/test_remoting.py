@@ -13,12 +13,12 @@ from sending import ALL_PROFILES, HEADER, FakeChannel, Stand, send_request
 
 from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import NOT_SET, ONE_WAY, RESPONSE, Command, response_to
 from rocketproof_impl.remoting.dispatch import Dispatcher, Processor
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2, parse_request_header
+from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.simulator.network import SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from rocketproof_impl.executor import ThreadPool
-from rocketproof_impl.ports import Rejected, RequestTask
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed, TimedOut
+from rocketproof_impl.remoting.ports import Rejected, RequestTask
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
 from rocketproof_impl.simulator.network import HOLD, SimulatedChannel, SimulatedNetwork

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from rocketproof_impl import nameserver
-from rocketproof_impl.broker import persistence, topics
+from rocketproof_impl import nameserver, persistence
+from rocketproof_impl.broker import topics
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.periodic import Periodic
-from rocketproof_impl.ports import Rejected, RequestTask
 from rocketproof_impl.producer import instance
 from rocketproof_impl.producer.send import Sending
 from rocketproof_impl.remoting import dispatch
+from rocketproof_impl.remoting.ports import Rejected, RequestTask
 from rocketproof_impl.simulator.disk import SimulatedRegion
 from rocketproof_impl.store import flushing, recovery
 from rocketproof_impl.store.flush import Durability, Wanted

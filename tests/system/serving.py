@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.remoting.dispatch import write
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
+from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
 from rocketproof_impl.system.server import Limits, TcpServer, listening_socket

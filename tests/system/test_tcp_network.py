@@ -11,10 +11,10 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 import pytest
 from serving import PATIENCE, Echo, EchoServer, echo_server
 
-from rocketproof_impl.ports import Channel
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import ONE_WAY, ROCKETMQ, Command, response_to
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed, TimedOut
+from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.server import listening_socket
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE

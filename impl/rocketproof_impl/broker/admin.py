@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
 
 from rocketproof_protocol.codes import (
     DELETE_TOPIC_IN_BROKER,
@@ -16,19 +15,16 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
 from ..fastjson import loads
-from ..java import boolean_text, null_pointer
+from ..java import null_pointer
 from ..names import topic_problem
-from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.headers import CREATE_TOPIC, TOPIC, CreateTopicRequestHeader, DeleteTopicRequestHeader, read
+from ..remoting.ports import Channel
 from ..topic import TopicConfig
 from .checking import refuse
 from .groups import group_from_data
-from .log import log
-from .settings import BrokerSettings
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from .parts import BrokerParts
+from .settingstext import update_settings
 
 NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
 
@@ -38,7 +34,7 @@ class AdminBrokerProcessor:
 
     __slots__ = ("_broker", "codes")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
@@ -130,64 +126,3 @@ class AdminBrokerProcessor:
         settings = self._broker.settings
         own = (settings.broker_name, settings.broker_cluster_name, f"{settings.broker_cluster_name}_REPLY_TOPIC")
         return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own
-
-
-# Settings at run time
-
-_SPECIAL_NAMES = {
-    "broker_ip1": "brokerIP1",
-    "ha_slave_fall_behind_max": "haSlaveFallbehindMax",
-    "name_servers": "namesrvAddr",
-    "start_accept_send_request_timestamp": "startAcceptSendRequestTimeStamp",
-}
-
-
-def property_name(field: str) -> str:
-    """RocketMQ's name of a setting."""
-    head, *rest = field.split("_")
-    return _SPECIAL_NAMES.get(field, head + "".join(part.capitalize() for part in rest))
-
-
-FIELDS = {property_name(name): name for name in BrokerSettings.__dataclass_fields__}
-
-
-def update_settings(settings: BrokerSettings, text: str) -> set[str]:
-    """Set what the lines say, and give the names found in them. Unknown names and values that do not fit change nothing."""
-    found = properties_of(text)
-    for name, value in found.items():
-        field = FIELDS.get(name)
-        if field is not None:
-            try:
-                setattr(settings, field, _converted(getattr(settings, field), value))
-            except ValueError:
-                log.warning("update config: %s=%s does not fit", name, value)
-    return set(found)
-
-
-def settings_text(settings: BrokerSettings, fields: Mapping[str, str]) -> str:
-    """Lines of `name=value`, in alphabetical order."""
-    return "".join(f"{name}={_text(getattr(settings, field))}\n" for name, field in sorted(fields.items()))
-
-
-def properties_of(text: str) -> dict[str, str]:
-    """Lines of `name=value`; blank lines and comments are left out."""
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return boolean_text(value)
-    return ";".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _converted(current: object, value: str) -> Any:
-    """The text as what the setting is now. Raises ValueError."""
-    if isinstance(current, bool):
-        return value.lower() == "true"
-    if isinstance(current, int):
-        return int(value)
-    if isinstance(current, tuple):
-        return tuple(part for part in value.split(";") if part)
-    return value

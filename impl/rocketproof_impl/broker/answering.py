@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import (
@@ -19,15 +18,13 @@ from rocketproof_protocol.properties import UNIQ_KEY
 from rocketproof_protocol.topics import SCHEDULE
 
 from ..message import Message
-from ..ports import Channel
 from ..remoting.command import RESPONSE, Command
 from ..remoting.dispatch import write
+from ..remoting.ports import Channel
 from ..store.result import AppendResult, PutMessageStatus, PutResult
 from .checking import refuse
 from .hooks import SendMessageContext, note_failure, note_success
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from .parts import BrokerParts
 
 SENT = {
     PutMessageStatus.PUT_OK: SUCCESS,
@@ -89,7 +86,7 @@ def service_remark(profile: Profile) -> str:
     )
 
 
-def handle_put_message_result(broker: Broker, sent: Sent) -> Command | None:
+def handle_put_message_result(broker: BrokerParts, sent: Sent) -> Command | None:
     """The answer still to be written, None if it is written already (SEND-40 to SEND-44).
 
     Raises JavaError where hooks meet a request without a body (HAZ-24).
@@ -115,7 +112,7 @@ def handle_put_message_result(broker: Broker, sent: Sent) -> Command | None:
     return None  # it is written: the caller writes nothing more (SEND-42)
 
 
-def count_sent(broker: Broker, message: Message, append: AppendResult) -> None:
+def count_sent(broker: BrokerParts, message: Message, append: AppendResult) -> None:
     """Count the message under the topic it has now, which the store may have changed (SEND-42, HAZ-14)."""
     statistics, nums, size = broker.statistics, append.msg_num, append.wrote_bytes
     if message.topic == SCHEDULE and broker.profile.queue_statistics:

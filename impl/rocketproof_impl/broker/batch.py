@@ -5,31 +5,27 @@ They share topic, queue and header. There is no dead-letter topic and no gate fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, UNDECIDED
 from rocketproof_protocol.properties import CLUSTER
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..java import length
 from ..message import Message, parse_properties
-from ..ports import Channel
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader
+from ..remoting.ports import Channel
 from .answering import Sent
 from .checking import APPEND, pre_send, refuse
 from .hooks import SendMessageContext
+from .parts import BrokerParts
 from .queue_id import queue_id_of
 from .retry import sys_flag_of
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 TOPIC_LENGTH = 127
 
 
 async def send_batch_message(
-    broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
+    broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | Sent:
     """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01).
 
@@ -60,7 +56,7 @@ def batch_problem(topic: str, *, batch_retry: bool) -> str | None:
     return None
 
 
-def batch_message(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Message:
+def batch_message(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Message:
     """The batch as one message with an encoded body; CLUSTER is in the map of the profiles that store it (BAT-03)."""
     settings, profile = broker.settings, broker.profile
     message = Message(header.topic, body=request.body, flag=header.flag)

@@ -1,4 +1,4 @@
-"""A broker: its parts, and which of them serves which request.
+"""A broker: which processor serves which request, on which threads, and what goes on beside requests.
 
 Nothing happens by itself here. Threads of the store, periodic registration and delivery of delayed messages are run by whoever
 runs the broker: `periodic` says what, and when.
@@ -19,37 +19,28 @@ from rocketproof_protocol.codes import (
 )
 
 from ..periodic import Periodic
-from ..ports import Channel, Clock, Disk, Executor, Network, Randomness
+from ..ports import Clock, Disk, Randomness
 from ..remoting.command import Command
 from ..remoting.dispatch import Dispatcher, Processor, refuse_unknown
+from ..remoting.ports import Channel, Executor, Network
 from ..service import Service
-from ..store.service import MessageStore
-from ..topic import DataVersion
-from ..unique import UniqueIds
 from .admin import AdminBrokerProcessor
 from .check import TransactionalMessageCheckService
-from .clients import ConsumerManager, ProducerManager
 from .fastfailure import BrokerFastFailure
-from .groups import SubscriptionGroupManager
 from .heartbeat import ClientManageProcessor
-from .hooks import Hooks
 from .inspection import InspectionProcessor
-from .offsets import ConsumerOffsetManager
 from .operations import INTERVAL_MILLIS as OPERATIONS_MILLIS
 from .operations import GatheredOperations
+from .parts import BrokerParts
 from .pull import PullMessageProcessor
-from .registration import Registration
 from .sending import SendMessageProcessor
 from .settings import BrokerSettings
-from .slave import SlaveSynchronize
-from .statistics import BrokerStatistics
-from .topics import TopicConfigManager
 from .transaction import EndTransactionProcessor
 
 SEND_CODES = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, CONSUMER_SEND_MSG_BACK)
 
 
-class Broker:
+class Broker(BrokerParts):
     """One broker process. `executors` are those of `executor.POOLS`. Load it before it receives anything."""
 
     PERIODIC = (
@@ -62,30 +53,7 @@ class Broker:
         Periodic("scan_clients", 10_000, 10_000),
     )
 
-    __slots__ = (
-        "_clients",
-        "_pull",
-        "clock",
-        "consumers",
-        "dispatcher",
-        "fast_failure",
-        "groups",
-        "hooks",
-        "offsets",
-        "operations",
-        "producers",
-        "profile",
-        "random",
-        "registration",
-        "settings",
-        "settings_version",
-        "slave",
-        "statistics",
-        "store",
-        "topics",
-        "transaction_check",
-        "unique_ids",
-    )
+    __slots__ = ("_clients", "_pull", "dispatcher", "fast_failure", "operations", "transaction_check")
 
     def __init__(
         self,
@@ -97,24 +65,9 @@ class Broker:
         random: Randomness,
         executors: dict[str, Executor],
     ) -> None:
-        self.settings = settings
-        self.profile = profile
-        self.clock = clock
-        self.random = random
-        self.settings_version = DataVersion(clock.now())
-        self.hooks = Hooks()
-        self.statistics = BrokerStatistics()
-        self.store = MessageStore(settings, profile, clock, disk)
-        self.groups = SubscriptionGroupManager(settings, profile, disk, clock)
-        self.topics = TopicConfigManager(settings, profile, clock, disk, self._register)
-        self.offsets = ConsumerOffsetManager(settings, profile, disk)
-        self.producers = ProducerManager(clock)
-        self.consumers = ConsumerManager(clock)
-        self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
-        self.registration = Registration(settings, self.topics, network, self.slave.registered, masks=profile.masks_permission)
+        super().__init__(settings, profile, clock, disk, network, random)
         self.transaction_check = TransactionalMessageCheckService(self)
         self.operations = GatheredOperations(self)
-        self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
         self.fast_failure = BrokerFastFailure(settings, self.store, clock, executors)
         self.dispatcher = Dispatcher()
         self._pull = PullMessageProcessor(self, executors["pull"])
@@ -130,16 +83,19 @@ class Broker:
             self.dispatcher.default = Processor(refuse_unknown, executors["admin"])
         send = SendMessageProcessor(self)
         processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}
-        admin = AdminBrokerProcessor(self)
-        processors |= {code: Processor(admin.process, executors["admin"]) for code in admin.codes}
-        inspection = InspectionProcessor(self)
-        processors |= {code: Processor(inspection.process, executors["admin"]) for code in inspection.codes}
-        processors[VIEW_MESSAGE_BY_ID] = Processor(inspection.process, executors["query"])
-        processors |= {code: Processor(self._pull.process, executors["pull"]) for code in self._pull.codes}
-        processors[HEART_BEAT] = Processor(self._clients.process, executors["heartbeat"])
-        processors[UNREGISTER_CLIENT] = Processor(self._clients.process, executors["client"])
+        admin, inspection = AdminBrokerProcessor(self), InspectionProcessor(self)
+        for pool, process, codes in (
+            ("admin", admin.process, admin.codes),
+            ("admin", inspection.process, inspection.codes),
+            ("query", inspection.process, (VIEW_MESSAGE_BY_ID,)),
+            ("pull", self._pull.process, self._pull.codes),
+            ("heartbeat", self._clients.process, (HEART_BEAT,)),
+            ("client", self._clients.process, (UNREGISTER_CLIENT,)),
+        ):
+            processors |= {code: Processor(process, executors[pool]) for code in codes}
         if self.profile.half_messages:
-            processors[END_TRANSACTION] = Processor(EndTransactionProcessor(self).process, executors["transaction"])
+            ends = EndTransactionProcessor(self, self.operations.note)
+            processors[END_TRANSACTION] = Processor(ends.process, executors["transaction"])
 
     def receive(self, channel: Channel, command: Command) -> None:
         """A command has arrived on a connection."""
@@ -196,6 +152,3 @@ class Broker:
     def scan_clients(self) -> list[Channel]:
         """Forget clients that were silent for too long; their connections, to be closed."""
         return self._clients.scan()
-
-    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
-        await self.registration.register_all(check_order_config, oneway, force)

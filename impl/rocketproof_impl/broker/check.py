@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 from rocketproof_protocol.flags import READ, WRITE
@@ -36,10 +35,8 @@ from ..store.reading import GetMessageResult, GetMessageStatus
 from ..store.result import PutMessageStatus
 from .log import log
 from .operations import SEPARATOR
+from .parts import BrokerParts
 from .transaction import REMOVE_TAG
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 GROUP = "CID_RMQ_SYS_TRANS"
 MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
@@ -55,7 +52,7 @@ class TransactionalMessageCheckService(Service):
 
     __slots__ = ("_broker",)
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         super().__init__("TransactionalMessageCheckService")
         self._broker = broker
 
@@ -114,7 +111,7 @@ class HalfQueueRound:
 
     __slots__ = ("_broker", "_half", "_operations", "_queue_id", "_start")
 
-    def __init__(self, broker: Broker, queue_id: int) -> None:
+    def __init__(self, broker: BrokerParts, queue_id: int) -> None:
         self._broker = broker
         self._queue_id = queue_id
         self._start = broker.clock.now()

@@ -7,7 +7,6 @@ that is created here stays, whatever becomes of its first message.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
@@ -15,19 +14,17 @@ from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..names import topic_problem
-from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
 from ..remoting.faq import SUGGESTION
 from ..remoting.headers import SendMessageRequestHeader
+from ..remoting.ports import Channel
 from ..tasks import Pause
 from ..topic import TopicConfig
 from .hooks import traced
+from .parts import BrokerParts
 from .settings import BrokerSettings
 from .topics import UNIT, UNIT_SUB
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 RETRY_TOPIC_QUEUE_NUMS = 1
 
@@ -36,7 +33,7 @@ CHECKED = Pause("checked")
 APPEND = Pause("append")  # for whoever goes on from here, before the topic is looked up again
 
 
-async def pre_send(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Command:
+async def pre_send(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Command:
     """The answer to fill in: refused if its code is no longer UNDECIDED (SEND-13).
 
     It copies the opaque (SEND-10), and names region and trace switch whatever it will say (SEND-11, SEND-46). Before its time
@@ -63,7 +60,7 @@ def refuse(response: Command, code: int, remark: str) -> None:
     response.code, response.remark = code, remark
 
 
-async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequestHeader, response: Command) -> None:
+async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader, response: Command) -> None:
     """Broker, name, topic, queue: the first that is wrong is the answer.
 
     A topic that is unknown (CHK-05) and cannot be made does not exist, even if only the lock was not got (CHK-09). The topic's own
@@ -89,7 +86,7 @@ async def msg_check(broker: Broker, channel: Channel, header: SendMessageRequest
         )
 
 
-def forbidden_by_broker(broker: Broker, topic: str) -> tuple[int, str] | None:
+def forbidden_by_broker(broker: BrokerParts, topic: str) -> tuple[int, str] | None:
     """A broker without WRITE refuses order topics and no others (CHK-01, HAZ-06)."""
     if not broker.settings.writable and broker.topics.is_order_topic(topic):
         return NO_PERMISSION, sending_is_forbidden(broker.settings)
@@ -114,7 +111,7 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     return None
 
 
-async def create_topic(broker: Broker, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:
+async def create_topic(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:
     """The unknown topic, made from the sender's template, or for a retry topic without one (CHK-07, CHK-08).
 
     The template comes first for retry topics too, so these get the template's queues where it is allowed (HAZ-41).

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..ports import Channel, Clock
+from ..ports import Clock
+from ..remoting.ports import Channel
 from .log import log
 from .subscription import SubscriptionData
 

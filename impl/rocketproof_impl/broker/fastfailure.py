@@ -3,8 +3,9 @@ them (REM-10)."""
 
 from __future__ import annotations
 
-from ..ports import Clock, Executor, RequestTask
+from ..ports import Clock
 from ..remoting.dispatch import FLOW_CONTROL, system_busy, write
+from ..remoting.ports import Executor, RequestTask
 from ..store.service import MessageStore
 from .settings import BrokerSettings
 

@@ -9,9 +9,9 @@ from typing import Any
 from rocketproof_profiles import Profile
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
+from .. import persistence
 from ..ports import Clock, Disk
 from ..topic import DataVersion, pretty, version_from_data, version_to_data
-from . import persistence
 from .settings import BrokerSettings
 
 

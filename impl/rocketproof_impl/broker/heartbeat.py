@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocketproof_protocol.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
 from rocketproof_protocol.flags import READ, WRITE
@@ -11,16 +11,14 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..fastjson import loads
 from ..java import null_pointer
-from ..ports import Channel
 from ..remoting.command import ONE_WAY, Command, response_to
 from ..remoting.dispatch import write
 from ..remoting.headers import UNREGISTER, UnregisterClientRequestHeader, read
+from ..remoting.ports import Channel
 from .clients import ClientChannelInfo
+from .parts import BrokerParts
 from .subscription import subscription_from_data
 from .topics import UNIT_SUB
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 
 class ClientManageProcessor:
@@ -28,7 +26,7 @@ class ClientManageProcessor:
 
     __slots__ = ("_broker", "codes")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
         self.codes: dict[int, Callable[[Channel, Command], Awaitable[None]]] = {
             HEART_BEAT: self._heart_beat,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from ..ports import Channel, Clock, Executor, Rejected, RequestTask
+from ..ports import Clock
 from ..remoting.command import Command
+from ..remoting.ports import Channel, Executor, Rejected, RequestTask
 from .log import log
 from .subscription import SubscriptionData
 

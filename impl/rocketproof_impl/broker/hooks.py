@@ -12,10 +12,10 @@ from rocketproof_protocol.properties import MSG_REGION, TRACE_ON, UNIQ_KEY
 from ..java import null_pointer
 from ..message import parse_properties, properties_text
 from ..names import is_blank
-from ..ports import Channel
 from ..remoting.command import Command
 from ..remoting.dispatch import remote_address
 from ..remoting.headers import SendMessageBackRequestHeader, SendMessageRequestHeader
+from ..remoting.ports import Channel
 from ..store.result import AppendResult
 from .log import log
 from .settings import BrokerSettings

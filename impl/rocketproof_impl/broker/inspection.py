@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocketproof_protocol.codes import (
     GET_ALL_TOPIC_CONFIG,
@@ -18,16 +18,14 @@ from rocketproof_protocol.codes import (
 )
 
 from ..fastjson import dumps, map_text
-from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.headers import QUEUE, TOPIC, VIEW_MESSAGE, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
+from ..remoting.ports import Channel
 from ..route import encode_json
 from ..topic import table_to_data, version_to_data
-from .admin import FIELDS, settings_text
 from .checking import refuse
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from .parts import BrokerParts
+from .settingstext import FIELDS, settings_text
 
 
 class InspectionProcessor:
@@ -35,7 +33,7 @@ class InspectionProcessor:
 
     __slots__ = ("_broker", "codes")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             GET_ALL_TOPIC_CONFIG: self._get_all_topic_config,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rocketproof_profiles import Profile
 
+from .. import persistence
 from ..fastjson import loads
 from ..ports import Disk
-from . import persistence
 from .settings import BrokerSettings
 
 

@@ -5,13 +5,9 @@ Until it is written, a crash forgets that they are done, and their producers are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..message import Message
+from .parts import BrokerParts
 from .transaction import operation_record
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 SEPARATOR = ","
 INTERVAL_MILLIS = 3000
@@ -22,7 +18,7 @@ class GatheredOperations:
 
     __slots__ = ("_broker", "_offsets")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
         self._offsets: dict[int, list[int]] = {}
 

@@ -6,8 +6,6 @@ there is a message or its time is over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rocketproof_protocol.codes import (
     NO_PERMISSION,
     PULL_MESSAGE,
@@ -27,11 +25,11 @@ from rocketproof_protocol.properties import DELAY, KEYS, TAGS
 from rocketproof_protocol.topics import OFFSET_MOVED_TOPIC
 
 from ..message import Message, properties_text
-from ..ports import Channel, Executor
 from ..remoting.command import RESPONSE, Command, response_to
 from ..remoting.dispatch import remote_address, write
 from ..remoting.faq import SUGGESTION
 from ..remoting.headers import PULL, PullMessageRequestHeader, read
+from ..remoting.ports import Channel, Executor
 from ..route import encode_json
 from ..store.reading import GetMessageResult, GetMessageStatus
 from ..topic import is_readable
@@ -39,10 +37,8 @@ from .checking import refuse
 from .groups import SubscriptionGroupConfig
 from .hold import HeldPull, PullRequestHoldService
 from .log import log
+from .parts import BrokerParts
 from .subscription import SubscriptionData, build
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 CODES = {
     GetMessageStatus.FOUND: SUCCESS,
@@ -60,7 +56,7 @@ class PullMessageProcessor:
 
     __slots__ = ("_broker", "codes", "hold")
 
-    def __init__(self, broker: Broker, executor: Executor) -> None:
+    def __init__(self, broker: BrokerParts, executor: Executor) -> None:
         self._broker = broker
         self.codes = (PULL_MESSAGE,)
         self.hold = PullRequestHoldService(broker.clock, executor, broker.store.max_offset, self._again)

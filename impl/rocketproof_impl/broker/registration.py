@@ -13,9 +13,9 @@ from typing import Any
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
 
 from ..periodic import Periodic
-from ..ports import Network
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
+from ..remoting.ports import Network
 from ..tasks import Lock
 from ..topic import TopicConfig, is_readable, is_writeable, table_to_data, version_from_data, version_to_data
 from .log import log

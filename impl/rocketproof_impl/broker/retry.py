@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rocketproof_protocol.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR
 from rocketproof_protocol.flags import MULTI_TAGS
 from rocketproof_protocol.properties import DELAY
@@ -17,17 +15,15 @@ from ..remoting.headers import SendMessageRequestHeader
 from ..topic import MULTI_TAG, TopicConfig
 from .checking import refuse
 from .groups import SubscriptionGroupConfig
+from .parts import BrokerParts
 from .queue_id import random_queue_id
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 DLQ_NUMS_PER_GROUP = 1
 NOT_DELAYED = "-1"
 
 
 async def handle_retry_and_dlq(
-    broker: Broker, header: SendMessageRequestHeader, request: Command, response: Command, message: Message, config: TopicConfig | None
+    broker: BrokerParts, header: SendMessageRequestHeader, request: Command, response: Command, message: Message, config: TopicConfig | None
 ) -> bool:
     """Send a message that was retried often enough to its dead-letter topic, and set the system flag of every message.
 
@@ -50,7 +46,7 @@ async def handle_retry_and_dlq(
     return True
 
 
-def find_group(broker: Broker, group: str, response: Command) -> SubscriptionGroupConfig | None:
+def find_group(broker: BrokerParts, group: str, response: Command) -> SubscriptionGroupConfig | None:
     """The group, made by the look-up if it may be; otherwise `response` refuses (DLQ-02, BACK-03)."""
     config = broker.groups.find(group)
     if config is None:
@@ -58,7 +54,7 @@ def find_group(broker: Broker, group: str, response: Command) -> SubscriptionGro
     return config
 
 
-def max_reconsume_times(broker: Broker, group: SubscriptionGroupConfig, request: Command, requested: int | None) -> int:
+def max_reconsume_times(broker: BrokerParts, group: SubscriptionGroupConfig, request: Command, requested: int | None) -> int:
     """How often a message is retried: what a caller from 3.4.9 on says, else what the group says (DLQ-03, BACK-11).
 
     Raises JavaError for a caller who could say and does not, unless the profile takes the group's (HAZ-33).
@@ -72,7 +68,7 @@ def max_reconsume_times(broker: Broker, group: SubscriptionGroupConfig, request:
     raise null_pointer()
 
 
-async def to_dead_letter_topic(broker: Broker, group: str, message: Message, response: Command) -> TopicConfig | None:
+async def to_dead_letter_topic(broker: BrokerParts, group: str, message: Message, response: Command) -> TopicConfig | None:
     """Give the message the group's dead-letter topic, made where missing; None if it cannot be, and `response` refuses
     (DLQ-04, BACK-12).
 

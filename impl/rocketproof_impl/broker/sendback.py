@@ -6,8 +6,6 @@ The old record stays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rocketproof_protocol.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT
@@ -23,17 +21,15 @@ from ..topic import is_writeable
 from .checking import refuse, sending_is_forbidden
 from .groups import SubscriptionGroupConfig
 from .hooks import execute_consume_after
+from .parts import BrokerParts
 from .queue_id import random_queue_id
 from .retry import find_group, max_reconsume_times, to_dead_letter_topic
 from .topics import UNIT_SUB
 
-if TYPE_CHECKING:
-    from .broker import Broker
-
 FIRST_DELAY_LEVEL = 3
 
 
-async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
+async def consumer_send_msg_back(broker: BrokerParts, request: Command) -> Command:
     """Put the message once more and answer, without extFields (BACK-01); each success is one record more (BACK-18).
 
     Asked in this order: the group (BACK-03); the broker's permission, whether the topic is ordered or not (BACK-04); whether the
@@ -76,13 +72,13 @@ async def consumer_send_msg_back(broker: Broker, request: Command) -> Command:
     return response
 
 
-def back_header(broker: Broker, request: Command) -> SendMessageBackRequestHeader:
+def back_header(broker: BrokerParts, request: Command) -> SendMessageBackRequestHeader:
     """The header of request 36 (BACK-01). Raises JavaError."""
     return read(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields, nulls=broker.profile.null_fields)
 
 
 async def retry_topic(
-    broker: Broker, header: SendMessageBackRequestHeader, group: SubscriptionGroupConfig, response: Command
+    broker: BrokerParts, header: SendMessageBackRequestHeader, group: SubscriptionGroupConfig, response: Command
 ) -> str | None:
     """The group's retry topic, made where missing and whatever its name is (BACK-06, BACK-07, HAZ-20); None if `response` refuses.
 
@@ -116,7 +112,7 @@ def next_delay_level(found: Message, delay_level: int) -> int:
     return delay_level if delay_level > 0 else FIRST_DELAY_LEVEL + found.reconsume_times
 
 
-def again(broker: Broker, found: Message) -> Message:
+def again(broker: BrokerParts, found: Message) -> Message:
     """The message to put: the found one's content and the very same map, one round more (BACK-14).
 
     Its system flag comes along, so a prepared message is prepared again and never delivered (BACK-17).
@@ -135,7 +131,7 @@ def again(broker: Broker, found: Message) -> Message:
     )
 
 
-def name_origin(broker: Broker, found: Message, message: Message) -> None:
+def name_origin(broker: BrokerParts, found: Message, message: Message) -> None:
     """Make the stored text, and write the id of the first record into the map (BACK-15).
 
     Earlier profiles make the text before, so only a message that the store serialises again, for its delay, keeps the id
@@ -149,7 +145,7 @@ def name_origin(broker: Broker, found: Message, message: Message) -> None:
         message.properties_text = properties_text(message.properties, trailing=trailing)
 
 
-def answer_put(broker: Broker, group: str, found: Message, message: Message, result: PutResult | None, response: Command) -> None:
+def answer_put(broker: BrokerParts, group: str, found: Message, message: Message, result: PutResult | None, response: Command) -> None:
     """Every status but PUT_OK is an error with the status as its remark (BACK-16)."""
     if result is None:
         refuse(response, SYSTEM_ERROR, "putMessageResult is null")
@@ -161,7 +157,7 @@ def answer_put(broker: Broker, group: str, found: Message, message: Message, res
         response.code, response.remark = SUCCESS, None
 
 
-def count_back(broker: Broker, group: str, found: Message, message: Message, append: AppendResult) -> None:
+def count_back(broker: BrokerParts, group: str, found: Message, message: Message, append: AppendResult) -> None:
     """Count it for the group and the topic that it came from first; and if it is delayed, where it waits (BACK-16)."""
     if message.topic == SCHEDULE and broker.profile.queue_statistics:
         broker.statistics.count_topic(message.topic, 1, append.wrote_bytes)

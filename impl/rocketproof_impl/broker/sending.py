@@ -16,7 +16,7 @@ profile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, UNDECIDED
@@ -24,22 +24,20 @@ from rocketproof_protocol.properties import CLUSTER, UNIQ_KEY, WAIT
 
 from ..java import null_pointer
 from ..message import Message, parse_properties, properties_text
-from ..ports import Channel
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader, is_null, parse_request_header
+from ..remoting.ports import Channel
 from ..tasks import Future, Pause
 from .answering import Sent, handle_put_message_result
 from .batch import send_batch_message
 from .checking import APPEND, pre_send, refuse
 from .hooks import SendMessageContext, build_message_context, execute_send_after, execute_send_before
+from .parts import BrokerParts
 from .queue_id import queue_id_of
 from .retry import handle_retry_and_dlq
 from .sendback import consumer_send_msg_back
 from .settings import BrokerSettings
 from .transaction import is_transactional, prepare
-
-if TYPE_CHECKING:
-    from .broker import Broker
 
 T = TypeVar("T")
 
@@ -51,7 +49,7 @@ class SendMessageProcessor:
 
     __slots__ = ("_broker",)
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
 
     async def process(self, channel: Channel, request: Command) -> Command | Future[Command | None] | None:
@@ -96,7 +94,7 @@ class SendMessageProcessor:
         return completed(answer) if self._broker.profile.asynchronous else answer()
 
 
-def message_context(broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader) -> SendMessageContext | None:
+def message_context(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> SendMessageContext | None:
     """What hooks will see (SEND-03). Where it is always made, a request without a body gets no further, and some profiles want a topic
     first. Raises JavaError."""
     profile = broker.profile
@@ -118,7 +116,7 @@ def completed(answer: Callable[[], T]) -> Future[T]:
 
 
 async def send_message(
-    broker: Broker, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
+    broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | Sent:
     """One message, from its checks to its put: a refusal, or a result to be answered.
 
@@ -146,7 +144,7 @@ async def send_message(
     return Sent(channel, request, response, message, queue_id, context, result)
 
 
-def fill(broker: Broker, message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader) -> None:
+def fill(broker: BrokerParts, message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader) -> None:
     """Everything the sender and the broker say of the message (SEND-20, SEND-24).
 
     The map of properties is a new one: what the retry step wrote into the old one is lost (HAZ-17), or comes into the new one. A

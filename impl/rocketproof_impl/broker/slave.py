@@ -12,9 +12,9 @@ from collections.abc import Callable
 from rocketproof_protocol.codes import GET_ALL_TOPIC_CONFIG, SUCCESS
 
 from ..periodic import Periodic
-from ..ports import Network
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
+from ..remoting.ports import Network
 from ..topic import table_from_data
 from .log import log
 from .settings import BrokerSettings

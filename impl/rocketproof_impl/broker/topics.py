@@ -25,6 +25,7 @@ from rocketproof_protocol.topics import (
     WHEEL_TIMER_TOPIC,
 )
 
+from .. import persistence
 from ..java import null_pointer
 from ..ports import Clock, Disk
 from ..tasks import Interrupted, Lock, Pause
@@ -37,7 +38,6 @@ from ..topic import (
     table_to_data,
     without_inherit,
 )
-from . import persistence
 from .log import log
 from .settings import BrokerSettings
 

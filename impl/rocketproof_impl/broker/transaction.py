@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SLAVE_NOT_AVAILABLE, SUCCESS, SYSTEM_ERROR
@@ -21,15 +21,13 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
 from ..java import null_pointer, parse_boolean, parse_int
 from ..message import Message, properties_text
-from ..ports import Channel
 from ..remoting.command import Command, response_to
 from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, read
+from ..remoting.ports import Channel
 from ..store.result import PutMessageStatus, PutResult
 from .answering import SENT, illegal_remark
 from .checking import refuse
-
-if TYPE_CHECKING:
-    from .broker import Broker
+from .parts import BrokerParts
 
 REMOVE_TAG = "d"  # of an operation record: its half message needs no check any more
 
@@ -69,12 +67,13 @@ def prepare(message: Message, *, trailing: bool, named: bool = False) -> None:
 
 class EndTransactionProcessor:
     """Request 37. The half message stays; what it is removed with is an operation record, so a second commit puts the message
-    a second time."""
+    a second time. `note` remembers that one is done with, where operations are gathered."""
 
-    __slots__ = ("_broker",)
+    __slots__ = ("_broker", "_note")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerParts, note: Callable[[Message], None]) -> None:
         self._broker = broker
+        self._note = note
 
     async def process(self, _: Channel, request: Command) -> Command | None:
         """Commit or roll back; nothing is answered to a transaction whose outcome is not known. Raises JavaError."""
@@ -112,7 +111,7 @@ class EndTransactionProcessor:
         """Put the operation record; what becomes of it changes no answer. Some profiles leave that for later."""
         broker = self._broker
         if broker.profile.gathers_operations:
-            broker.operations.note(half)
+            self._note(half)
             return
         host = (broker.settings.broker_ip1, broker.settings.listen_port)
         await broker.store.put_message(operation(half, broker.clock.now(), host, trailing=broker.profile.ends_properties))

@@ -15,9 +15,10 @@ from rocketproof_protocol.topics import TEMPLATE
 
 from ..java import JavaError, string_hash
 from ..periodic import Periodic
-from ..ports import Clock, Network
+from ..ports import Clock
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError
+from ..remoting.ports import Network
 from ..route import MASTER_ID, TopicRouteData, decode_route, encode_json
 from ..tasks import Interrupted, Lock
 from .errors import ClientError

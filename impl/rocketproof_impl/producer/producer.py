@@ -11,8 +11,9 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.properties import UNIQ_KEY
 
 from ..message import Message
-from ..ports import Clock, Network, Randomness
+from ..ports import Clock, Randomness
 from ..remoting.faq import SUGGESTION
+from ..remoting.ports import Network
 from ..tasks import Pause
 from .draft import Draft, batch_of
 from .errors import (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
+from ..ports import Clock
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
 from ..remoting.faq import SUGGESTION
+from ..remoting.ports import Network
 from ..tasks import Interrupted, Pause
 from .draft import Draft
 from .errors import (
@@ -19,16 +21,31 @@ from .errors import (
     ClientError,
     TooMuchRequest,
 )
+from .instance import ClientInstance
 from .publish import MessageQueue, PublishInfo
 from .result import STATUS, SendResult, SendStatus, send_result
-
-if TYPE_CHECKING:
-    from .producer import Producer
+from .selection import Choice, LatencyFault
+from .settings import ProducerSettings
 
 CHOSEN = Pause("chosen")
 FAILED = Pause("failed")
 
 T = TypeVar("T")
+
+
+class Sender(Protocol):
+    """What a send under way uses of its producer; `choose` decides which queue is next."""
+
+    settings: ProducerSettings
+    clock: Clock
+    network: Network
+    latency_fault: LatencyFault | None
+    choose: Choice
+
+    @property
+    def client(self) -> ClientInstance: ...
+
+    async def try_to_find_topic_publish_info(self, topic: str) -> PublishInfo: ...
 
 
 @dataclass(slots=True)
@@ -48,7 +65,7 @@ class Sending:
     `msg_id` is the message's unique key, or those of a batch's messages.
     """
 
-    producer: Producer
+    producer: Sender
     draft: Draft
     info: PublishInfo
     begin: int

@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_BUSY, SYSTEM_ERROR
 
 from ..java import JavaError
-from ..ports import Channel, Executor, Rejected, RequestTask
 from ..tasks import Future
 from .command import RESPONSE, Command, response_to
+from .ports import Channel, Executor, Rejected, RequestTask
 
 log = logging.getLogger("rocketproof_impl.remoting")
 log.addHandler(logging.NullHandler())

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, NOT
 
-from ..broker.settings import BrokerSettings
 from ..message import Message
 from ..ports import Clock, Disk
 from ..tasks import Lock, Pause
@@ -23,6 +22,7 @@ from .files import MappedFile, MappedFileQueue
 from .flush import Durability
 from .record import BLANK_SIZE, PROPERTIES_LIMIT, Parts
 from .result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+from .settings import StoreSettings
 
 APPENDS = Pause("appends")
 Append = Callable[[MappedFile], AppendResult]
@@ -60,7 +60,7 @@ class CommitLog:
 
     def __init__(
         self,
-        settings: BrokerSettings,
+        settings: StoreSettings,
         profile: Profile,
         clock: Clock,
         disk: Disk,

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from rocketproof_protocol.properties import DELAY, TAGS
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..broker.log import log
 from ..java import INT_MAX, parse_int, string_hash
 from ..message import Message
 from ..ports import Disk
 from .files import MappedFile, MappedFileQueue
+from .log import log
 
 ENTRY_SIZE = 20
 _ENTRY = Struct(">qiq")

@@ -10,12 +10,12 @@ from rocketproof_protocol.flags import COMMIT, NOT
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..broker import persistence
-from ..broker.log import log
+from .. import persistence
 from ..java import JavaError, null_pointer, parse_int
 from ..message import Message, properties_text
 from ..ports import Clock, Disk
 from .consumequeue import ConsumeQueue
+from .log import log
 from .result import PutMessageStatus, PutResult
 
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000

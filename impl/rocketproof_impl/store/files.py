@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..broker.log import log
 from ..java import JavaError
 from ..ports import Disk, Region
 from ..tasks import Future, Wait
+from .log import log
 from .transient import TransientStorePool
 
 PAGE = 4096

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from rocketproof_profiles import Profile
 
-from ..broker.settings import BrokerSettings
 from ..message import Message
 from ..ports import Clock
 from ..tasks import Future, Wait
 from .result import AppendResult, PutMessageStatus, PutResult
+from .settings import StoreSettings
 
 
 class Flush(Protocol):
@@ -76,7 +76,7 @@ class Wanted:
 class Durability:
     """The waiting of one store."""
 
-    settings: BrokerSettings
+    settings: StoreSettings
     profile: Profile
     clock: Clock
     flush: Flush

@@ -12,13 +12,13 @@ from functools import partial
 
 from rocketproof_profiles import Profile
 
-from ..broker.settings import BrokerSettings
 from ..java import JavaError
 from ..ports import Clock
 from ..service import Service, sleep
 from ..tasks import Future, Pause
 from .consumequeue import ConsumeQueues
 from .files import Beside, MappedFileQueue, at_once
+from .settings import StoreSettings
 
 GROUP_WAIT = 10
 LOOKS = Pause("looks")
@@ -102,7 +102,7 @@ class FlushRealTimeService(Service):
 
     __slots__ = ("_beside", "_clock", "_files", "_last_flush", "_noted", "_settings")
 
-    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, noted: Noted, beside: Beside = at_once) -> None:
+    def __init__(self, files: MappedFileQueue, settings: StoreSettings, clock: Clock, noted: Noted, beside: Beside = at_once) -> None:
         super().__init__("FlushRealTimeService")
         self._beside = beside
         self._files = files
@@ -141,7 +141,7 @@ class CommitRealTimeService(Service):
 
     __slots__ = ("_clock", "_committed", "_files", "_last_commit", "_settings")
 
-    def __init__(self, files: MappedFileQueue, settings: BrokerSettings, clock: Clock, committed: Callable[[], None]) -> None:
+    def __init__(self, files: MappedFileQueue, settings: StoreSettings, clock: Clock, committed: Callable[[], None]) -> None:
         super().__init__("CommitRealTimeService")
         self._files = files
         self._settings = settings
@@ -177,7 +177,7 @@ class FlushConsumeQueueService(Service):
     __slots__ = ("_beside", "_clock", "_last_flush", "_queues", "_settings", "_thorough")
 
     def __init__(
-        self, queues: ConsumeQueues, settings: BrokerSettings, clock: Clock, thorough: Callable[[], None], beside: Beside = at_once
+        self, queues: ConsumeQueues, settings: StoreSettings, clock: Clock, thorough: Callable[[], None], beside: Beside = at_once
     ) -> None:
         super().__init__("FlushConsumeQueueService")
         self._beside = beside

@@ -11,13 +11,13 @@ from struct import Struct
 
 from rocketproof_profiles import Profile
 
-from ..broker.log import log
-from ..broker.settings import BrokerSettings
 from ..link import Link
 from ..ports import Clock
 from ..service import Service, sleep
 from ..tasks import Future, Wait
 from .commitlog import CommitLog
+from .log import log
+from .settings import StoreSettings
 
 HEADER = Struct(">qi")
 OFFSET = Struct(">q")
@@ -40,7 +40,7 @@ class HAService:
     `transfers` is the thread that answers waiting puts. A driver spawns it, and those that `accept` gives.
     """
 
-    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, commit_log: CommitLog) -> None:
+    def __init__(self, settings: StoreSettings, profile: Profile, clock: Clock, commit_log: CommitLog) -> None:
         self.settings = settings
         self.clock = clock
         self.commit_log = commit_log

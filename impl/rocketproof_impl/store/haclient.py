@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..broker.log import log
-from ..broker.settings import BrokerSettings
 from ..link import Dial, Link
 from ..ports import Clock
 from ..service import Service
 from .commitlog import CommitLog
 from .ha import HEADER, OFFSET, SELECT
+from .log import log
+from .settings import StoreSettings
 
 RETRY = 5000
 MOST_BYTES = 4 * 1024 * 1024  # of one piece, with its header
@@ -22,7 +22,7 @@ class HAClient(Service):
 
     __slots__ = ("_clock", "_commit_log", "_last_write", "_link", "_received", "_reported", "_settings", "dial", "master_address")
 
-    def __init__(self, settings: BrokerSettings, clock: Clock, commit_log: CommitLog) -> None:
+    def __init__(self, settings: StoreSettings, clock: Clock, commit_log: CommitLog) -> None:
         super().__init__("HAClient")
         self.master_address: str | None = None
         self.dial: Dial | None = None

@@ -8,12 +8,12 @@ from datetime import datetime
 from rocketproof_protocol.flags import ROLLBACK
 from rocketproof_protocol.properties import KEYS, UNIQ_KEY
 
-from ..broker.log import log
-from ..broker.settings import BrokerSettings
 from ..message import Message
 from ..ports import Clock, Disk
 from .checkpoint import StoreCheckpoint
 from .indexfile import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexFile
+from .log import log
+from .settings import StoreSettings
 
 MOST_FOUND = 64
 
@@ -21,7 +21,7 @@ MOST_FOUND = 64
 class IndexService:
     """All index files of a store, built by dispatch."""
 
-    def __init__(self, settings: BrokerSettings, clock: Clock, disk: Disk, checkpoint: StoreCheckpoint) -> None:
+    def __init__(self, settings: StoreSettings, clock: Clock, disk: Disk, checkpoint: StoreCheckpoint) -> None:
         self._slots, self._limit = settings.max_hash_slot_num, settings.max_index_num
         self._clock = clock
         self._disk = disk

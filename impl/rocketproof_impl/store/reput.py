@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..broker.log import log
 from ..java import JavaError
 from ..service import Service, sleep
+from .log import log
 
 ROUND, IDLE, BATCH = 1, 1000, 100
 STOP_LOOKS, STOP_PAUSE = 50, 100

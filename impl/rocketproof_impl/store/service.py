@@ -9,8 +9,6 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT, NOT
 from rocketproof_protocol.topics import OP_HALF_TOPIC, SCHEDULE
 
-from ..broker.log import log
-from ..broker.settings import BrokerSettings
 from ..java import JavaError, length, null_pointer
 from ..link import Dial
 from ..message import Message
@@ -26,10 +24,12 @@ from .flush import Durability, Flush, FlushOnDemand, Replicas
 from .ha import HAService
 from .haclient import HAClient
 from .index import IndexService
+from .log import log
 from .reading import GetMessageResult, get_message
 from .record import PROPERTIES_LIMIT
 from .recovery import recover
 from .result import PutMessageStatus, PutResult
+from .settings import StoreSettings
 from .threads import StoreThreads
 from .transient import TransientStorePool
 
@@ -63,7 +63,7 @@ class MessageStore:
     are built.
     """
 
-    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk) -> None:
+    def __init__(self, settings: StoreSettings, profile: Profile, clock: Clock, disk: Disk) -> None:
         self._settings = settings
         self._profile = profile
         self._clock = clock

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from rocketproof_profiles import Profile
 
-from ..broker.settings import BrokerSettings
 from ..ports import Clock
 from ..service import Service, sleep
 from ..tasks import Future
@@ -18,6 +17,7 @@ from .flushing import CommitRealTimeService, FlushConsumeQueueService, FlushReal
 from .ha import HAService
 from .haclient import HAClient
 from .reput import ReputMessageService
+from .settings import StoreSettings
 
 LAST_PUTS, LONG_FLUSH = 1000, 300_000
 
@@ -42,7 +42,7 @@ class Store(Protocol):
 class StoreThreads:
     """Made by the settings at a store's start. It is the store's `Flush` (flush.py) as long as they run."""
 
-    def __init__(self, store: Store, settings: BrokerSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
+    def __init__(self, store: Store, settings: StoreSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
         log, files = store.commit_log, store.commit_log.files
         self._ha = store.ha
         self._ha_client = store.ha_client

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..ports import Channel
 from ..remoting.command import ONE_WAY, RESPONSE, Command, stamped
 from ..remoting.errors import ConnectFailed, SendFailed, TimedOut
+from ..remoting.ports import Channel
 from ..tasks import Future, Wait
 from .connecting import CONNECT_MILLIS, connect
 from .connection import Connection

@@ -18,7 +18,7 @@ from ..broker.settings import BrokerSettings
 from ..executor import sized_pools
 from ..nameserver import NameServer
 from ..periodic import drive
-from ..ports import Channel
+from ..remoting.ports import Channel
 from ..service import Service
 from ..tasks import Future, Work
 from .chance import SystemRandomness

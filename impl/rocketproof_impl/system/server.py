@@ -12,8 +12,8 @@ import socket
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..ports import Channel
 from ..remoting.command import Command
+from ..remoting.ports import Channel
 from .connection import Connection
 from .threads import Threads, log
 

@@ -31,7 +31,7 @@ def _one_by_one(given: Sequence[str]) -> Mapping[str, str]:
 def _in_file(file: Path | None) -> Mapping[str, str]:
     if file is None:
         return {}
-    from rocketproof_impl.broker.admin import properties_of
+    from rocketproof_impl.broker.settingstext import properties_of
 
     try:
         return properties_of(file.read_text("utf-8"))

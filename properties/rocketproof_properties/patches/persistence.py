@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .patch import Patch, Text
 
-_PERSISTENCE = "rocketproof_impl.broker.persistence"
+_PERSISTENCE = "rocketproof_impl.persistence"
 _WRITE, _LOAD, _BACKUP = f"{_PERSISTENCE}:string_to_file", f"{_PERSISTENCE}:load", f"{_PERSISTENCE}:_load_backup"
 _DECODE = "rocketproof_impl.broker.topics:TopicConfigManager._decode"
 

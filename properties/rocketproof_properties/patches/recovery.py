@@ -8,7 +8,7 @@ _STORE = "rocketproof_impl.store"
 _RECOVERY, _SERVICE = f"{_STORE}.recovery", f"{_STORE}.service:MessageStore"
 _QUEUE = f"{_STORE}.consumequeue:ConsumeQueue"
 _FILE, _INDEX = f"{_STORE}.indexfile:IndexFile", f"{_STORE}.index:IndexService"
-_WRITE = "rocketproof_impl.broker.persistence:overwrite"
+_WRITE = "rocketproof_impl.persistence:overwrite"
 
 PATCHES: dict[str, Patch] = {
     "M-141a": [Value(f"{_RECOVERY}:LAST_FILES", lambda files: files - 1)],

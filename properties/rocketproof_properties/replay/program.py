@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rocketproof_impl.broker.admin import FIELDS, update_settings
 from rocketproof_impl.broker.checking import pre_send
 from rocketproof_impl.broker.sending import message_context
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command

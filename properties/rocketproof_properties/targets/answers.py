@@ -16,9 +16,9 @@ from rocketproof_impl.broker.fastfailure import BrokerFastFailure
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.ports import Channel, RequestTask
 from rocketproof_impl.remoting.command import ONE_WAY, Command, response_to
 from rocketproof_impl.remoting.dispatch import Answer, Dispatcher, Processor
+from rocketproof_impl.remoting.ports import Channel, RequestTask
 from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Pause

@@ -10,7 +10,7 @@ import queue
 from typing import Final
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.ports import Network
+from rocketproof_impl.remoting.ports import Network
 from rocketproof_impl.producer.errors import BrokerError, ClientError
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo

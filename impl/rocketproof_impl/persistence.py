@@ -7,11 +7,14 @@ whatever its platform has. 5.x has another way: a backup, then the file is writt
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..ports import Disk
-from .log import log
+from .ports import Disk
+
+log = logging.getLogger("rocketproof_impl.persistence")
+log.addHandler(logging.NullHandler())
 
 
 def string_to_file(disk: Disk, text: str, path: str) -> None:

@@ -1,0 +1,64 @@
+"""What a broker is made of: settings, tables, clients, store. Its processors use these parts and nothing else of it."""
+
+from __future__ import annotations
+
+from rocketproof_profiles import Profile
+
+from ..ports import Clock, Disk, Randomness
+from ..remoting.ports import Network
+from ..store.service import MessageStore
+from ..topic import DataVersion
+from ..unique import UniqueIds
+from .clients import ConsumerManager, ProducerManager
+from .groups import SubscriptionGroupManager
+from .hooks import Hooks
+from .offsets import ConsumerOffsetManager
+from .registration import Registration
+from .settings import BrokerSettings
+from .slave import SlaveSynchronize
+from .statistics import BrokerStatistics
+from .topics import TopicConfigManager
+
+
+class BrokerParts:
+    """The parts, each known by its own class. `settings_version` counts changes of the settings at run time."""
+
+    __slots__ = (
+        "clock",
+        "consumers",
+        "groups",
+        "hooks",
+        "offsets",
+        "producers",
+        "profile",
+        "random",
+        "registration",
+        "settings",
+        "settings_version",
+        "slave",
+        "statistics",
+        "store",
+        "topics",
+        "unique_ids",
+    )
+
+    def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk, network: Network, random: Randomness) -> None:
+        self.settings = settings
+        self.profile = profile
+        self.clock = clock
+        self.random = random
+        self.settings_version = DataVersion(clock.now())
+        self.hooks = Hooks()
+        self.statistics = BrokerStatistics()
+        self.store = MessageStore(settings, profile, clock, disk)
+        self.groups = SubscriptionGroupManager(settings, profile, disk, clock)
+        self.topics = TopicConfigManager(settings, profile, clock, disk, self._register)
+        self.offsets = ConsumerOffsetManager(settings, profile, disk)
+        self.producers = ProducerManager(clock)
+        self.consumers = ConsumerManager(clock)
+        self.slave = SlaveSynchronize(settings, self.topics, network, self.store.ha_client.update_master_address)
+        self.registration = Registration(settings, self.topics, network, self.slave.registered, masks=profile.masks_permission)
+        self.unique_ids = UniqueIds(clock, settings.broker_ip1, settings.listen_port)
+
+    async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
+        await self.registration.register_all(check_order_config, oneway, force)

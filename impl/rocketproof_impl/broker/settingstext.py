@@ -1,0 +1,68 @@
+"""A broker's settings as lines of `name=value`, by RocketMQ's names: how they are read and changed at run time (requests 25 and 26)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..java import boolean_text
+from .log import log
+from .settings import BrokerSettings
+
+_SPECIAL_NAMES = {
+    "broker_ip1": "brokerIP1",
+    "ha_slave_fall_behind_max": "haSlaveFallbehindMax",
+    "name_servers": "namesrvAddr",
+    "start_accept_send_request_timestamp": "startAcceptSendRequestTimeStamp",
+}
+
+
+def property_name(field: str) -> str:
+    """RocketMQ's name of a setting."""
+    head, *rest = field.split("_")
+    return _SPECIAL_NAMES.get(field, head + "".join(part.capitalize() for part in rest))
+
+
+FIELDS = {property_name(name): name for name in BrokerSettings.__dataclass_fields__}
+
+
+def update_settings(settings: BrokerSettings, text: str) -> set[str]:
+    """Set what the lines say, and give the names found in them. Unknown names and values that do not fit change nothing."""
+    found = properties_of(text)
+    for name, value in found.items():
+        field = FIELDS.get(name)
+        if field is not None:
+            try:
+                setattr(settings, field, _converted(getattr(settings, field), value))
+            except ValueError:
+                log.warning("update config: %s=%s does not fit", name, value)
+    return set(found)
+
+
+def settings_text(settings: BrokerSettings, fields: Mapping[str, str]) -> str:
+    """Lines of `name=value`, in alphabetical order."""
+    return "".join(f"{name}={_text(getattr(settings, field))}\n" for name, field in sorted(fields.items()))
+
+
+def properties_of(text: str) -> dict[str, str]:
+    """Lines of `name=value`; blank lines and comments are left out."""
+    lines = (line.strip() for line in text.splitlines())
+    pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return boolean_text(value)
+    return ";".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _converted(current: object, value: str) -> Any:
+    """The text as what the setting is now. Raises ValueError."""
+    if isinstance(current, bool):
+        return value.lower() == "true"
+    if isinstance(current, int):
+        return int(value)
+    if isinstance(current, tuple):
+        return tuple(part for part in value.split(";") if part)
+    return value

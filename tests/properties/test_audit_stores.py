@@ -18,6 +18,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import properties_text
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
+from rocketproof_impl.store import threads
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.audits import command
 from rocketproof_properties.deployments.probe import ask
@@ -28,7 +29,14 @@ from rocketproof_traces.pools import on_processes
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, Any] = {
     "mapped_file_size_commit_log": 1 << 15, "mapped_file_size_consume_queue": 20_000, "max_hash_slot_num": 1000, "max_index_num": 4000,
+    "flush_interval_commit_log": 10,
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that stops leaves a second to its last puts; here each put has been answered by then."""
+    monkeypatch.setattr(threads, "LAST_PUTS", 0)
 
 
 def counts(root: Path, profile: str) -> dict[str, int]:

@@ -13,7 +13,7 @@ from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, is_free
 from rocketproof_properties.deployments.selftest import self_test
 from rocketproof_properties.replay.cases import read
-from rocketproof_properties.replay.live import Live
+from rocketproof_properties.replay.live import LiveReplay
 from rocketproof_properties.replay.settings import started_with
 
 COMMANDS = ("java", "mvn")
@@ -54,7 +54,7 @@ def test_nothing_stays_behind_and_its_address_tells_the_release(version: str) ->
 def test_a_fresh_broker_answers_as_recorded(version: str, cfg: str) -> None:
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     with Apache(version).open(Setup(settings={**started_with(cfg), **UNHURRIED})) as running:
-        found = list(Live(running, "broker-a", cases).play())
+        found = list(LiveReplay(running, "broker-a", cases).play())
     different = [(case.label, differences) for case, differences in zip(cases, found, strict=True) if differences]
     assert not different
     assert len(found) == len(cases) > 0

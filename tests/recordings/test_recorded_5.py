@@ -13,7 +13,7 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_properties.replay import live, masks
 from rocketproof_properties.replay.cases import Recorded, read
 from rocketproof_properties.replay.exceptions import EXCEPTIONS
-from rocketproof_properties.replay.recording import Stage, replay
+from rocketproof_properties.replay.recording import SimulatedReplay, replay
 from rocketproof_properties.replay.settings import settings_of
 from rocketproof_traces.judge import judge
 
@@ -37,7 +37,7 @@ def different(profile: Profile) -> set[str]:
     found = set()
     for cfg in dict.fromkeys(case.cfg for case in recorded()):
         cases = [case for case in recorded() if case.cfg == cfg]
-        stage = Stage(profile, cases, settings_of(cfg, cases, {}, ()))
+        stage = SimulatedReplay(profile, cases, settings_of(cfg, cases, {}, ()))
         found |= {f"{cfg}-{case.number}" for case, seen in zip(cases, stage.play(), strict=True) if seen}
     return found
 

@@ -21,7 +21,7 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.replay import bodies
 from rocketproof_properties.replay.cases import Recorded, read
-from rocketproof_properties.replay.recording import Stage
+from rocketproof_properties.replay.recording import SimulatedReplay
 from rocketproof_properties.replay.settings import settings_of
 
 DATA = Path(__file__).parents[1] / "data"
@@ -49,7 +49,7 @@ def real_log() -> bytes:
 def replayed() -> MessageStore:
     """What the replay of cfg A leaves, with the real bodies in its requests."""
     cases = [with_real_body(case) for case in read(DATA / "rocketmq-4.9.4.jsonl").cases if case.cfg == "A"]
-    stage = Stage(PROFILES["P494"], cases, settings_of("A", cases, {}, ()))
+    stage = SimulatedReplay(PROFILES["P494"], cases, settings_of("A", cases, {}, ()))
     assert not any(differences for differences in stage.play())
     stage.broker.store.dispatch()
     return stage.broker.store

@@ -46,7 +46,7 @@ def batch(case: Recorded) -> bytes:
     if length < ITEM_SIZE or (case.answer.remark or "").startswith(_ENDS_EARLY):
         return _HEAD.pack(length, 0, 0, 0, length)[:length].ljust(length, FILL)  # ends inside its first message
     found = b"".join(map(_encoded, _closed(_stored(case), length)))
-    return found if len(found) == length else b"".join(map(_encoded, _alike(max(1, len(case.positions)), length)))
+    return found if len(found) == length else b"".join(map(_encoded, _equal_items(max(1, len(case.positions)), length)))
 
 
 def _stored(case: Recorded) -> list[Item]:
@@ -68,11 +68,11 @@ def _closed(items: list[Item], length: int) -> list[Item]:
     return [item._replace(properties=item.properties + _SEPARATOR) if number in ends else item for number, item in enumerate(items)]
 
 
-def _alike(count: int, length: int) -> list[Item]:
+def _equal_items(count: int, length: int) -> list[Item]:
     """So many messages that fill the length, if they can."""
     each, rest = divmod(length - count * ITEM_SIZE, count)
     if each < 0:
-        return _alike(1, length)
+        return _equal_items(1, length)
     return [Item(0, each + (rest if number == 0 else 0), b"") for number in range(count)]
 
 

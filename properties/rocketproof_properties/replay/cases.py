@@ -142,7 +142,7 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """A recording. Raises RocketproofError naming the line that is no case."""
+    """A recording. Raises RocketproofError naming the line that is not a case."""
     cases, settings = [], {}
     for number, row in rows(path):
         try:
@@ -175,7 +175,7 @@ def _case(row: dict[str, Any]) -> Recorded:
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
         body=row.get("body"),
     )
-    _ = found.store_host, found.size, found.random_queue, found.queue  # an answer that is none is told now, with its line
+    _ = found.store_host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
     return found
 
 

@@ -25,7 +25,7 @@ _PATIENCE = 20_000  # combinations of deliveries that are tried
 class Delivery(NamedTuple):
     """A delivery to come: when in milliseconds, of which level, the index behind it there, and its message with its size."""
 
-    due: int
+    at: int
     level: int
     behind: int
     size: int
@@ -63,11 +63,11 @@ class Deliveries:
         end = self._store.max_phy_offset
         for delivery in sorted(delivery for level in self._pending() for delivery in level):
             end = self._behind(end, delivery.size)
-            if delivery.due > until:
+            if delivery.at > until:
                 break
             if place is not None and end > place:
                 return
-            self._wait(delivery.due)
+            self._wait(delivery.at)
         self._wait(until)
 
     def _wait(self, until: int) -> None:

@@ -53,13 +53,13 @@ class CaseReplay(ABC):
         answer = self.ask(case)
         looks = case.stored is not None and answer is not None
         stored = [self._view(place) for place in positions(answer.ext_fields or {})] if looks and answer is not None else []
-        due, drift = self.expected(case, answer, stored)
+        recorded, drift = self.expected(case, answer, stored)
         same = Comparison(case.version, drift)
-        yield from same.answer(due.answer, answer)
-        if due.body is not None and answer is not None:
-            yield from comparison.body(due.body, answer.body)
+        yield from same.answer(recorded.answer, answer)
+        if recorded.body is not None and answer is not None:
+            yield from comparison.body(recorded.body, answer.body)
         if looks:
-            yield from same.records(due.stored or (), stored)
-        if due.config != ABSENT:
-            assert not isinstance(due.config, str)
-            yield from comparison.topic(due.config, self.topic(case.topic))
+            yield from same.records(recorded.stored or (), stored)
+        if recorded.config != ABSENT:
+            assert not isinstance(recorded.config, str)
+            yield from comparison.topic(recorded.config, self.topic(case.topic))

@@ -29,8 +29,8 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
-from ..deployments.connection import Connection, TcpConnection
-from ..deployments.deployment import Deployment
+from ..deployments.connection import Connection
+from ..deployments.deployment import NAME_SERVER, Deployment
 from . import bodies
 from .cases import Recorded, positions
 from .comparison import Difference, record_data
@@ -78,13 +78,14 @@ class Queues:
         self._committed[queue] += 1
 
 
-class Live(CaseReplay):
+class LiveReplay(CaseReplay):
     """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
 
     def __init__(self, running: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
         super().__init__(cases)
-        self._broker = running.brokers[broker]
-        self._name_server = str(running.name_server)
+        self._running = running
+        self._broker = broker
+        self._address = running.brokers[broker]
         self._host = next((case.store_host for case in cases if case.store_host is not None), None)
         self._connections: dict[str, Connection] = {}
         self._queues = Queues()
@@ -118,9 +119,7 @@ class Live(CaseReplay):
             if fields.get(name, "").isdecimal():
                 fields[name] = str(self._places.get(int(fields[name]), fields[name]))
         seconds = case.millis / 1000 if case.answer.code is None else SECONDS
-        return self._send(
-            self._name_server if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds
-        )
+        return self._send(NAME_SERVER if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds)
 
     def send(self, request: Command) -> Command | None:
         return self._send(self._broker, request, SECONDS)
@@ -130,14 +129,14 @@ class Live(CaseReplay):
         table, _ = table_from_data(fastjson.loads((answer and answer.body) or b"{}"))
         return table.get(name)
 
-    def _send(self, address: str, request: Command, seconds: float) -> Command | None:
-        """On the connection to this address, which is given up where no answer came."""
-        connection = self._connections.get(address) or TcpConnection(address)
-        self._connections[address] = connection
+    def _send(self, part: str, request: Command, seconds: float) -> Command | None:
+        """On the connection to this part, which is given up where no answer came."""
+        connection = self._connections.get(part) or self._running.connect(part)
+        self._connections[part] = connection
         try:
             return connection.ask(request, seconds)
         except RemotingError as problem:
-            self._connections.pop(address).close()
+            self._connections.pop(part).close()
             if isinstance(problem, TimedOut):
                 return None
             raise
@@ -153,31 +152,31 @@ class Live(CaseReplay):
 
     def _moved(self, case: Recorded, answer: Command, found: Sequence[Mapping[str, Any] | None]) -> Recorded:
         fields = dict(case.answer.fields)
-        given = answer.ext_fields or {}
+        answered = answer.ext_fields or {}
         if "msgId" in fields:
-            fields["msgId"] = ",".join(_with_host(one, self._broker) for one in fields["msgId"].split(","))
-        drawn = self._drawn(case, given)
+            fields["msgId"] = ",".join(_with_host(one, self._address) for one in fields["msgId"].split(","))
+        drawn = self._drawn(case, answered)
         if drawn is not None:
             fields["queueId"] = str(drawn)
         stored = [self._moved_record(case, entry, one, drawn) for entry, one in zip(case.stored or (), found, strict=False)]
         if stored and "queueOffset" in stored[0] and "queueOffset" in fields:
             fields["queueOffset"] = str(stored[0]["queueOffset"])
-        if case.code == GET_MAX_OFFSET and "offset" in given:
+        if case.code == GET_MAX_OFFSET and "offset" in answered:
             queue = (case.topic, int(case.header["queueId"]))
-            if self._queues.explains(queue, int(given["offset"])):
-                self._queues.seen(queue, int(given["offset"]))
-                fields["offset"] = given["offset"]
+            if self._queues.explains(queue, int(answered["offset"])):
+                self._queues.seen(queue, int(answered["offset"]))
+                fields["offset"] = answered["offset"]
         if case.code == END_TRANSACTION and answer.code == SUCCESS and int(case.header["commitOrRollback"]) == COMMIT:
             self._queues.commits(self._halves[int(case.header["commitLogOffset"])])
         moved = replace(case, answer=replace(case.answer, fields=fields), body=self._moved_body(case.body))
         return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
 
-    def _drawn(self, case: Recorded, given: Mapping[str, str]) -> int | None:
+    def _drawn(self, case: Recorded, answered: Mapping[str, str]) -> int | None:
         """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
         config = self.topic(case.topic)
-        if case.random_queue is None or config is None or "queueId" not in given:
+        if case.random_queue is None or config is None or "queueId" not in answered:
             return None
-        return int(given["queueId"]) if 0 <= int(given["queueId"]) < config.write_queue_nums else None
+        return int(answered["queueId"]) if 0 <= int(answered["queueId"]) < config.write_queue_nums else None
 
     def _moved_record(self, case: Recorded, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None) -> dict[str, Any]:
         """A recorded record in the queue that was drawn, at the place that the queue has come to."""
@@ -204,7 +203,7 @@ class Live(CaseReplay):
         """A route with this broker's address."""
         if body is None or self._host is None:
             return body
-        return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._broker))
+        return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._address))
 
 
 def _with_host(msg_id: str, address: str) -> str:

@@ -75,8 +75,8 @@ class Report:
 def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Callable[[int, int], None] | None = None) -> Report:
     """Send the requests of a recording to the implementation and compare the answers; `report(done, all)` after each case.
 
-    `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is no recording and for
-    settings that are none.
+    `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is not a recording and for
+    settings that are not ones.
     """
     recording = read(path)
     cases = recording.cases
@@ -86,7 +86,7 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     for cfg in dict.fromkeys(case.cfg for case in cases):
         mine = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]
         group = [case for _, case in mine]
-        stage = Stage(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
+        stage = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
         for (at, case), found in zip(mine, stage.play(), strict=True):
             exception = EXCEPTIONS.get((profile, case.version, case.cfg, case.number), "")
             outcomes[at] = Outcome(case, found, exception)
@@ -95,7 +95,7 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     return Report(profile, tuple(outcomes[at] for at in range(len(cases))))
 
 
-class Stage(CaseReplay):
+class SimulatedReplay(CaseReplay):
     """The cases of one `cfg` on a simulated broker of its own, with its name server.
 
     `drift` is how many bytes further the log is than the recorded one. It is 0 as long as both wrote the same; a case where

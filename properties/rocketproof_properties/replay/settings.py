@@ -19,14 +19,14 @@ _OWN: dict[str, dict[str, str]] = {
 """What is not the default, by `cfg`; one that is not named here is the default broker."""
 
 
-def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str], given: Sequence[str]) -> BrokerSettings:
+def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
     """The settings of a broker: those of its `cfg` at the address that its answers show, then what the recording says, then
     what the user gave.
 
     Raises InputError for an unknown name or a value that does not fit.
     """
     settings = BrokerSettings()
-    for source in (_ALL, _address(cases), _OWN.get(cfg, {}), recorded, _given(cfg, given)):
+    for source in (_ALL, _address(cases), _OWN.get(cfg, {}), recorded, _chosen(cfg, options)):
         for name, value in source.items():
             change(settings, name, value)
     return settings
@@ -49,7 +49,7 @@ def known_cfg(text: str, cfgs: Sequence[str]) -> None:
         raise InputError(f"--set {text}: the recording has no broker {where!r}; {offer(where, cfgs)}")
 
 
-def _given(cfg: str, texts: Sequence[str]) -> dict[str, str]:
+def _chosen(cfg: str, texts: Sequence[str]) -> dict[str, str]:
     """The user's settings for this `cfg`: `name=value` for every broker, `cfg:name=value` for one."""
     found = {}
     for text in texts:

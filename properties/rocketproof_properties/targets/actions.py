@@ -1,6 +1,6 @@
 """What the specification's actions ask of a broker from outside, as steps: one table for simulated clusters and for brokers over the wire.
 
-Crash and restart are no requests: a deployment's own means end and start a process. What producers ask, they ask by themselves.
+Crash and restart are not requests: a deployment's own means end and start a process. What producers ask, they ask by themselves.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """The simulated cluster as a target of the specification: how each action is done on it, and which state it is in.
 
 `perform` does an action by the means that the real thing offers: a request on the wire, one step of a broker's thread, a
-letter delivered or lost, a process ended. What it shows is kept in the scene's jobs and counters; `observe` is the
-abstraction function.
+letter delivered or lost, a process ended. What it shows is kept in jobs and counters (`abstraction.py`, which reads the state).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -19,20 +18,21 @@ from rocketproof_impl.simulator.network import HOLD, Endpoint, Letter
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.tasks import Pause
-from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
-from rocketproof_model.specification import Scope, Specification
+from rocketproof_model.specification import Specification
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
-from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
 from .actions import ANSWERS, STEPS
 from .base import Deviation, ModelTarget, Seen, decoded
+from .start import earlier_table, template, topic_name
 
 
 class SimulatedTarget(ModelTarget):
@@ -47,7 +47,7 @@ class SimulatedTarget(ModelTarget):
         scope = specification.scope
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = _stops
-        self.parts = ScopeCluster(specification, instance, self.cluster, [_name(c, t) for t, c in enumerate(scope.topics)])
+        self.parts = ScopeCluster(specification, instance, self.cluster, [topic_name(c, t) for t, c in enumerate(scope.topics)])
         self._registering: dict[int, Task[None]] = {}
         for b in range(scope.brokers):
             self.cluster.add(self._settings(b), start=False)
@@ -386,25 +386,6 @@ class SimulatedTarget(ModelTarget):
 
     def seen(self) -> Seen:
         return seen(self.parts)
-
-
-def template(constants: Mapping[str, Any]) -> TopicConfig:
-    """TBW102 as the instance has it."""
-    return TopicConfig(TEMPLATE, constants["template_read"], constants["template_write"], constants["template_perm"])
-
-
-def earlier_table(constants: Mapping[str, Any], scope: Scope, subject: str, millis: int) -> bytes | None:
-    """The topic table that an earlier run has left in a broker's files, None if none did. `subject`: the name of the scope's own topic."""
-    kept = [template(constants)] if constants["template_in_file"] and "template" in scope.topics else []
-    if constants["existing"]:
-        read, write, perm = (constants[f"existing_{name}"] for name in ("read", "write", "perm"))
-        kept.append(TopicConfig(subject, read, write, perm, order=constants["order_topic"]))
-    return pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(millis))).encode() if kept else None
-
-
-def _name(kind: str, t: int) -> str:
-    names = {"template": TEMPLATE, "cluster": "DefaultCluster", "retry": f"{RETRY_PREFIX}consumers", "forbidden": SCHEDULE}
-    return {**names, "blank": "  ", "illegal": "a b", "long": "x" * 128}.get(kind, f"topic-{t}")
 
 
 def _stops(task: Task[Any], pause: Pause) -> bool:

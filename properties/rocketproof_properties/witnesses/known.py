@@ -3,7 +3,7 @@
 A known violation's witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so
 that it changes with the specification. Any other witness is one that `rocketproof check` has written. The target is set up as the
 witness's constants say (`_settings`, `_write_table`), the course that its actions take from outside (`schedule.py`) becomes requests (`wire.py`),
-and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is no part of the
+and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is not a part of the
 model, is looked at too.
 """
 
@@ -29,7 +29,7 @@ from ..checks.sources import Source
 from ..choices import InputError
 from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
 from .wire import UNIT, WireReplay
-from ..targets.cluster import earlier_table
+from ..targets.start import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule
 
@@ -151,7 +151,7 @@ class Performed:
 def perform_file(target: Target, source: Source, witness: Witness, mark: str) -> Performed:
     """Perform a witness that `rocketproof check` has written. Raises InputError, TargetError where that cannot be done."""
     if source.scope not in SCOPES:
-        first = f" ({witness.labels()[0]} is no request)" if witness.moves else ""
+        first = f" ({witness.labels()[0]} is not a request)" if witness.moves else ""
         raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {', '.join(SCOPES)}")
     return perform(target, SCOPES[source.scope], schedule(witness), mark)
 

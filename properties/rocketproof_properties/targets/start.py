@@ -1,0 +1,30 @@
+"""What there is when an instance of the specification begins: names of topics, TBW102, the table that an earlier run has left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_model.specification import Scope
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
+
+
+def template(constants: Mapping[str, Any]) -> TopicConfig:
+    """TBW102 as the instance has it."""
+    return TopicConfig(TEMPLATE, constants["template_read"], constants["template_write"], constants["template_perm"])
+
+
+def earlier_table(constants: Mapping[str, Any], scope: Scope, subject: str, millis: int) -> bytes | None:
+    """The topic table that an earlier run has left in a broker's files, None if none did. `subject`: the name of the scope's own topic."""
+    kept = [template(constants)] if constants["template_in_file"] and "template" in scope.topics else []
+    if constants["existing"]:
+        read, write, perm = (constants[f"existing_{name}"] for name in ("read", "write", "perm"))
+        kept.append(TopicConfig(subject, read, write, perm, order=constants["order_topic"]))
+    return pretty(table_to_data({one.topic_name: one for one in kept}, DataVersion(millis))).encode() if kept else None
+
+
+def topic_name(kind: str, t: int) -> str:
+    """What a topic of the scope is called on a simulated cluster."""
+    names = {"template": TEMPLATE, "cluster": "DefaultCluster", "retry": f"{RETRY_PREFIX}consumers", "forbidden": SCHEDULE}
+    return {**names, "blank": "  ", "illegal": "a b", "long": "x" * 128}.get(kind, f"topic-{t}")

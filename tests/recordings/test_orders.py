@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rocketproof_properties.replay.orders import Arrived, Item, orders
-from rocketproof_properties.runs.parsed import Asked, Other, Told
+from rocketproof_properties.runs.parsed import Asked, Other, ParsedHistory
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Asked:
@@ -18,7 +18,7 @@ def send(number: int, *, one_way: bool = False, place: int | None = None, op: st
 
 
 def found(*items: Asked | Other, born: dict[str, int]) -> set[tuple[str, ...]]:
-    return {tuple(word(one) for one in order) for order in orders(Told({}, [], list(items)), born)}
+    return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born)}
 
 
 def word(item: Item) -> str:
@@ -33,7 +33,7 @@ def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
 
 def test_the_first_order_is_that_of_the_log() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
-    first = next(orders(Told({}, [], list(items)), {"1": 300}))
+    first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}))
     assert [word(one) for one in first] == ["2", "1", "3"]
 
 

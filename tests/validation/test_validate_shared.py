@@ -13,7 +13,7 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
 from rocketproof_properties.judging.shared import Touched, judge_topics
 from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.validation.seeded import Planted
+from rocketproof_properties.validation.seeded import SeededFault
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.history import read
@@ -50,7 +50,7 @@ def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Pa
 @pytest.mark.slow
 def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
     """Planted: every message counts in its queue, prepared ones too. No program can tell by itself how far the queue should be."""
-    programs = judged(Planted("M-78"), tmp_path, PROGRAMS)
+    programs = judged(SeededFault("M-78"), tmp_path, PROGRAMS)
     assert [one.findings for one in programs] == [[]] * len(PROGRAMS)
     (found,) = judge_shared(programs, PROFILE)
     (verdict,) = found.findings

@@ -17,7 +17,7 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import NotOffered
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.validation.seeded import Planted
+from rocketproof_properties.validation.seeded import SeededFault
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.witnesses.known import Performed, find, perform
 from rocketproof_properties.witnesses.schedule import schedule
@@ -79,7 +79,7 @@ def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
 def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a topic that a message makes is not written to the file."""
     monkeypatch.setattr("rocketproof_properties.witnesses.wire.PATIENCE", 1.0)
-    done = perform(Planted("M-41"), SCOPES["restart"], schedule(killed), mark())
+    done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=0): the route of ") and done.said[-1] == "broker-a is started again", done
 
 

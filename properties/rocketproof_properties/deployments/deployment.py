@@ -7,13 +7,14 @@ connections is optional; `LOST` says what a validation cannot find out without a
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from rocketproof_model import RocketproofError
 
@@ -116,6 +117,13 @@ class Deployment(ABC):
     def address(self, part: str) -> str | None:
         """Where a part listens, None for one that is not known."""
         return self.name_server if part == NAME_SERVER else self.brokers.get(part)
+
+    def act(self, name: str, broker: str | int = 0, /, **arguments: Any) -> None:
+        """Do a step of the vocabulary that is not a request, with all its arguments. Raises TargetError where it cannot."""
+        del broker
+        if name != "time":
+            raise TargetError(f"{self.name} cannot do the step {name!r}")
+        time.sleep(arguments["millis"] / 1000)
 
     def connect(self, part: str, seconds: float = SECONDS) -> Connection:
         """A new connection to a part. Raises ConnectFailed where nobody listens, InputError for a part that is not known."""

@@ -19,8 +19,8 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 from ..catalogue import CASES
 from ..catalogue import historycases as about
 from ..catalogue.claim import SEEDS, Case
-from ..runs.parsed import Told
-from ..runs.rebuild import Rebuilt
+from ..runs.exchanges import Rebuilt
+from ..runs.parsed import ParsedHistory
 
 Due = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
@@ -66,7 +66,7 @@ def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tu
     return "open", None
 
 
-def conditions(told: Told, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
+def conditions(told: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
     """What a program did, in the catalogue's words."""
     beyond = PROFILES[profile].dlq_beyond
     found = {about.ANYTHING, told.program.source}
@@ -109,7 +109,7 @@ def _positive(properties: Mapping[str, str]) -> bool:
     return text.lstrip("+").isdecimal() and int(text) > 0
 
 
-def _silent(told: Told, group: str) -> bool:
+def _silent(told: ParsedHistory, group: str) -> bool:
     """Whether the group was told to have no retry queues."""
     return any(
         name == "group" and told.names.group(args.get("group", "g")) == group and args.get("queues", 1) <= 0

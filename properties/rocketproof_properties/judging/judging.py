@@ -17,8 +17,8 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
 from ..replay.program import differences
-from ..runs.parsed import Told, load
-from ..runs.rebuild import Rebuilt, rebuild
+from ..runs.exchanges import Rebuilt, rebuild
+from ..runs.parsed import ParsedHistory, load
 from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
 from .shared import Touched, judge_topics, touched
 
@@ -76,7 +76,7 @@ def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Ju
     return judge(load(path), path, profile, judges)
 
 
-def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
+def judge(told: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
     rebuilt = rebuild(told)
     found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt, profile), whole=told.whole)
     found.events, found.requests = len(told.events), len(told.asked)
@@ -95,7 +95,7 @@ def judge(told: Told, path: Path, profile: str, judges: Sequence[Judge] = JUDGES
     return found
 
 
-def _by_specification(told: Told, profile: str, found: Judged) -> None:
+def _by_specification(told: ParsedHistory, profile: str, found: Judged) -> None:
     judged = judge_history(told.header, told.events, profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
@@ -125,7 +125,7 @@ def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
     return found
 
 
-def _by_claims(told: Told, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+def _by_claims(told: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
     for claim in HISTORY_CLAIMS:
         if not _judgeable(claim, rebuilt, told):
             continue
@@ -140,7 +140,7 @@ def _by_claims(told: Told, rebuilt: Rebuilt, profile: str, found: Judged) -> Non
         found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
 
 
-def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: Told) -> bool:
+def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: ParsedHistory) -> bool:
     """Whether what was read back is enough for a claim."""
     if claim.id in HIDDEN:
         return False
@@ -151,7 +151,7 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: Told) -> bool:
     return True
 
 
-def _by_reference(told: Told, profile: str, found: Judged) -> None:
+def _by_reference(told: ParsedHistory, profile: str, found: Judged) -> None:
     for difference in differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
         about = next((one.op for one in told.asked if one.seq == difference.seq), difference.where.split()[0])
         about = {"the": "record"}.get(about, about)

@@ -30,7 +30,7 @@ from rocketproof_traces.history.cases import Config
 from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
 
 from ..histories.history import OK
-from ..runs.parsed import Told
+from ..runs.parsed import ParsedHistory
 
 FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})
 """Topics that a broker makes and fills by itself."""
@@ -79,7 +79,7 @@ class Shared:
     finding: Finding | None
 
 
-def touched(told: Told, path: Path) -> Touched | None:
+def touched(told: ParsedHistory, path: Path) -> Touched | None:
     """What a program's history has to say of shared topics; None if it has nothing, or nobody knows how they were before."""
     began, before = told.origin.get("began"), told.origin.get("shared")
     if began is None or before is None:
@@ -108,7 +108,7 @@ def touched(told: Told, path: Path) -> Touched | None:
     return Touched(path, deployment, told.broker, told.program.needs, told.header, topics, tuple(found), seqs)
 
 
-def _seen(told: Told, times: Mapping[int, int]) -> Iterator[Operation]:
+def _seen(told: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation]:
     """The shared topics as they were read back, some time after the program's last request."""
     for last, event in pairwise(told.events):
         if (event.type, event.op) != ("state", "topics"):

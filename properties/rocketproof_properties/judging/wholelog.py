@@ -19,7 +19,7 @@ from rocketproof_traces.stored.record import Log, read_log
 from ..catalogue.history import HISTORY_CLAIMS
 from ..generators.programs import Program
 from ..histories.history import History
-from ..runs.parsed import Told, load
+from ..runs.parsed import ParsedHistory, load
 from ..runs.recording import Recording
 from .expected import OF_QUEUES, due
 from .judging import Judged, Verdict
@@ -67,7 +67,7 @@ def _files(folder: Path) -> tuple[bytes, int] | None:
     return None
 
 
-def read(told: Told) -> Log:
+def read(told: ParsedHistory) -> Log:
     """The log that was written down."""
     state = told.states["log"]
     data = zlib.decompress(base64.b64decode(state["zlib"]))

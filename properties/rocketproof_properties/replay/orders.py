@@ -13,7 +13,7 @@ from typing import Final
 from rocketproof_impl.remoting.command import Command
 
 from ..runs.client import places
-from ..runs.parsed import Asked, Other, Told
+from ..runs.parsed import Asked, Other, ParsedHistory
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ NOBODY: Final = _Nobody()
 Item = Asked | Other | Arrived
 
 
-def orders(told: Told, born: Mapping[str, int]) -> Iterator[list[Item]]:
+def orders(told: ParsedHistory, born: Mapping[str, int]) -> Iterator[list[Item]]:
     """Other orders in which the same may have happened: a broker may serve a request that wants no answer later, or never.
 
     `born`: where the first record of each time of birth is. The first order is that of the log.
@@ -47,7 +47,7 @@ def orders(told: Told, born: Mapping[str, int]) -> Iterator[list[Item]]:
         yield _with_arrivals(told, items)
 
 
-def _whole(told: Told, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
+def _whole(told: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
     """The orders in which each request is served in one piece."""
 
     def place(one: Asked | Other) -> int | None:
@@ -79,7 +79,7 @@ def _silent(one: Asked | Other) -> bool:
     return isinstance(one, Asked) and one.one_way
 
 
-def _with_arrivals(told: Told, items: Sequence[Asked | Other]) -> list[Item]:
+def _with_arrivals(told: ParsedHistory, items: Sequence[Asked | Other]) -> list[Item]:
     """The same order, with the sends that want no answer checked where they were sent."""
     found: list[Item] = list(items)
     behind = 0  # what was sent before has arrived, and what was answered is over

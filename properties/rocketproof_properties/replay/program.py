@@ -32,7 +32,7 @@ from rocketproof_protocol import codes
 from ..deployments.deployment import NAME_SERVER
 from ..generators.programs import ALONE, CONFIGURED
 from ..runs.client import places
-from ..runs.parsed import Asked, Other, Told
+from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
 from ..steps.requests import UNSUPPORTED_CODE, command_of
 from . import comparison
@@ -51,7 +51,7 @@ _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
 NEXT_OFFSET: Final = "next offset"
 
 
-def differences(told: Told, profile: Profile) -> list[Difference]:
+def differences(told: ParsedHistory, profile: Profile) -> list[Difference]:
     """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
     if told.concurrent:
         return []
@@ -76,7 +76,7 @@ def differences(told: Told, profile: Profile) -> list[Difference]:
     return found
 
 
-def _moments(told: Told) -> list[int]:
+def _moments(told: ParsedHistory) -> list[int]:
     """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
     if told.millis < _SHORTEST_DELAY:
         return []
@@ -94,7 +94,7 @@ class Reference:
     server has them in no order.
     """
 
-    told: Told
+    told: ParsedHistory
     profile: Profile
     items: Sequence[Item]
     places: dict[int, int] = field(default_factory=dict)

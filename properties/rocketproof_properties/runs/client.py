@@ -16,7 +16,7 @@ from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
 from ..steps.requests import Call, Context, Stored
-from ..steps.vocabulary import Step, request_of
+from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .recording import Recording, answer_data, call_data, wall
 
 PATIENCE: Final = 6.0
@@ -49,17 +49,18 @@ class Client:
 
     def step(self, step: Step) -> None:
         """Do one step of a program; errors of the connection are part of what happens."""
-        name, args = step
-        if name == "time":
-            self._recording.add("info", self.process, "wait", {"millis": args["millis"], "at": wall()})
-            time.sleep(args["millis"] / 1000)
-        elif name == "lose":
-            address = self._context.names.address(args.get("address", "10.0.0.1:1"))
+        name, _ = step
+        if name == "lose":
+            address = self._context.names.address(arguments(step)["address"])
             line = self._lines.pop(address, None)
             if line is not None:
                 line.close()
                 self._recording.add("info", self.process, "disconnect", {"address": address, "at": wall()})
                 time.sleep(LATE)
+        elif not is_request(name):
+            wanted = arguments(step)
+            self._recording.add("info", self.process, {"time": "wait"}.get(name, name), {**wanted, "at": wall()})
+            self._deployment.act(name, **wanted)
         else:
             call = request_of(step, self._context)
             if call is not None and call.op == "route":

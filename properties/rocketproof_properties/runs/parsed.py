@@ -1,4 +1,4 @@
-"""What a recorded history tells: requests with what came of them, in order, and what was read back at the end."""
+"""A parsed history: the requests of a run with what came of them, in order, and what was looked at."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Other:
 
 
 @dataclass
-class Told:
+class ParsedHistory:
     """A history of one program. `states` holds what was looked at last of each kind; `looks` all of it, with who was looked at."""
 
     origin: Mapping[str, Any]
@@ -126,17 +126,17 @@ class Told:
         return {int(row["at"]): base64.b64decode(row["data"]) for row in rows if "data" in row}
 
 
-def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> Told:
+def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
     """Put requests and answers together."""
-    told = Told(header.origin, [], header=header)
+    parsed = ParsedHistory(header.origin, [], header=header)
     open_: dict[str, Asked] = {}
     by_seq: dict[int, Asked] = {}
     for event in events:
-        told.events.append(event)
+        parsed.events.append(event)
         if event.type == "invoke":
             asked = Asked(event.seq, event.process, event.op, event.value, millis=(event.time or 0) // 1_000_000)
-            told.concurrent = told.concurrent or bool(open_)
-            told.items.append(asked)
+            parsed.concurrent = parsed.concurrent or bool(open_)
+            parsed.items.append(asked)
             open_[event.process] = by_seq[event.seq] = asked
         elif event.type in ("ok", "fail", "info", "crash") and event.process in open_ and event.op in (open_[event.process].op, "kill"):
             asked = open_.pop(event.process)
@@ -146,16 +146,16 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> Told:
             if of in by_seq:
                 by_seq[of].strays.append(event.value)
             else:
-                told.strays.append((event.seq, event.value))
+                parsed.strays.append((event.seq, event.value))
         elif event.type == "state":
-            told.states[event.op] = event.value
-            told.looks.append((event.process, event.op, event.value))
+            parsed.states[event.op] = event.value
+            parsed.looks.append((event.process, event.op, event.value))
         else:
-            told.items.append(Other(event.seq, event.op, event.value))
-    return told
+            parsed.items.append(Other(event.seq, event.op, event.value))
+    return parsed
 
 
-def load(path: Path) -> Told:
+def load(path: Path) -> ParsedHistory:
     """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is no history."""
     header, events = read(path)
     kept: list[Event] = []
@@ -166,6 +166,6 @@ def load(path: Path) -> Told:
         if "cut off" not in str(error):
             raise
         whole = False
-    told = parse(kept, header)
-    told.whole = whole
-    return told
+    parsed = parse(kept, header)
+    parsed.whole = whole
+    return parsed

@@ -64,7 +64,7 @@ class Bounds:
 
 
 @dataclass
-class Scene:
+class ProgramRun:
     """A program under way. `before`: the delay levels' next offsets at its begin, None where nothing is delayed."""
 
     program: Program
@@ -167,17 +167,17 @@ class Runner:
 
     def perform(self, program: Program, folder: Path | None = None) -> Path:
         """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more."""
-        scene = self.begin(program, folder)
+        under_way = self.begin(program, folder)
         try:
-            perform(program.steps, scene.clients, self.bounds.ended.is_set)
-            self.end(scene)
+            perform(program.steps, under_way.clients, self.bounds.ended.is_set)
+            self.end(under_way)
             if not self.bounds.ended.is_set():
-                scene.recording.add("info", "program", OVER, {})
+                under_way.recording.add("info", "program", OVER, {})
         finally:
-            scene.close()
-        return scene.path
+            under_way.close()
+        return under_way.path
 
-    def begin(self, program: Program, folder: Path | None = None) -> Scene:
+    def begin(self, program: Program, folder: Path | None = None) -> ProgramRun:
         """Clients with fresh names, and a history that is begun. The clients' steps may be others than the program's."""
         number = next(self._numbers)
         brokers = list(self.deployment.brokers)
@@ -193,22 +193,22 @@ class Runner:
         clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
         delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
         before = schedule_offsets(self.reader(broker)) if delays else None
-        return Scene(program, context, recording, clients, path, before)
+        return ProgramRun(program, context, recording, clients, path, before)
 
-    def end(self, scene: Scene) -> None:
+    def end(self, under_way: ProgramRun) -> None:
         """Read back what the program left. Raises Gone."""
-        program, context, recording = scene.program, scene.context, scene.recording
+        program, context, recording = under_way.program, under_way.context, under_way.recording
         names, broker = context.names, context.broker
         reader = self.reader(broker)
-        for client in scene.clients.values():
+        for client in under_way.clients.values():
             client.listen()
         named = _named(program, names)
         places = [one.place for one in context.known]
-        for op, value in read_back(reader, names, named, places, scene.before, context.births, context.sent_back):
+        for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])
-        if any(client.lost for client in scene.clients.values()):
+        if any(client.lost for client in under_way.clients.values()):
             if not answers(self.deployment, broker):
                 raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
             recording.add("state", broker, "alive", {})

@@ -25,8 +25,8 @@ from ..histories.history import History
 from ..steps.names import Names
 from ..steps.requests import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
+from .exchanges import history_of_stores
 from .parsed import parse
-from .rebuild import history_of_stores
 from .recording import answer_data, bytes_data, call_data
 
 LONGEST_DELAY: Final = 2 * 3600 * SECOND
@@ -107,19 +107,19 @@ class SimulatedRun:
 
     def step(self, step: Step) -> None:
         """Do one step of a program. Raises InputError for a step or argument that there is not."""
-        name, given = step
+        name, args = step
         if is_request(name):
             call = request_of(step, self._context)
             if call is not None:
                 self._call(call)
         elif name == "fail":
-            self._fail(self._context.part(given.get("broker", 0)), **arguments(step))
+            self._fail(self._context.part(args.get("broker", 0)), **arguments(step))
         elif name == "lose":
             self._lose(**arguments(step))
         elif name != "meet":
-            self.deployment.act(name, given.get("broker", 0), **arguments(step))
+            self.deployment.act(name, args.get("broker", 0), **arguments(step))
             if name == "crash":
-                self._forget(self._context.part(given.get("broker", 0)))
+                self._forget(self._context.part(args.get("broker", 0)))
         if self._periodic:
             self._note_topics()
 

@@ -100,12 +100,12 @@ STEPS: Final[Mapping[str, StepKind]] = {
 
 def arguments(step: Step) -> dict[str, Any]:
     """All arguments of a step, with their defaults. Raises InputError for a step or argument that there is not."""
-    name, given = step
+    name, wanted = step
     kind = STEPS[known("step", name, STEPS)]
-    odd = [key for key in given if key not in kind.arguments and key not in ADDRESSED]
+    odd = [key for key in wanted if key not in kind.arguments and key not in ADDRESSED]
     if odd:
         raise InputError(f"step {name} has no argument {odd[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
-    return {**kind.arguments, **{key: value for key, value in given.items() if key not in ADDRESSED}}
+    return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in ADDRESSED}}
 
 
 def request_of(step: Step, context: Context) -> Call | None:
@@ -113,10 +113,10 @@ def request_of(step: Step, context: Context) -> Call | None:
 
     Raises InputError for a step or argument that there is not.
     """
-    name, given = step
+    name, wanted = step
     found = arguments(step)
     build = STEPS[name].build
-    return None if build is None else build(context, context.part(given.get("broker", "")), **found)
+    return None if build is None else build(context, context.part(wanted.get("broker", "")), **found)
 
 
 def plain(name: str, **given: Any) -> Command:

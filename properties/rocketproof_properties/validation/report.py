@@ -23,7 +23,7 @@ from ..judging.judging import Judged, Verdict, data
 from ..steps.vocabulary import Step
 from ..witnesses.known import HazardReplayed
 from .accept import Accepted
-from .kills import Kills
+from .crashtests import CrashTests
 
 SCHEMA: Final = "rocketproof-validation"
 VERSION: Final = 1
@@ -116,7 +116,7 @@ class Report:
     said: list[str] = field(default_factory=list)
     stopped: str = ""
     witnesses: list[HazardReplayed] = field(default_factory=list)
-    kills: Kills | None = None
+    kills: CrashTests | None = None
 
     @property
     def open(self) -> list[Finding]:

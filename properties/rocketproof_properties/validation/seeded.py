@@ -1,4 +1,4 @@
-"""How good is the validation? Mutants of the implementation are planted into a served target, and validated like any broker.
+"""How good is the validation? Faults are seeded into a served target, and validated like any broker.
 
 A mutant's change is made in a process of its own before it serves; the process that judges stays as it is.
 """
@@ -48,7 +48,7 @@ def chosen(count: int, seed: int) -> list[str]:
     return sorted(random.Random(seed).sample(visible(), count))
 
 
-class Planted(Served):
+class SeededFault(Served):
     """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" is none."""
 
     def __init__(self, mutant: str, profile: str = "P494") -> None:
@@ -72,7 +72,7 @@ class Hunt:
 def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
     """Validate the implementation with a mutant until something is found. Raises TargetError."""
     with tempfile.TemporaryDirectory() as folder:
-        request = Request(Planted(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
+        request = Request(SeededFault(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
         found = validate(request)
     first = found.findings[0].verdict if found.findings else None
     said = "" if first is None else f"{first.judge}: {first.property}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
 from ..witnesses.known import Performed
-from .kills import Kills
+from .crashtests import CrashTests
 from .report import Finding, Report, Row
 
 _SHOWN = 10  # sentences of one kind
@@ -122,7 +122,7 @@ def _witnesses(report: Report, width: int) -> Iterable[Text]:
             yield _folded(one.said[-1], width, 8)
 
 
-def _kills(kills: Kills, width: int) -> Iterable[Text]:
+def _kills(kills: CrashTests, width: int) -> Iterable[Text]:
     count = len(kills.findings)
     said = f"{kills.acknowledged:,} messages acknowledged, {count} finding{'' if count == 1 else 's'}"
     yield Text(f"\nA broker was killed {kills.kills} times under load: {said}", "bold red" if count else "")

@@ -16,7 +16,7 @@ from rocketproof_impl.remoting.command import VERSION, Command
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..judging.judging import Judged, judge_file
-from ..runs.runner import Bounds, Runner, Scene
+from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.requests import Call
 from ..steps.vocabulary import request_of
 from .validate import mark
@@ -55,20 +55,20 @@ class Suite:
 class SuiteClient:
     """Sends requests and records them. Names of topics and groups get a prefix of their own: `topic("orders")` tells the real one."""
 
-    def __init__(self, runner: Runner, scene: Scene) -> None:
+    def __init__(self, runner: Runner, under_way: ProgramRun) -> None:
         self._runner = runner
-        self._scene = scene
-        self._client = scene.clients[0]
+        self._under_way = under_way
+        self._client = under_way.clients[0]
         self._steps: list[tuple[str, dict[str, Any]]] = []
         self._finished = False
 
     @property
     def history(self) -> Path:
         """The file in which everything is recorded."""
-        return self._scene.path
+        return self._under_way.path
 
     def topic(self, name: str) -> str:
-        return self._scene.context.names.topic(name)
+        return self._under_way.context.names.topic(name)
 
     def send(self, **args: Any) -> Command | None:
         """A message: topic, body, queue, properties and so on, as in the step `send` of a program; its answer, None if none came."""
@@ -77,22 +77,22 @@ class SuiteClient:
     def step(self, name: str, /, **args: Any) -> Command | None:
         """A step of a program, such as back, topic, group, route. Raises InputError for one that there is not."""
         self._steps.append((name, args))
-        call = request_of((name, args), self._scene.context)
+        call = request_of((name, args), self._under_way.context)
         return None if call is None else self._client.call(call)
 
     def call(
         self, code: int, fields: Mapping[str, str] | None = None, body: bytes | None = None, *, version: int = VERSION
     ) -> Command | None:
         """Any request to the broker, as it is."""
-        return self._client.call(Call("other", self._scene.context.broker, code, dict(fields or {}), body, version))
+        return self._client.call(Call("other", self._under_way.context.broker, code, dict(fields or {}), body, version))
 
     def finish(self) -> Path:
         """Read back what is there, and close the connections; the history. A second call changes nothing."""
         if not self._finished:
             self._finished = True
-            self._scene.program = replace(self._scene.program, steps=tuple(self._steps))
+            self._under_way.program = replace(self._under_way.program, steps=tuple(self._steps))
             try:
-                self._runner.end(self._scene)
+                self._runner.end(self._under_way)
             finally:
-                self._scene.close()
-        return self._scene.path
+                self._under_way.close()
+        return self._under_way.path

@@ -24,7 +24,7 @@ from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, report, resume
-from .kills import NEEDED, Kills, kill_again_and_again
+from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, Finding, Report
 from .shrink import shrink
 
@@ -137,7 +137,7 @@ class _Validation:
         old = resume.report(folder)
         self.before = float(old.get("seconds") or 0)
         made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-        made.kills = Kills(**old["kills"]) if old.get("kills") else None
+        made.kills = CrashTests(**old["kills"]) if old.get("kills") else None
 
     def _all(self, programs: Sequence[Program]) -> None:
         """What a running broker can be told is told to the first target; what is chosen at the start needs one of its own."""
@@ -233,7 +233,7 @@ class _Validation:
         """Kill a broker under load, again and again."""
         request = self.request
         if request.kills and self.report.kills is None and not self.bounds.over:
-            self.report.kills = kill_again_and_again(
+            self.report.kills = crash_test(
                 self.target, request.kills, seed=request.seed, progress=lambda done, of: self.progress("kill", done, of)
             )
 
@@ -321,7 +321,7 @@ def again(
     )
     made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
     made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-    made.kills = Kills(**old["kills"]) if old.get("kills") else None
+    made.kills = CrashTests(**old["kills"]) if old.get("kills") else None
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")

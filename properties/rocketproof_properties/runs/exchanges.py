@@ -1,7 +1,7 @@
-"""From what a recorded history tells to the plain `History` that the catalogue's claims read.
+"""The one way from events to exchanges: a parsed history becomes the `History` that the catalogue's claims read.
 
-Records are those that were read back; which request made which is known by the id in its answer, or by the message's time of
-birth, which no two requests share.
+Where stores could be looked at, they say what each request stored. Elsewhere records are those that were read back; which request made
+which is known by the id in its answer, or by the message's time of birth, which no two requests share.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rocketproof_traces.stored.record import Log, Record, read_log, record_at
 from ..histories.history import OK, Answer, Entry, Event, Exchange, History, Request, Routes
 from ..steps.requests import batch_bodies
 from .client import places
-from .parsed import Asked, Told
+from .parsed import Asked, ParsedHistory
 from .recording import body_of
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
@@ -43,25 +43,25 @@ class Rebuilt:
     pulled: bool
 
 
-def history_of_stores(told: Told) -> History:
+def history_of_stores(parsed: ParsedHistory) -> History:
     """The history of one program on a deployment whose stores can be looked at: what its `state` events say."""
-    stores = {who: value for who, op, value in told.looks if op == "store"}
+    stores = {who: value for who, op, value in parsed.looks if op == "store"}
     stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
-    served = {value["of"]: value for _, op, value in told.looks if op == "served"}
-    found = History(routes=[Routes(value["queues"], value["addresses"]) for _, op, value in told.looks if op == "routes"])
-    for asked in told.asked:
+    served = {value["of"]: value for _, op, value in parsed.looks if op == "served"}
+    found = History(routes=[Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"])
+    for asked in parsed.asked:
         exchange = _exchanged(asked, stored.get(asked.seq, ()))
         seen = served.get(asked.seq, {})
         exchange.retries, exchange.queues = seen.get("retries") or RETRY_MAX_TIMES, seen.get("queues")
         found.exchanges.append(exchange)
-    for _, value in told.strays:
+    for _, value in parsed.strays:
         found.exchanges[-1].answers.append(_answer(value, _STRANGE))
     for who, value in stores.items():
         found.logs[who] = read_log(value["log"], value["file_size"], value["end"])
         found.entries[who] = {key: [each and Entry(*each) for each in entries] for key, entries in value["entries"].items()}
         found.next_offsets[who], found.counts[who] = value["next_offsets"], value["counts"]
         found.max_message_size, found.end = value["longest"], value["at"]
-    found.events = [Event(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in told.looks if op in TURNS]
+    found.events = [Event(v["at"], op, v["topic"], v["who"], v["by"]) for _, op, v in parsed.looks if op in TURNS]
     return found
 
 
@@ -72,47 +72,47 @@ def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
     return Exchange(asked.value["to"], _request(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
 
 
-def rebuild(told: Told) -> Rebuilt:
+def rebuild(parsed: ParsedHistory) -> Rebuilt:
     """The history of one program."""
-    return _Rebuilding(told).result()
+    return _Rebuilding(parsed).result()
 
 
 @dataclass
 class _Rebuilding:
-    told: Told
+    parsed: ParsedHistory
     retries: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int | None] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        found = (record_at(data, at) for at, data in sorted(self.told.records.items()))
+        found = (record_at(data, at) for at, data in sorted(self.parsed.records.items()))
         self.records = [record for record in found if record is not None]
         self.by_place = {record.at: record for record in self.records}
-        rows = self.told.states.get("records", {}).get("records", ())
+        rows = self.parsed.states.get("records", {}).get("records", ())
         self.unread = {int(row["at"]) for row in rows if "data" not in row}
-        self.acknowledged = {place for one in self.told.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
+        self.acknowledged = {place for one in self.parsed.asked if one.code in OK for place in places(one.answer.get("fields") or {})}
         self.stored: dict[int, tuple[int, ...]] = {}
-        changed = {one.fields.get("topic") for one in self.told.asked if one.op in ("update_topic", "delete_topic")}
-        for name, config in (self.told.states.get("topics", {}).get("topics") or {}).items():
+        changed = {one.fields.get("topic") for one in self.parsed.asked if one.op in ("update_topic", "delete_topic")}
+        for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
                 self.counts[name] = max(int(config["readQueueNums"]), int(config["writeQueueNums"]))
 
     def result(self) -> Rebuilt:
-        broker = self.told.broker
+        broker = self.parsed.broker
         # Of two send-backs of one message, the one that succeeded has stored a record if only one of them has.
-        for asked in sorted(self.told.asked, key=lambda one: one.code not in (None, *OK)):
+        for asked in sorted(self.parsed.asked, key=lambda one: one.code not in (None, *OK)):
             self.stored[asked.seq] = self._stored(asked, _request(asked)) if asked.closed != "fail" else ()
-        exchanges = [one for asked in self.told.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
-        for _, value in self.told.strays:
+        exchanges = [one for asked in self.parsed.asked if asked.closed != "fail" and (one := self._exchange(asked)) is not None]
+        for _, value in self.parsed.strays:
             if exchanges:
                 exchanges[-1].answers.append(_answer(value, _STRANGE))
-        size = int(self.told.settings.get("mappedFileSizeCommitLog", 1 << 30))
-        limit = int(self.told.settings.get("maxMessageSize", 4 << 20))
-        queues = self.told.states.get("queues", {})
+        size = int(self.parsed.settings.get("mappedFileSizeCommitLog", 1 << 30))
+        limit = int(self.parsed.settings.get("maxMessageSize", 4 << 20))
+        queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
         whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
-        names = self.told.names
+        names = self.parsed.names
         own = replace(whole, logs={broker: self._log([r for r in self.records if names.is_mine(r.topic)], size)})
         return Rebuilt(whole, own, bool(self.records) or bool(self.unread), bool(queues.get("pulled")))
 
@@ -127,7 +127,7 @@ class _Rebuilding:
     def _exchange(self, asked: Asked) -> Exchange | None:
         """The request with its answers and records; None for one whose records are too long to be kept."""
         exchange = _exchanged(asked, self.stored[asked.seq])
-        exchange.broker = self.told.broker
+        exchange.broker = self.parsed.broker
         request = exchange.request
         if request.kind == "send_back" and not exchange.stored and not self._visible(request):
             exchange.request = replace(request, kind="other")
@@ -171,10 +171,10 @@ class _Rebuilding:
     def _visible(self, request: Request) -> bool:
         """Whether the record that a send-back makes can be read back: one that is prepared is in no queue."""
         before = self.by_place.get(request.offset)
-        return before is not None and before.counted and bool(self.told.states.get("queues", {}).get("pulled"))
+        return before is not None and before.counted and bool(self.parsed.states.get("queues", {}).get("pulled"))
 
     def _routes(self) -> Iterator[Routes]:
-        for asked in self.told.asked:
+        for asked in self.parsed.asked:
             if asked.op == "route" and asked.code == codes.SUCCESS:
                 try:
                     data = fastjson.loads(body_of(asked.answer) or b"{}")

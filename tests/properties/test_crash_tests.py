@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.validation.kills import kill_again_and_again, log_records, queue_entries
+from rocketproof_properties.validation.crashtests import crash_test, log_records, queue_entries
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -48,7 +48,7 @@ def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Pa
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
 def test_what_was_acknowledged_is_there_after_a_kill() -> None:
     done = []
-    found = kill_again_and_again(Served("P494"), 3, seed=11, progress=lambda number, of: done.append((number, of)))
+    found = crash_test(Served("P494"), 3, seed=11, progress=lambda number, of: done.append((number, of)))
     assert found.findings == []
     assert (found.kills, done) == (3, [(1, 3), (2, 3), (3, 3)])
     assert found.acknowledged > 30
@@ -63,6 +63,6 @@ def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
         "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer
     }  # fmt: skip
-    found = kill_again_and_again(Served("P494"), 1, seed=3, settings=settings)
+    found = crash_test(Served("P494"), 1, seed=3, settings=settings)
     assert found.acknowledged > 0
     assert sum(": lost: " in finding for finding in found.findings) == found.acknowledged

@@ -61,7 +61,7 @@ class Acknowledged:
 
 
 @dataclass
-class Kills:
+class CrashTests:
     """What came of a campaign: how often the broker was killed, what it had acknowledged, and every finding as a sentence.
 
     `open`: messages without an answer; `kept`: those of them that are stored all the same.
@@ -80,7 +80,7 @@ class Kills:
         return {**vars(self), "findings": list(self.findings), "seconds": round(self.seconds, 1)}
 
 
-def kill_again_and_again(
+def crash_test(
     target: Target,
     times: int,
     *,
@@ -88,9 +88,9 @@ def kill_again_and_again(
     clients: int = 4,
     settings: Mapping[str, str] = SETTINGS,
     progress: Callable[[int, int], None] = lambda done, of: None,
-) -> Kills:
+) -> CrashTests:
     """Kill a target's broker so many times, each time in other surroundings by the seed. Raises TargetError, NotOffered."""
-    began, found, chance = time.monotonic(), Kills(), random.Random(seed)
+    began, found, chance = time.monotonic(), CrashTests(), random.Random(seed)
     while found.kills < times:
         with target.open(Setup(settings=settings)) as running:
             store = _Store(running, chance, found)
@@ -156,7 +156,7 @@ def acknowledged(topic: str, body: bytes, answer: Command) -> Acknowledged:
 class _Store:
     """One store of the campaign, and everything that was acknowledged on it."""
 
-    def __init__(self, running: Deployment, chance: random.Random, found: Kills) -> None:
+    def __init__(self, running: Deployment, chance: random.Random, found: CrashTests) -> None:
         self._running = running
         self._chance = chance
         self._found = found

@@ -1,4 +1,4 @@
-"""Rows of a store's facts: sound ones, and for each rule rows that are as close to sound ones as can be and break it.
+"""Rows of the facts of a store or a history: sound ones, and for each rule rows that are as close to sound ones as can be and break it.
 
 A row is written as what differs from the sound row of its kind. SOUND are further rows that break nothing: the other side of each border.
 """
@@ -49,8 +49,30 @@ TOPIC: Row = {
 }  # fmt: skip
 TABLE: Row = {"there": True, "counter": 5, "timestamp": 1, "created": 5, "records": 1}
 DAMAGE: Row = {"offset": 5000, "length": 10, "reason": "none"}
+EXCHANGE: Row = {
+    "kind": "send", "oneWay": False, "ended": True, "answers": 1, "code": 0, "sameOpaque": True, "undecided": False, "messages": 1,
+    "stored": 1, "sameBodies": True, "answeredQueue": 3, "topicKnown": True, "readQueueNums": 4, "writeQueueNums": 4, "ids": 1,
+    "entryThere": True, "entryOffset": 5000, "firstStored": 5000, "hooksKnown": False, "sameWithoutHooks": False,
+}  # fmt: skip
+REFUSED: Row = {"code": 1, "stored": 0, "sameBodies": False, "entryThere": False, "firstStored": -1, "ids": 0}
+SILENT: Row = {**REFUSED, "answers": 0, "code": 0}
+BACK: Row = {"kind": "send_back", "messages": 0, "ids": 0, "entryThere": False}
+ID: Row = {"place": 5000, "there": True, "own": True, "sameHost": True, "storedPhysicalOffset": 5000, "times": 1}
+KEPT: Row = {
+    "kind": "send", "askedClass": "ordinary", "askedQueue": 1, "topicClass": "ordinary", "realClass": "none", "finalClass": "ordinary",
+    "realAsked": False, "realDead": False, "realQueueId": -1, "sysFlag": 0, "delayLevel": 0, "givenUp": False, "times": 0,
+    "reconsumeTimes": 0, "namesLimit": False, "maxReconsumeTimes": 0, "version": 399, "retryMaxTimes": 16,
+}  # fmt: skip
+LATER: Row = {"topicClass": "schedule", "realClass": "ordinary", "realAsked": True, "realQueueId": 1, "delayLevel": 3}
+DEAD: Row = {"topicClass": "dead", "finalClass": "dead", "askedClass": "retry", "times": 16}
+AGAIN: Row = {"kind": "send_back", "topicClass": "retry", "finalClass": "retry", "reconsumeTimes": 16}
+COUNTER: Row = {"known": True, "records": 5, "nextOffset": 5, "entries": 5}
+COUNT: Row = {"whole": False, "counted": 5, "sent": 5}
+ROUTE: Row = {"isAddress": False, "times": 1}
+PLACE: Row = {"size": 100, "rest": 200}
 BASE = {
     "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE,
+    "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
 }  # fmt: skip
 
 # Rows of one kind: what differs from the sound one, and the rules that it breaks.
@@ -143,11 +165,14 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"topicClass": "schedule", "delayLevel": -1}, {"INV-46.stored"}),
         ({**DELAYED, "queueId": 3}, {"INV-45.queue"}),
         ({**DELAYED, "delayLevel": 18, "queueId": 17}, set()),
-        ({**DELAYED, "delayLevel": 19, "queueId": 17}, {"INV-45.queue"}),
-        ({**DELAYED, "delayLevel": 19, "queueId": 18}, set()),
+        ({**DELAYED, "delayLevel": 19, "queueId": 17}, {"INV-45.level", "INV-45.queue"}),
+        ({**DELAYED, "delayLevel": 19, "queueId": 18}, {"INV-45.level"}),
+        ({"delayLevel": 19, "realClass": "ordinary"}, set()),
         ({**DELAYED, "delayLevel": 1, "queueId": 0}, set()),
         ({**DELAYED, "realClass": "none"}, {"INV-45.topic"}),
         ({**DELAYED, "realQueueId": -1}, {"INV-45.topic"}),
+        ({**DELAYED, "realClass": "schedule"}, {"INV-45.elsewhere"}),
+        ({"realClass": "schedule"}, set()),
         ({**DELAYED, "realClass": "half"}, {"INV-45.half"}),
         ({"realClass": "half", "realQueueId": 0, "delayLevel": 1}, set()),
         ({"delayLevel": 1}, {"INV-45.applied"}),
@@ -170,12 +195,12 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 3}, set()),
         ({**SENT_BACK, "originKnown": True, "originSame": True, "originTimes": 2, "reconsumeTimes": 2}, {"INV-48.chain"}),
         ({**SENT_BACK, "originKnown": True, "originSame": False, "reconsumeTimes": 1}, {"INV-49.chain"}),
-        ({"properties": BIT["WAIT"]}, {"INV-57.stored"}),
-        ({"properties": BIT["WAIT"], "topicClass": "own"}, {"INV-57.stored"}),
-        ({"properties": BIT["WAIT"], "topicClass": "template"}, {"INV-57.stored"}),
-        ({**DELAYED, "properties": BIT["WAIT"]}, set()),
-        ({"properties": BIT["WAIT"], "realClass": "ordinary"}, set()),
-        ({"properties": BIT["WAIT"] | BIT["ORIGIN_MESSAGE_ID"], "retryClass": "ordinary"}, set()),
+        ({"properties": BIT["WAIT"]}, {"INV-57", "INV-57.stored"}),
+        ({"properties": BIT["WAIT"], "topicClass": "own"}, {"INV-57", "INV-57.stored"}),
+        ({"properties": BIT["WAIT"], "topicClass": "template"}, {"INV-57", "INV-57.stored"}),
+        ({**DELAYED, "properties": BIT["WAIT"]}, {"INV-57"}),
+        ({"properties": BIT["WAIT"], "realClass": "ordinary"}, {"INV-57"}),
+        ({"properties": BIT["WAIT"] | BIT["ORIGIN_MESSAGE_ID"], "retryClass": "ordinary"}, {"INV-57"}),
         ({**HALF, "sysFlag": 8, "preparedTransactionOffset": 1}, {"TRX-04.bits"}),
         ({**HALF, "sysFlag": 4, "queueOffset": 0}, {"TRX-04.bits"}),
         ({**HALF, "queueId": 1}, {"TRX-04.queue"}),
@@ -325,6 +350,130 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"reason": "blank"}, {"INV-37.blank"}),
         ({"reason": "zeros"}, {"INV-37.ended"}),
     ],
+    "exchange": [
+        ({}, set()),
+        *[({"code": code}, set()) for code in (10, 11, 12)],
+        *[({"code": code, "stored": 2}, {"INV-06.records"}) for code in (0, 10, 11, 12)],
+        *[({"code": code, "answeredQueue": 4}, {"INV-30.records"}) for code in (0, 10, 11, 12)],
+        *[({"code": code, "ids": 2}, {"INV-43.ids"}) for code in (0, 10, 11, 12)],
+        *[({"code": code, "entryThere": False}, {"INV-44"}) for code in (0, 10, 11, 12)],
+        ({"kind": "batch", "answeredQueue": 4}, {"INV-30.records"}),
+        ({"kind": "batch", "ids": 2}, {"INV-43.ids"}),
+        ({"kind": "batch", "entryThere": False}, {"INV-44"}),
+        *[({**SILENT, "oneWay": True, "code": code, "stored": 1, "answeredQueue": -1}, set()) for code in (0, 1)],
+        ({"kind": "batch", "messages": 3, "stored": 3, "ids": 3}, set()),
+        (REFUSED, set()),
+        ({**REFUSED, "kind": "other", "code": 0}, set()),
+        ({**SILENT, "oneWay": True}, set()),
+        ({**SILENT, "ended": False}, set()),
+        (SILENT, {"INV-01"}),
+        ({"answers": 2}, {"INV-01", "INV-02"}),
+        ({"answers": 2, "ended": False}, {"INV-02"}),
+        ({"oneWay": True}, {"INV-03"}),
+        ({"sameOpaque": False}, {"INV-04"}),
+        ({**REFUSED, "code": -1, "undecided": True}, {"INV-05"}),
+        ({"stored": 2}, {"INV-06.records"}),
+        ({"messages": 2, "ids": 2}, {"INV-06.records"}),
+        ({"kind": "batch", "messages": 2, "ids": 2}, {"INV-06.records"}),
+        ({"sameBodies": False}, {"INV-06.records"}),
+        ({**SILENT, "stored": 1, "oneWay": True}, set()),
+        *[({**REFUSED, "kind": kind, "stored": 1}, {"INV-07.records"}) for kind in ("send", "batch", "send_back")],
+        ({**REFUSED, "kind": "other", "stored": 1}, set()),
+        *[({**REFUSED, "stored": 1, "code": code}, {"INV-07.records"}) for code in (9, 13, 1, -1)],
+        ({"answeredQueue": 4}, {"INV-30.records"}),
+        ({"answeredQueue": 4, "readQueueNums": 5}, set()),
+        ({"answeredQueue": 4, "writeQueueNums": 5}, set()),
+        ({"answeredQueue": 0}, set()),
+        ({"answeredQueue": -1}, {"INV-30.records"}),
+        ({"answeredQueue": 4, "topicKnown": False}, set()),
+        ({**REFUSED, "answeredQueue": -1}, set()),
+        ({**BACK, "answeredQueue": -1}, set()),
+        ({"ids": 2}, {"INV-43.ids"}),
+        ({"entryThere": False}, {"INV-44"}),
+        ({"stored": 0, "messages": 0, "ids": 0}, {"INV-44"}),
+        ({"entryOffset": 5001}, {"INV-44"}),
+        (BACK, set()),
+        ({**BACK, "stored": 0}, {"INV-51"}),
+        ({**BACK, "stored": 2}, {"INV-51"}),
+        ({**BACK, **SILENT, "ended": False}, set()),
+        ({**BACK, "code": 10, "stored": 0}, set()),
+        ({"hooksKnown": True}, {"INV-56"}),
+        ({"hooksKnown": True, "sameWithoutHooks": True}, set()),
+    ],
+    "id": [
+        ({}, set()),
+        ({"times": 2}, {"INV-43.once"}),
+        ({"own": False}, {"INV-43.own"}),
+        ({"there": False, "sameHost": False, "storedPhysicalOffset": -1}, {"INV-43.own"}),
+        ({"sameHost": False}, {"INV-43.host"}),
+        ({"storedPhysicalOffset": 4999}, {"INV-43.place"}),
+    ],
+    "kept": [
+        ({}, set()),
+        (LATER, set()),
+        ({**LATER, "realAsked": False, "realDead": True}, set()),
+        ({**LATER, "realAsked": False, "realDead": True, "realQueueId": 0}, set()),
+        ({**LATER, "realAsked": False}, {"INV-45.asked"}),
+        ({**LATER, "realAsked": False, "kind": "send_back"}, set()),
+        ({"realAsked": True, "realQueueId": 0}, set()),
+        ({**LATER, "realQueueId": 0}, {"INV-45.askedQueue"}),
+        ({**LATER, "realQueueId": 1, "askedQueue": 0}, {"INV-45.askedQueue"}),
+        ({**LATER, "realQueueId": 0, "kind": "batch"}, set()),
+        ({**LATER, "askedQueue": -1}, set()),
+        ({"delayLevel": 1}, {"INV-45.kept"}),
+        ({"delayLevel": 1, "sysFlag": 8}, {"INV-45.kept"}),
+        ({"delayLevel": 1, "sysFlag": 4}, set()),
+        ({"delayLevel": 1, "sysFlag": 12}, set()),
+        ({"delayLevel": 1, "kind": "batch"}, set()),
+        ({"delayLevel": -1}, set()),
+        ({**LATER, "askedClass": "schedule"}, {"INV-46"}),
+        ({**LATER, "realClass": "none"}, {"INV-46"}),
+        ({**LATER, "realClass": "none", "kind": "batch"}, {"INV-46"}),
+        ({**LATER, "realClass": "none", "kind": "send_back"}, set()),
+        ({"askedClass": "schedule"}, set()),
+        (DEAD, set()),
+        ({**DEAD, "times": 15}, {"INV-47"}),
+        ({**DEAD, "times": 15, "kind": "send_back"}, {"INV-47"}),
+        ({**DEAD, "times": 15, "kind": "send_back", "givenUp": True}, set()),
+        ({**DEAD, "times": 15, "kind": "batch"}, set()),
+        ({**DEAD, "times": 15, "askedClass": "dead"}, set()),
+        ({**DEAD, "times": 2, "retryMaxTimes": 2}, set()),
+        ({**DEAD, "times": 1, "retryMaxTimes": 2}, {"INV-47"}),
+        ({**DEAD, "times": 3, "namesLimit": True, "maxReconsumeTimes": 3}, set()),
+        ({**DEAD, "times": 16, "namesLimit": True, "maxReconsumeTimes": 17}, {"INV-47"}),
+        ({**DEAD, "times": 16, "namesLimit": True, "maxReconsumeTimes": 17, "version": 120}, set()),
+        ({**DEAD, "times": 16, "namesLimit": True, "maxReconsumeTimes": 17, "version": 121}, {"INV-47"}),
+        (AGAIN, set()),
+        ({**AGAIN, "reconsumeTimes": 17}, {"INV-48.limit"}),
+        ({**AGAIN, "reconsumeTimes": 17, "namesLimit": True, "maxReconsumeTimes": 17, "version": 121}, set()),
+        ({**AGAIN, "reconsumeTimes": 17, "namesLimit": True, "maxReconsumeTimes": 17, "version": 120}, {"INV-48.limit"}),
+        ({**AGAIN, "reconsumeTimes": 17, "maxReconsumeTimes": 17}, {"INV-48.limit"}),
+        ({**AGAIN, "reconsumeTimes": 17, "kind": "send"}, set()),
+        ({**AGAIN, "reconsumeTimes": 17, "finalClass": "dead", "topicClass": "dead", "givenUp": True}, set()),
+    ],
+    "counter": [
+        ({}, set()),
+        ({"known": False, "records": 4}, set()),
+        ({"records": 4}, {"INV-35.next"}),
+        ({"entries": 4}, {"INV-36.records"}),
+    ],
+    "count": [
+        ({}, set()),
+        ({"whole": True}, set()),
+        ({"whole": True, "counted": 4}, {"INV-54"}),
+        ({"counted": 4}, {"INV-55"}),
+    ],
+    "route": [
+        ({}, set()),
+        ({"times": 2}, {"INV-59.tables"}),
+        ({"isAddress": True}, set()),
+        ({"isAddress": True, "times": 2}, {"INV-60"}),
+    ],
+    "place": [
+        ({}, set()),
+        ({"size": 200}, set()),
+        ({"size": 201}, {"INV-39"}),
+    ],
 }  # fmt: skip
 
 # Two successive rows: of the log, of a queue, of the log's files.
@@ -370,8 +519,8 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"topic_limit": 255}, "record", {"topicLength": 255}, set()),
     ({"known_flags": 0x3F}, "record", {"sysFlag": 0x40}, {"APP-08.sysFlag"}),
     ({"clock_skew": 0}, "record", {"bornTimestamp": 1_000_011}, {"CL-01.born"}),
-    ({"stores_parsed": False}, "record", {"properties": BIT["WAIT"]}, set()),
-    ({"stores_wait": True}, "record", {"properties": BIT["WAIT"]}, set()),
+    ({"stores_parsed": False}, "record", {"properties": BIT["WAIT"]}, {"INV-57"}),
+    ({"stores_wait": True}, "record", {"properties": BIT["WAIT"]}, {"INV-57"}),
     ({"before_49": False}, "record", {"entryTags": 0, "odd": RUN_ON}, {"INV-44.tags"}),
     (
         {"before_49": False}, "record",

@@ -1,4 +1,5 @@
-"""Rules about stored rows: each by rows on both sides of its borders, interpreted and as a column program; spoilt ones are noticed."""
+"""Rules about rows of a store or a history: each by rows on both sides of its borders, interpreted, as a column program and as a function
+of Python; spoilt ones are noticed."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from rocketproof_model import Expr
 from rocketproof_model.columns import compile_columns
 from rocketproof_model.interpreter import holds
 from rocketproof_model.language import Bool, Instance, const, rewrite, walk
-from rocketproof_properties.catalogue.stored import settings, stored_rules
+from rocketproof_properties.catalogue import rules
+from rocketproof_properties.catalogue.stored import settings
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
+from rocketproof_traces.audit.small import row_rule, settings_of
 
 Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
 
@@ -44,7 +47,7 @@ def state(over: str, made: Instance, row: Row | None) -> tuple[int, ...] | None:
 
 
 def rules_over(over: str) -> list[Rule]:
-    return [rule for rule in stored_rules() if rule.over == over]
+    return [rule for rule in rules() if rule.over == over]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
@@ -55,6 +58,16 @@ def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
     assert states[0] is not None
     found = {rule.id for rule in rules_over(over) if not holds(made, rule.claim.formula, states[0], states[1])}
     assert found == broken
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
+def test_functions_decide_the_same(case: Case) -> None:
+    over, given, before, after, broken = case
+    made = instance(KINDS[over][0], given)
+    states = state(over, made, before) or (), state(over, made, after) or ()
+    found = {rule.id for rule in rules_over(over) if not row_rule(rule, settings_of(given)).holds(*states)}
+    assert found == broken
+    assert all("expected" in row_rule(rule, settings_of(given)).say(*states) for rule in rules_over(over) if rule.id in broken)
 
 
 @pytest.mark.parametrize("over", KINDS)
@@ -76,13 +89,13 @@ def _table(made: Instance, states: list[Any]) -> dict[str, Any]:
 
 
 def test_every_rule_is_broken_by_some_row() -> None:
-    assert {rule.id for rule in stored_rules()} == {id_ for case in CASES for id_ in case[4]}
+    assert {rule.id for rule in rules()} == {id_ for case in CASES for id_ in case[4]}
 
 
 def test_ids_are_unique_and_sentences_are_said() -> None:
-    ids = [rule.id for rule in stored_rules()]
+    ids = [rule.id for rule in rules()]
     assert len(ids) == len(set(ids)) >= 60
-    assert all(rule.claim.sentence and rule.claim.sentence[0].islower() for rule in stored_rules())
+    assert all(rule.claim.sentence[0].islower() or rule.claim.sentence.startswith("WAIT ") for rule in rules())
 
 
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
@@ -120,7 +133,7 @@ def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
     return rewrite(formula, lambda e: new if e is old else None)
 
 
-@pytest.mark.parametrize("rule", stored_rules(), ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
     """Some row is judged otherwise, so that the test above would fail."""
     for what, formula in spoilt(rule):

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model.result import BOUND, TIME
-from rocketproof_properties.catalogue.history import HISTORY_CLAIMS
-from rocketproof_properties.catalogue.historycases import CASES
+from rocketproof_properties.catalogue import HISTORY_CASES, HISTORY_CLAIMS
 from rocketproof_properties.checks.plan import Request as Asked
 from rocketproof_properties.checks.plan import plan
 from rocketproof_properties.checks.rows import undecided
@@ -25,7 +24,7 @@ from rocketproof_traces.stored.record import Log, Record, read_log
 FEW = 20  # programs of a case
 
 UNITS: dict[tuple[str, str], dict[str, str]] = {}
-for _case in CASES:
+for _case in HISTORY_CASES:
     UNITS.setdefault((_case.profile, _case.condition), {})[_case.claim] = _case.expected
 for _task in tasks("P494"):
     if _task.kind == "history":
@@ -54,8 +53,8 @@ def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
 
 
 def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
-    assert {case.claim for case in CASES} == {claim.id for claim in HISTORY_CLAIMS}
-    assert {case.condition for case in CASES} == PROGRAMS.keys()
+    assert {case.claim for case in HISTORY_CASES} == {claim.id for claim in HISTORY_CLAIMS}
+    assert {case.condition for case in HISTORY_CASES} == PROGRAMS.keys()
 
 
 def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
@@ -192,7 +191,7 @@ def _exchange(
     asked = replace(Request(kind, 1, topic="T", bodies=(b"x" * 8,)), **more)  # type: ignore[arg-type]
     fields = {"msgId": f"7F00000100002A9F{(stored or (0,))[0]:016X}", "queueId": "0", "queueOffset": "0"}
     given = [] if code is None else [Answer(code, opaque, None, fields)] * answers
-    return Exchange(BROKER, asked, 0, given, stored=stored, queues=4)
+    return Exchange(BROKER, asked, 0, given, stored=stored, queues=(4, 4))
 
 
 def _history(*exchanges: Exchange, records: tuple[Record, ...] = (), file_size: int = 1000, **more: object) -> History:
@@ -245,7 +244,7 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
         lambda: _history(_exchange(stored=(0,)), records=(_record(body=b"other"),)),
     ),
     ("INV-07.records", lambda: _history(_exchange(code=1)), lambda: _history(_exchange(code=1, stored=(0,)), records=(FITS,))),
-    ("INV-30.records", lambda: _history(_exchange()), lambda: _history(replace(_exchange(), queues=0))),
+    ("INV-30.records", lambda: _history(_exchange()), lambda: _history(replace(_exchange(), queues=(0, 0)))),
     (
         "INV-34.records",
         lambda: _history(records=(_record(), _record(100, sys_flag=4), _record(200, queue_offset=1, sys_flag=8))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language import Expr, implies, ite, java_abs, maximum, minimum, rem, without_bits
+from ..language import Expr, ite, java_abs, maximum, minimum, rem, without_bits
 
 READ, WRITE, INHERIT = 4, 2, 1
 RANDOM_MODULUS = 99999999
@@ -55,7 +55,12 @@ def fits(size: Any, position: Any, file_size: Any, blank: Any) -> Expr:
     return fit
 
 
+def has_room(rest: Any, blank: Any) -> Expr:
+    """INV-38: a file of which so much is free is full, or has room for a blank."""
+    room: Expr = (rest == 0) | (rest >= blank)
+    return room
+
+
 def proper_position(position: Expr, file_size: Any, blank: Any) -> Expr:
-    """INV-38: a file is full or has room for a blank."""
-    within: Expr = position <= file_size
-    return within & implies(position != file_size, position + blank <= file_size)
+    """INV-38: what is free behind a position is nothing or enough for a blank."""
+    return has_room(file_size - position, blank)

@@ -1,29 +1,54 @@
-"""The catalogue: every property once, and the cases in which each has a known verdict.
+"""The catalogue, by theme: each file has all forms of its properties, and the cases in which each has a known verdict.
 
-`properties(specification)` gives the claims of a scope as checked properties, in a fixed order; `CASES` are the rows of
-the verdict matrix. To add a property: write its `Claim` beside its kin, put it into CLAIMS, and give it a case. A property of
-what the specification abstracts from is a `HistoryClaim` in `history`, and its cases are in `historycases`.
+The forms of a property are claims over states of the specification (`CLAIMS`), rules over what a store shows (`RULES`), and claims over
+histories (`HISTORY`), which are made of the same rules where both can see it. `properties(specification)` gives the claims of a scope as
+checked properties, in a fixed order; `CASES` are the rows of the verdict matrix. To add a property: write its forms in the file of its
+theme, and give each a case.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from rocketproof_model.language import Property
+from rocketproof_model.language.model import Property
 from rocketproof_model.specification import Part
+from rocketproof_traces.audit.rules import Rule
 
-from . import answers, creation, durability, historycases, persistence, queues, routing, store, time
-from .claim import Case, Claim
-from .history import HISTORY_CLAIMS, HistoryClaim
-
-__all__ = ["CASES", "CLAIMS", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties"]
-
-CLAIMS: tuple[Claim, ...] = tuple(
-    c for module in (creation, queues, routing, store, persistence, answers, time, durability) for c in module.CLAIMS
+from . import (
+    answers,
+    counts,
+    creation,
+    delay,
+    durability,
+    entries,
+    log,
+    offsets,
+    persistence,
+    queues,
+    records,
+    retries,
+    routes,
+    topics,
+    waits,
 )
-CASES: tuple[Case, ...] = tuple(
-    c for module in (creation, queues, routing, store, persistence, answers, time, durability, historycases) for c in module.CASES
-)
+from .claim import Case, Claim, HistoryClaim
+from .stored import stored_rules
+
+__all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
+
+_OF_STATES = (creation, topics, queues, routes, log, offsets, persistence, answers, waits, durability)
+_OF_HISTORIES = (answers, log, offsets, queues, records, entries, delay, retries, counts, routes, waits)
+
+CLAIMS: tuple[Claim, ...] = tuple(c for theme in _OF_STATES for c in theme.CLAIMS)
+HISTORY_CLAIMS: tuple[HistoryClaim, ...] = tuple(sorted((c for theme in _OF_HISTORIES for c in theme.HISTORY), key=lambda c: c.id))
+HISTORY_CASES: tuple[Case, ...] = tuple(c for theme in _OF_HISTORIES for c in theme.HISTORY_CASES)
+CASES: tuple[Case, ...] = (*(c for theme in _OF_STATES for c in theme.CASES), *HISTORY_CASES)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule once: those about what a store shows, and those about what only a history has."""
+    return tuple(dict.fromkeys((*stored_rules(), *(rule for claim in HISTORY_CLAIMS for rule in claim.rules))))
 
 
 @cache

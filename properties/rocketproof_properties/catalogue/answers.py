@@ -1,4 +1,4 @@
-"""Answers: how many a request gets, whoever is asked (INV-01 to INV-03)."""
+"""Answers: how many a request gets, whoever is asked, and which (INV-01 to INV-05)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from typing import Any
 
 from rocketproof_model import Expr, Row, count, exists, forall, implies
 from rocketproof_model.specification.answering import RUNNING, WAITING, Answering, within
+from rocketproof_traces.audit.vocabulary import vocabulary
 
-from .claim import Case, Claim, cases, second
+from . import conditions as about
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, second
+from .claim import about as claim_about
 
 
 def _each(body: Callable[[Row], Expr]) -> Callable[[Answering], Expr]:
     return lambda v: forall(v.Request, lambda r: body(v.job[r]))
+
+
+def one_answer(over: Expr, one_way: Expr, answers: Expr) -> Expr:
+    return implies(over & ~one_way, answers == 1)
+
+
+def not_two_answers(answers: Expr) -> Expr:
+    few: Expr = answers <= 1
+    return few
+
+
+def no_answer(one_way: Expr, answers: Expr) -> Expr:
+    return implies(one_way, answers == 0)
 
 
 def _under_way(v: Answering) -> Expr:
@@ -40,10 +56,10 @@ ONE = _claim(
     "INV-01",
     "a request that waits for an answer and whose task ends gets exactly one",
     "always",
-    _each(lambda row: implies((row.stage == "over") & ~row.one_way, row.answers == 1)),
+    _each(lambda row: one_answer(row.stage == "over", row.one_way, row.answers)),
 )
-NOT_TWO = _claim("INV-02", "no request gets two answers", "always", _each(lambda row: row.answers <= 1))
-NONE = _claim("INV-03", "a one-way request gets no answer", "always", _each(lambda row: implies(row.one_way, row.answers == 0)))
+NOT_TWO = _claim("INV-02", "no request gets two answers", "always", _each(lambda row: not_two_answers(row.answers)))
+NONE = _claim("INV-03", "a one-way request gets no answer", "always", _each(lambda row: no_answer(row.one_way, row.answers)))
 OVER = _claim(
     "AUX-12",
     "a request that an executor has taken is over some time",
@@ -68,6 +84,19 @@ LATE = _claim(
 def _silent(v: Answering, when: Expr) -> Expr:
     return when & exists(v.Request, lambda r: (v.job[r].stage == "over") & ~v.job[r].one_way & (v.job[r].answers == 0))
 
+
+def _exchanged() -> list[HistoryClaim]:
+    e = vocabulary()["exchange"].row
+    return [
+        claim_about("INV-01", ONE.sentence, "exchange", one_answer(e.ended, e.oneWay, e.answers), 1, e.answers),
+        claim_about("INV-02", NOT_TWO.sentence, "exchange", not_two_answers(e.answers), 1, e.answers),
+        claim_about("INV-03", "a one-way request gets no answer", "exchange", no_answer(e.oneWay, e.answers), 0, e.answers),
+        claim_about("INV-04", "an answer has the opaque of its request", "exchange", e.sameOpaque, True, e.sameOpaque),
+        claim_about("INV-05", "the marker -1 of an undecided answer is never written", "exchange", ~e.undecided, False, e.undecided),
+    ]  # fmt: skip
+
+
+HISTORY = _exchanged()
 
 CLAIMS = [ONE, NOT_TWO, NONE, OVER, QUEUE, LOST, LATE]
 
@@ -96,4 +125,21 @@ CASES: list[Case] = [
     *cases(QUEUE, "answers", "holds", **_FULL),
     *cases(LOST, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL, reason="HAZ-25"),
     *cases(LATE, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL),
+]
+
+_ONE, _NOT_TWO, _NONE, _OPAQUE, _ = HISTORY
+_IN_FUTURE = (
+    "HAZ-24: with asynchronous answers what is thrown behind the put is answered by nobody; without, the task answers it; 5.x refuses a "
+    "request without a body before it is put"
+)
+_NO_ROOM = "HAZ-25: with asynchronous answers a failure's answer is a task of its own; without, the task itself writes it"
+_UNSERVED = "HAZ-26: a code that nobody serves is answered before anyone looks at the flag; recorded releases have a processor for all"
+
+HISTORY_CASES: list[Case] = [
+    *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
+    *history_cases(_ONE, about.THROWN, {**about.LATER_FAULTY, "P533": "holds"}, reason=_IN_FUTURE),
+    *history_cases(_ONE, about.FULL, about.LATER_FAULTY, reason=_NO_ROOM),
+    *history_cases(_NONE, about.UNKNOWN, {**dict.fromkeys(SEEDS, "violated"), "P494": "holds", "P533": "holds"}, reason=_UNSERVED),
+    *history_cases(_NONE, about.BUSY, "violated", reason="HAZ-26: a busy processor refuses before anyone looks at the flag"),
+    *[case for claim in (_NOT_TWO, _OPAQUE) for case in history_cases(claim, about.BUSY, "holds")],
 ]

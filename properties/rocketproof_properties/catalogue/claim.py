@@ -1,17 +1,25 @@
-"""How the catalogue is written: a property is a function of the specification, a case says where which verdict is due."""
+"""How the catalogue is written: a claim is a function of the specification, a claim about histories is made of rules, and a case says
+which verdict is expected where."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_of, generalise
 from rocketproof_model.language import JAVA_INT, Index, Int, Kind, Property, Type
 from rocketproof_model.mutation import CONSTANT as MUTANT
 from rocketproof_model.specification import Part, Specification
+from rocketproof_traces.audit.rules import Over, Rule, rule
+from rocketproof_traces.audit.small import row_rule
+
+if TYPE_CHECKING:
+    from ..histories.history import History
 
 SEEDS = ("P40", "P45", "P49")
+MESSAGES = "messages"
+"""The scope of cases about histories: programs of messages."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +47,47 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class HistoryClaim:
+    """A property of histories: `rules` over their rows, the audit's own where files show the same; or a `program`, where no rule over
+    single rows can say it."""
+
+    id: str
+    sentence: str
+    rules: tuple[Rule, ...] = ()
+    program: Callable[[History], str | None] | None = None
+
+    def check(self, history: History) -> str | None:
+        """The first breach in words, None if there is none."""
+        if self.program is not None:
+            return self.program(history)
+        facts = history.facts
+        for each in self.rules:
+            compiled = row_rule(each, facts.settings)
+            for row, following, what in facts.rows(each.over):
+                if not compiled.holds(row, following):
+                    return f"{what}: {compiled.say(row, following)}" + ("" if each.id == self.id else f" ({each.id})")
+        return None
+
+
+def about(id_: str, sentence: str, over: Over, formula: Any, expected: Any, found: Any) -> HistoryClaim:
+    """A claim about histories that one rule says. Raises ModelError."""
+    return HistoryClaim(id_, sentence, (rule(id_, sentence, over, "error", formula, expected, found),))
+
+
+def named(rules: Iterable[Rule], *ids: str) -> tuple[Rule, ...]:
+    """The rules with these ids. Raises KeyError."""
+    by_id = {each.id: each for each in rules}
+    return tuple(by_id[id_] for id_ in ids)
+
+
+@dataclass(frozen=True)
 class Case:
-    """One row of the verdict matrix: a property in a scope under a condition, by one engine, and the verdict that is due.
+    """One row of the verdict matrix: a property in a scope under a condition, by one engine, and the verdict that is expected.
 
     `property` is the id of the behaviour's list; `claim` the formula's own id where a property has several.
     `method` refines the symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with
     the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along.
-    `reason` says why the verdict is due. The kind history is for claims about histories: their cases have no scope of the
+    `reason` says why the verdict is expected. The kind history is for claims about histories: their cases have no scope of the
     specification, and `given` names their programs.
     """
 
@@ -129,3 +171,29 @@ def cases(claim: Claim, scope: str, expected: str | Mapping[str, str], *, profil
     verdict = expected if isinstance(expected, Mapping) else dict.fromkeys(profiles, expected)
     name = claim.id.partition(".")[0]
     return [Case(name, claim.id, claim.sentence, claim.kind, profile, scope, verdict[profile], **more) for profile in profiles]
+
+
+_DERIVED = "the described code of this release does as the one for which the verdict is stated"
+
+
+def history_cases(
+    claim: HistoryClaim, condition: str, expected: str | Mapping[str, str], profiles: Iterable[str] = SEEDS, reason: str = ""
+) -> list[Case]:
+    """The cases of a claim about histories: what its programs do, and the verdict, which may differ by profile."""
+    verdict = dict.fromkeys(profiles, expected) if isinstance(expected, str) else expected
+    return [
+        Case(
+            claim.id.partition(".")[0],
+            claim.id,
+            claim.sentence,
+            "history",
+            profile,
+            MESSAGES,
+            verdict[profile],
+            condition,
+            {"programs": condition},
+            ("stateful",),
+            reason=reason or ("" if profile == "P49" else _DERIVED),
+        )
+        for profile in verdict
+    ]

@@ -1,4 +1,4 @@
-"""Flush and recovery: what an answer promises, and what a start finds (LIV-05, LIV-09; INV-06, INV-34, INV-36 after a start)."""
+"""Flush: what an answer promises, and what a loss of power takes (LIV-05, LIV-09). What a start finds is in `log`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rocketproof_model import Expr, after, exists, forall, implies
 from rocketproof_model.specification.flushing import Flushing, in_lock
 from rocketproof_model.specification.recovery import Recovery
 
-from .claim import Case, Claim, cases, second
+from .claim import Case, Claim, cases
 
 BUSY_ENDS = Claim(
     "LIV-05",
@@ -56,44 +56,19 @@ def _waits(f: Flushing) -> Expr:
     return exists(f.Put, lambda p: (f.put[p].step == "requested") | (f.put[p].step == "read"))
 
 
-SURVIVES = Claim(
-    "INV-06.start",
-    "a record whose put was answered is there after a start",
-    "always",
-    lambda r: implies(r.up, r.acknowledged <= r.written),
-    part=Recovery,
-)
-OFFSETS = Claim("INV-34.start", "queue offsets go on without gap or repetition after a start", "always", lambda r: ~r.odd, part=Recovery)
-ENTRIES = Claim(
-    "INV-36.start",
-    "a consume queue that has caught up has as many entries as the table counts, after a start too",
-    "always",
-    lambda r: implies(r.up & (r.entries == r.written), r.offset == r.entries),
-    part=Recovery,
-)
-WITHIN = Claim(
-    "ACT-03.start", "the consume queue and the flushed position are within the log of a running broker", "always",
-    lambda r: implies(r.up, (r.entries <= r.written) & (r.forced <= r.entries) & (r.flushed <= r.written)), part=Recovery,
-)  # fmt: skip
 TORN = Claim("REA-56", "a loss of power leaves a torn record", "reachable", lambda r: r.torn, part=Recovery)
 BEYOND = Claim(
     "REA-57", "a loss of power leaves entries whose records are lost", "reachable", lambda r: ~r.up & (r.entries > r.written), part=Recovery
 )
 
-CLAIMS = [BUSY_ENDS, ANSWERED, TRUE, ON_DEVICE, FAR, SURVIVES, OFFSETS, ENTRIES, WITHIN, TORN, BEYOND]
+CLAIMS = [BUSY_ENDS, ANSWERED, TRUE, ON_DEVICE, FAR, TORN, BEYOND]
 
 _OLDER = {"P40": "violated", "P45": "violated", "P49": "holds"}
 _PUTS: dict[str, Any] = {"condition": "synchronous flush"}
 _STUCK: dict[str, Any] = {"condition": "synchronous flush, the group commit stuck", "given": {"serves": False}}
 _THROWS: dict[str, Any] = {"condition": "an append throws in the lock", "given": {"throws": True}}
-_ENDS: dict[str, Any] = {"condition": "asynchronous flush, the process ends up to twice", "given": {"sync": False, "crash_budget": 2}}
-_POWER: dict[str, Any] = {"condition": "synchronous flush, the power fails up to twice", "given": {"power_budget": 2}}
-_ASYNC: dict[str, Any] = {"condition": "asynchronous flush, the power fails", "given": {"sync": False, "power_budget": 1}}
-_NOT_REBUILT: dict[str, Any] = {
-    "condition": "synchronous flush, the power fails, the consume queue not rebuilt", "given": {"rebuilds": False, "power_budget": 1}
-}  # fmt: skip
-
-_SHORT = "REC-03: the next offset is the consume queue's length; the implementation always builds it anew"
+ENDS: dict[str, Any] = {"condition": "asynchronous flush, the process ends up to twice", "given": {"sync": False, "crash_budget": 2}}
+POWER: dict[str, Any] = {"condition": "synchronous flush, the power fails up to twice", "given": {"power_budget": 2}}
 
 CASES: list[Case] = [
     *cases(BUSY_ENDS, "flush", _OLDER, **_THROWS, reason="HAZ-23: P45 leaves the lock's time set"),
@@ -103,11 +78,5 @@ CASES: list[Case] = [
     *cases(TRUE, "flush", _OLDER, **_PUTS, reason="HAZ-21: P45 does not look after its second flush"),
     *cases(ON_DEVICE, "flush", "holds", **_PUTS),
     *cases(FAR, "flush", "holds", **_PUTS),
-    *cases(SURVIVES, "recovery", "holds", **_ENDS),
-    *cases(SURVIVES, "recovery", "holds", **_POWER),
-    *cases(SURVIVES, "recovery", "violated", **_ASYNC, reason="FLU-04: nothing is awaited"),
-    *second(SURVIVES, "recovery", 4, **_ASYNC),
-    *[c for claim in (OFFSETS, ENTRIES, WITHIN) for on in (_ENDS, _POWER) for c in cases(claim, "recovery", "holds", **on)],
-    *cases(OFFSETS, "recovery", "violated", engines=("symbolic",), method="bounded:4", **_NOT_REBUILT, reason=_SHORT),
-    *[c for claim in (TORN, BEYOND) for c in cases(claim, "recovery", "holds", **_POWER)],
+    *[c for claim in (TORN, BEYOND) for c in cases(claim, "recovery", "holds", **POWER)],
 ]

@@ -8,6 +8,8 @@ from typing import Any
 
 from rocketproof_model import Expr, Row, after, all_of, implies
 from rocketproof_model.specification.persistence import Persistence, loaded, loads
+from rocketproof_traces.audit.rules import Rule, rule
+from rocketproof_traces.audit.vocabulary import is_, vocabulary
 
 from .claim import Case, Claim, cases, second
 
@@ -187,6 +189,27 @@ STALE = _claim(
     "reachable",
     lambda p: (p.life == "runs") & (p.phase == "idle") & ~_has(p.memory, p.registered),
 )
+
+
+def _stored() -> list[Rule]:
+    q, t = vocabulary()["queue"].row, vocabulary()["table"].row
+    return [
+        rule(
+            "INV-27.stored",
+            "the topic of every record is in topics.json",
+            "queue", "warning",
+            implies(q.tableThere & (~is_(q.topicClass, "schedule", "half", "operations")), q.known), True, q.known,
+        ),
+        rule(
+            "INV-28.stored",
+            "a store with records has a topic table",
+            "table", "warning",
+            implies(t.records > 0, t.there), True, t.there,
+        ),
+    ]  # fmt: skip
+
+
+RULES = _stored()
 
 CLAIMS = [
     IN_FILE, RECOVERABLE, OLD_OR_NEW, PRESENT, NOTHING, PARSABLE, WINDOWS,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocketproof_model import Expr, after, forall, implies, maximum
+from rocketproof_model import Expr, after, forall, implies
 from rocketproof_model.specification import Specification
+from rocketproof_model.specification.arithmetic import legal_queue, queue_bound
+from rocketproof_traces.audit.rules import Rule, rule
+from rocketproof_traces.audit.vocabulary import accepted, sends, vocabulary
 
-from .claim import Case, Claim, append_now, cases, condition, effect, second, wide
+from . import conditions as about
+from .claim import Case, Claim, HistoryClaim, append_now, cases, condition, effect, history_cases, second, wide
+from .claim import about as claim_about
 
 
 def _accepted(s: Specification, limit: Callable[[Expr, Expr], Expr]) -> Expr:
@@ -65,7 +70,7 @@ BOUND = Claim(
     "INV-30",
     "an accepted queue id is at least 0 and below the larger of the read and write counts",
     "step",
-    lambda s: _accepted(s, lambda read, write: maximum(read, write)),
+    lambda s: _accepted(s, queue_bound),
 )
 WRITTEN = Claim("INV-31", "an accepted queue id is below the write count", "step", lambda s: _accepted(s, lambda read, write: write))
 READABLE = Claim(
@@ -74,10 +79,57 @@ READABLE = Claim(
     "step",
     lambda s: _accepted(s, lambda read, write: read),
 )
-BOUND_ALL = Claim("INV-30.lemma", BOUND.sentence, "lemma", _lemma(lambda read, write: maximum(read, write)))
+BOUND_ALL = Claim("INV-30.lemma", BOUND.sentence, "lemma", _lemma(queue_bound))
 WRITTEN_ALL = Claim("INV-31.lemma", WRITTEN.sentence, "lemma", _lemma(lambda read, write: write))
 READABLE_ALL = Claim("INV-32.lemma", READABLE.sentence, "lemma", _lemma(lambda read, write: read))
 RANDOM = Claim("INV-33.lemma", "the queue drawn for a negative id is at least 0 and below the write count, for every draw", "lemma", _drawn)
+
+
+def _stored() -> list[Rule]:
+    """Queue ids of stored records."""
+    q = vocabulary()["queue"].row
+    bound = queue_bound(q.readQueueNums, q.writeQueueNums)
+    return [
+        rule("INV-30.sign", "a stored queue id is not negative", "queue", "error", q.queueId >= 0, 0, q.queueId),
+        rule(
+            "INV-30.stored",
+            "a stored queue id is below the larger of its topic's read and write counts",
+            "queue", "warning",
+            implies(q.known, legal_queue(q.queueId, q.readQueueNums, q.writeQueueNums)), bound, q.queueId,
+        ),
+        rule(
+            "INV-31.stored",
+            "a stored queue id is below its topic's write count",
+            "queue", "warning",
+            implies(q.known, q.queueId < q.writeQueueNums), q.writeQueueNums, q.queueId,
+        ),
+        rule(
+            "INV-32.stored",
+            "a stored queue id is below its topic's read count, so that some consumer reads it",
+            "queue", "warning",
+            implies(q.known, q.queueId < q.readQueueNums), q.readQueueNums, q.queueId,
+        ),
+    ]  # fmt: skip
+
+
+RULES = _stored()
+
+
+def _answered() -> list[HistoryClaim]:
+    e = vocabulary()["exchange"].row
+    queue, bound = e.answeredQueue, queue_bound(e.readQueueNums, e.writeQueueNums)
+    return [
+        claim_about(
+            "INV-30.records",
+            "an answered queue id is one of the topic's, from 0 to the larger count",
+            "exchange",
+            implies(accepted(e) & sends(e) & e.topicKnown, (queue >= 0) & legal_queue(queue, e.readQueueNums, e.writeQueueNums)),
+            bound, queue,
+        ),
+    ]  # fmt: skip
+
+
+HISTORY = _answered()
 
 CLAIMS = [BOUND, WRITTEN, READABLE, BOUND_ALL, WRITTEN_ALL, READABLE_ALL, RANDOM]
 
@@ -106,4 +158,8 @@ CASES: list[Case] = [
     *cases(WRITTEN_ALL, "creation", "violated", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),
     *cases(READABLE_ALL, "creation", "violated", engines=("symbolic",), method="lemma", condition="any topic, all 32-bit ints"),
     *cases(RANDOM, "creation", "holds", engines=("symbolic",), method="lemma", condition="all 32-bit ints"),
+]
+
+HISTORY_CASES: list[Case] = [
+    *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
 ]

@@ -14,6 +14,7 @@ from typing import Any
 
 from rocketproof_model import Instance, Property, RocketproofError
 
+from ..catalogue.claim import MESSAGES
 from ..choices import InputError, known, offer
 from . import modelfile
 
@@ -32,9 +33,6 @@ class Subject:
             if not kind or claim.kind == kind:
                 return claim
         raise InputError(f"property {id_!r} is not stated in this scope; {offer(id_, [p.id for p in self.properties])}")
-
-
-MESSAGES = "messages"  # in the place of a scope: programs of plain messages, which no model describes
 
 
 @dataclass(frozen=True)

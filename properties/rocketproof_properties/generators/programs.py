@@ -23,7 +23,7 @@ from rocketproof_model.specification import build, constants
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
-from ..catalogue import historycases as about
+from ..catalogue import conditions as about
 from ..steps.vocabulary import Step
 from .offers import Offers
 from .strategies import PROGRAMS
@@ -165,7 +165,7 @@ _CONDITIONS = (
     about.HALF_DELAYED,
     about.AT_LIMIT,
     about.SENT_BACK,
-    about.UP_GIVEN,
+    about.GIVEN_UP,
     about.NO_RETRY,
     about.UNKNOWN,
     about.BY_NAME,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rocketproof_protocol.topics import SCHEDULE
 
-from ..catalogue import historycases as about
+from ..catalogue import conditions as about
 from ..deployments.simulated import Setting
 from ..steps.vocabulary import Step
 
@@ -197,7 +197,7 @@ PROGRAMS: Mapping[str, Programs] = {
     about.SENT_BACK: Programs(
         _weighted((2, _to_send_back), (3, _step("back", record=st.integers(0, 9), level=(0, 1, 18), **_GROUP)), (2, _time)), _STORE
     ),
-    about.UP_GIVEN: Programs(
+    about.GIVEN_UP: Programs(
         _weighted((2, _to_send_back), (3, _step("back", record=st.integers(0, 9), level=(-1, -1, 0), **_GROUP)), (1, _time)), _STORE
     ),
     about.NO_RETRY: Programs(

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocketproof_model.specification.bounds import retry_limit_of
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_traces.stored.record import Log, Record
+
+if TYPE_CHECKING:
+    from .facts import Facts
 
 OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes that say: it is in the log
 
@@ -57,7 +61,8 @@ class Exchange:
     """A request, its answers, and what it left behind. `at` is the time in milliseconds.
 
     `ended`: its task ran and is over. `stored` are the places of its records in the broker's log. `retries`: how often its group
-    retries a message, as the broker was told. `queues`: the larger queue count of its topic, None if there is no such topic.
+    retries a message, as the broker was told. `queues`: the read and the write count of its topic, None if there is no such
+    topic.
     """
 
     broker: str
@@ -67,7 +72,7 @@ class Exchange:
     ended: bool = True
     stored: tuple[int, ...] = ()
     retries: int = RETRY_MAX_TIMES
-    queues: int | None = None
+    queues: tuple[int, int] | None = None
 
     @property
     def code(self) -> int | None:
@@ -113,12 +118,12 @@ class Routes(NamedTuple):
     addresses: Mapping[str, Mapping[int, str]]
 
 
-@dataclass(slots=True)
+@dataclass
 class History:
-    """Everything that the claims read. Logs, queues and counts are by broker name, next offsets by "topic-queueId".
+    """Everything that the claims read, complete when the first of them reads it.
 
-    `twin`: exchange number to the stored property texts of the same program on a broker without hooks, None if there was none.
-    `end` is the time of the last look, in milliseconds.
+    Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: exchange number to the stored property texts of the
+    same program on a broker without hooks, None if there was none. `end` is the time of the last look, in milliseconds.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -131,6 +136,13 @@ class History:
     routes: list[Routes] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     end: int = 0
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Its rows in the vocabularies of rules."""
+        from .facts import Facts
+
+        return Facts(self)
 
     def stored(self, exchange: Exchange) -> list[Record]:
         """The records of an exchange, as far as the log can be read."""

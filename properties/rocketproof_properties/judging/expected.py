@@ -17,7 +17,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..catalogue import CASES
-from ..catalogue import historycases as about
+from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, Case
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
@@ -85,7 +85,7 @@ def conditions(told: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozenset
             if FIXED_SIZE + sum(len(body or b"") for body in asked.bodies) + len(asked.topic) + 8 > limit:
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":
-            found |= {about.SENT_BACK, about.UP_GIVEN}
+            found |= {about.SENT_BACK, about.GIVEN_UP}
             if exchange.code == 0 and _silent(told, asked.group):
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:

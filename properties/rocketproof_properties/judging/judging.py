@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.checker.histories import Finding, judge_history
 
-from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
+from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
 from ..replay.program import differences
 from ..runs.exchanges import Rebuilt, rebuild

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rocketproof_traces.stored.record import Log, read_log
 
-from ..catalogue.history import HISTORY_CLAIMS
+from ..catalogue import HISTORY_CLAIMS
 from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load

@@ -52,7 +52,8 @@ def history_of_stores(parsed: ParsedHistory) -> History:
     for asked in parsed.asked:
         exchange = _exchanged(asked, stored.get(asked.seq, ()))
         seen = served.get(asked.seq, {})
-        exchange.retries, exchange.queues = seen.get("retries") or RETRY_MAX_TIMES, seen.get("queues")
+        retries = seen.get("retries")
+        exchange.retries, exchange.queues = RETRY_MAX_TIMES if retries is None else retries, seen.get("queues")
         found.exchanges.append(exchange)
     for _, value in parsed.strays:
         found.exchanges[-1].answers.append(_answer(value, _STRANGE))
@@ -81,7 +82,7 @@ def rebuild(parsed: ParsedHistory) -> Rebuilt:
 class _Rebuilding:
     parsed: ParsedHistory
     retries: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, int | None] = field(default_factory=dict)
+    counts: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class _Rebuilding:
         changed = {one.fields.get("topic") for one in self.parsed.asked if one.op in ("update_topic", "delete_topic")}
         for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
-                self.counts[name] = max(int(config["readQueueNums"]), int(config["writeQueueNums"]))
+                self.counts[name] = int(config["readQueueNums"]), int(config["writeQueueNums"])
 
     def result(self) -> Rebuilt:
         broker = self.parsed.broker
@@ -146,7 +147,7 @@ class _Rebuilding:
             data = _json(asked)
             self.retries[str(data.get("groupName"))] = int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
         elif asked.op == "update_topic":
-            self.counts[asked.fields["topic"]] = max(int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"]))
+            self.counts[asked.fields["topic"]] = int(asked.fields["readQueueNums"]), int(asked.fields["writeQueueNums"])
         elif asked.op == "delete_topic":
             self.counts[asked.fields["topic"]] = None
 

@@ -137,7 +137,7 @@ class SimulatedRun:
         asked = self._begin(call)
         topic = node.running.topics.table.get(call.fields.get("topic", ""))
         asked.span = (before, store.max_phy_offset)
-        queues = None if topic is None else max(topic.read_queue_nums, topic.write_queue_nums)
+        queues = None if topic is None else (topic.read_queue_nums, topic.write_queue_nums)
         self._add("state", call.to, "served", {"of": asked.event.seq, "retries": config and config.retry_max_times, "queues": queues})
 
     def _call_name_server(self, call: Call) -> None:

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watch
 from rocketproof_profiles import PROFILES, Profile
 
-from ..catalogue.history import HISTORY_CLAIMS, HistoryClaim
+from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
 from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs

@@ -15,7 +15,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any, Final
 
-from ..catalogue.history import HISTORY_CLAIMS
+from ..catalogue import HISTORY_CLAIMS
 from ..choices import InputError
 from ..generators.programs import Program
 from ..judging.expected import ENOUGH

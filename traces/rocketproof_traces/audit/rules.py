@@ -12,7 +12,10 @@ from rocketproof_model.language import Instance, Property, show, walk
 
 from .vocabulary import SETTINGS, Vocabulary, vocabulary
 
-Over = Literal["record", "log", "line", "queue", "entry", "ledger", "ledgers", "file", "files", "topic", "table", "damage"]
+Over = Literal[
+    "record", "log", "line", "queue", "entry", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
+    "exchange", "id", "kept", "counter", "count", "route", "place",
+]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 
 # The rows that a rule is about: of which vocabulary, and whether it relates each to the one after it.
@@ -29,6 +32,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "topic": ("topic", False),
     "table": ("table", False),
     "damage": ("damage", False),
+    **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place")},
 }
 
 _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with what is found on the left, on the right
@@ -47,8 +51,9 @@ class Bound(NamedTuple):
 class Rule:
     """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
     `queue`, an `entry` that no record claims, an entry of DLedger's log (`ledger`), two successive ones (`ledgers`), a `file` of the log,
-    two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`. `expected` and `found` are terms over the same
-    rows: what a finding prints."""
+    two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`; or in a history an `exchange`, an `id` of an
+    answer, a record that a request has `kept`, a `counter` of a queue, a `count` of messages, a `route`, a `place`.
+    `expected` and `found` are terms over the same rows: what a finding prints."""
 
     claim: Property
     over: Over

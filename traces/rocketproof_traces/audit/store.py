@@ -139,19 +139,7 @@ class Store:
 
     def class_of(self, name: str) -> int:
         """The code of what a topic's name says."""
-        said = _FIXED.get(name)
-        if said is None:
-            if name.startswith(RETRY_PREFIX):
-                said = "retry"
-            elif name.startswith(DLQ_PREFIX):
-                said = "dead"
-            elif name in self.own:
-                said = "own"
-            elif name in _SYSTEM or name.startswith(_SYSTEM_PREFIXES) or name.endswith(REPLY):
-                said = "system"
-            else:
-                said = "ordinary"
-        return Class.encode(said)
+        return class_of(name, self.own)
 
     def limit_of(self, name: str) -> int:
         """How often the group whose dead letters the topic has consumes a message again."""
@@ -174,6 +162,23 @@ class Store:
 def opened(folder: str, moment: int) -> Store:
     """The store of a folder, read once for each audit in a process."""
     return Store(folder)
+
+
+def class_of(name: str, own: Set[str] = frozenset()) -> int:
+    """The code of what a topic's name says, where the cluster's and the broker's names are `own`."""
+    said = _FIXED.get(name)
+    if said is None:
+        if name.startswith(RETRY_PREFIX):
+            said = "retry"
+        elif name.startswith(DLQ_PREFIX):
+            said = "dead"
+        elif name in own:
+            said = "own"
+        elif name in _SYSTEM or name.startswith(_SYSTEM_PREFIXES) or name.endswith(REPLY):
+            said = "system"
+        else:
+            said = "ordinary"
+    return Class.encode(said)
 
 
 def legal(name: str) -> bool:

@@ -1,9 +1,9 @@
-"""What a rule about a store can speak of: facts of a record, an entry of a consume queue or of DLedger, a queue, a file, a topic, the topic
-table.
+"""What a rule can speak of: facts of a record, an entry of a consume queue or of DLedger, a queue, a file, a topic, the topic table; and of
+what a history has besides a store: a request with its answers, a record with the request that stored it, counters, routes.
 
-Each is a small model without actions, whose variables are the columns that the audit fills; its constants are the settings of the
-broker that wrote the store. A rule is a property of one of them: `always` about each row, `step` about a row and the next one of
-its queue or of the log.
+Each is a small model without actions, whose variables are the columns that the audit, or whoever has a history, fills; its constants are
+the settings of the broker. A rule is a property of one of them: `always` about each row, `step` about a row and the next one of its queue
+or of the log.
 
 Offsets beyond 2**61 are no offsets of any store: a row with one has no value there, and a rule that asks for it is broken.
 """
@@ -176,6 +176,80 @@ DAMAGE: Mapping[str, Type] = {"offset": I64, "length": I64, "reason": Damage}
 """Bytes of the log that are neither record nor blank, and why, see `stored.facts.Reason`."""
 
 
+Asked = Enum("send", "batch", "send_back", "end_transaction", "other")
+"""What a request asks for; `other` stores nothing."""
+
+EXCHANGE: Mapping[str, Type] = {
+    "kind": Asked,
+    "oneWay": Bool,
+    "ended": Bool,
+    "answers": I32,
+    "code": I32,
+    "sameOpaque": Bool,
+    "undecided": Bool,
+    "messages": I32,
+    "stored": I32,
+    "sameBodies": Bool,
+    "answeredQueue": I32,
+    "topicKnown": Bool,
+    "readQueueNums": I32,
+    "writeQueueNums": I32,
+    "ids": I32,
+    "entryThere": Bool,
+    "entryOffset": I64,
+    "firstStored": I64,
+    "hooksKnown": Bool,
+    "sameWithoutHooks": Bool,
+}
+"""A request with its answers. `ended`: its task is over; `code`: of the first answer, 0 without one; `sameOpaque`: all answers have the
+request's; `undecided`: one has the code -1. `messages`: those that were sent; `stored`: records that it left, `firstStored`: where the
+first of them lies, -1 without; `sameBodies`: theirs are those sent. `answeredQueue`, `ids`: the queue that the first answer names, and
+how many ids; `topicKnown`: there is such a topic, whose counts the next two are. `entryThere`: the consume queue of the topic asked for has
+an entry at the answered place, which points to `entryOffset`. `sameWithoutHooks`: a broker without hooks stores the same
+properties, where that was tried (`hooksKnown`)."""
+
+ID: Mapping[str, Type] = {"place": I64, "there": Bool, "own": Bool, "sameHost": Bool, "storedPhysicalOffset": I64, "times": I32}
+"""An id that an answer names, and the record at the place that is in it: `own`: it is the message's; `sameHost`: it has the id's store
+host; `times`: how many answers name this id."""
+
+KEPT: Mapping[str, Type] = {
+    "kind": Asked,
+    "askedClass": Class,
+    "askedQueue": I32,
+    "topicClass": Class,
+    "realClass": Class,
+    "finalClass": Class,
+    "realAsked": Bool,
+    "realDead": Bool,
+    "realQueueId": I32,
+    "sysFlag": I32,
+    "delayLevel": I32,
+    "givenUp": Bool,
+    "times": I32,
+    "reconsumeTimes": I32,
+    "namesLimit": Bool,
+    "maxReconsumeTimes": I32,
+    "version": I32,
+    "retryMaxTimes": I32,
+}
+"""A record and the request that stored it. `asked...`: what the request asked for; `finalClass`: of the topic in which a consumer gets it;
+`realAsked`, `realDead`: REAL_TOPIC is the topic asked for, or the dead letters of its group. `givenUp`: the consumer wants it no more;
+`times`: how often it had been consumed again when the request came. The last four say how often the request lets it be (`retry_limit`)."""
+
+COUNTER: Mapping[str, Type] = {"known": Bool, "records": I64, "nextOffset": I64, "entries": I64}
+"""A queue when everything is dispatched: `records` of the log that it counts, the broker's `nextOffset` (0 unless `known`), its
+`entries`."""
+
+COUNT: Mapping[str, Type] = {"whole": Bool, "counted": I64, "sent": I64}
+"""Messages that a broker has `counted` for a topic, or for all of them (`whole`), and those that sends to it have appended."""
+
+ROUTE: Mapping[str, Type] = {"isAddress": Bool, "times": I32}
+"""How many queue data of a broker a topic's route has, or under how many ids of a broker an address is."""
+
+PLACE: Mapping[str, Type] = {"size": I64, "rest": I64}
+"""A record in a log that was read as one piece: its size, and how many bytes its file has from its first one on."""
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """A model and its columns as a row of terms; `given` are its constants."""
@@ -234,6 +308,22 @@ def counted(row: Row) -> Expr:
     return (bits == 0) | (bits == 8)
 
 
+def sends(row: Row) -> Expr:
+    """The request is a send, of one message or of several."""
+    return is_(row.kind, "send", "batch")
+
+
+def stores(row: Row) -> Expr:
+    """The code says: it is in the log."""
+    return any_of(row.code == code for code in (0, 10, 11, 12))
+
+
+def accepted(row: Row) -> Expr:
+    """The request is answered with a code that says: it is in the log."""
+    taken: Expr = (row.answers > 0) & stores(row)
+    return taken
+
+
 @cache
 def vocabulary() -> Mapping[str, Vocabulary]:
     """Every kind of row by its name."""
@@ -246,4 +336,11 @@ def vocabulary() -> Mapping[str, Vocabulary]:
         "topic": _vocabulary("topic", TOPIC),
         "table": _vocabulary("table", TABLE),
         "damage": _vocabulary("damage", DAMAGE),
+        "exchange": _vocabulary("exchange", EXCHANGE),
+        "id": _vocabulary("id", ID),
+        "kept": _vocabulary("kept", KEPT),
+        "counter": _vocabulary("counter", COUNTER),
+        "count": _vocabulary("count", COUNT),
+        "route": _vocabulary("route", ROUTE),
+        "place": _vocabulary("place", PLACE),
     }

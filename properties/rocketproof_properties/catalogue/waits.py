@@ -9,7 +9,9 @@ from rocketproof_model import Expr, Row, forall, implies
 from rocketproof_model.specification.deadlines import ATTEMPTS, Expiry, News, Patience
 from rocketproof_model.specification.waiting import Waiting, all_over
 
-from .claim import Case, Claim, cases
+from ..histories.history import History
+from . import conditions as about
+from .claim import Case, Claim, HistoryClaim, cases, history_cases
 
 
 def _each(body: Callable[[Row], Expr]) -> Callable[[Waiting], Expr]:
@@ -89,6 +91,44 @@ ENDS_LATE = Claim(
     part=Patience,
 )
 
+
+ROUTED_IN, KNOWN_IN = 30_000, 33_000  # milliseconds: a period, and a period with an answer's time limit
+
+
+def _routed(history: History) -> str | None:
+    for event in history.events:
+        if event.what == "created" and not _comes_true(history, ("routed", "unrouted"), event.topic, event.who, "", event.at, ROUTED_IN):
+            return f"{event.topic} was created on {event.who} at {event.at}, and {ROUTED_IN} ms later the name server does not know it"
+    return None
+
+
+def _known(history: History) -> str | None:
+    routed = [e for e in history.events if e.what == "routed"]
+    for use in history.events:
+        for route in routed:
+            if use.what == "used" and use.topic == route.topic:
+                since = max(use.at, route.at)
+                if not _comes_true(history, ("known", "forgotten"), use.topic, route.who, use.by, since, KNOWN_IN):
+                    return f"{use.by} does not know {route.who} for {use.topic} {KNOWN_IN} ms after {since}"
+    return None
+
+
+def _comes_true(history: History, turns: tuple[str, str], topic: str, who: str, by: str, since: int, millis: int) -> bool:
+    """Whether it is so at some time in these milliseconds, or they are not over. `turns`: what makes it so and what ends it."""
+    if history.end < since + millis:
+        return True
+    turned = [e for e in history.events if e.what in turns and (e.topic, e.who, e.by) == (topic, who, by)]
+    before = [e for e in turned if e.at <= since]
+    if before and before[-1].what == turns[0]:
+        return True
+    return any(e.what == turns[0] and since < e.at <= since + millis for e in turned)
+
+
+# That something becomes true within a time relates events to each other, so that it is no rule over single rows.
+ROUTED = HistoryClaim("LIV-01", "the name server knows a created topic's broker within 30 seconds", program=_routed)
+KNOWN = HistoryClaim("LIV-02", "a producer that uses a topic knows each broker of its route within 33 seconds", program=_known)
+HISTORY = [ROUTED, KNOWN]
+
 CLAIMS = [
     INDEPENDENT, WAIT, TWICE, DONE, LISTED, LISTED_SOME_TIME, SEEN, SEEN_LATE, GONE, ALIVE, GONE_LATE, ENDS, ENDS_SOME_TIME, ENDS_LATE,
 ]  # fmt: skip
@@ -110,4 +150,8 @@ CASES: list[Case] = [
     *[c for claim in (LISTED, LISTED_SOME_TIME, SEEN, SEEN_LATE) for c in cases(claim, "news", "holds", condition="a fair network")],
     *[c for claim in (GONE, ALIVE, GONE_LATE) for c in cases(claim, "expiry", "holds", condition="a scan every 10 s")],
     *[c for claim in (ENDS, ENDS_SOME_TIME, ENDS_LATE) for c in cases(claim, "patience", "holds", condition="a timeout of 3 s")],
+]
+
+HISTORY_CASES: list[Case] = [
+    *[case for claim in HISTORY for case in history_cases(claim, about.LOST, "holds")],
 ]

@@ -1,12 +1,16 @@
-"""Routes: what the name server tells, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58, INV-59, LIV)."""
+"""Routes: what the name server tells, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58 to INV-60, LIV-03, LIV-08)."""
 
 from __future__ import annotations
 
 from rocketproof_model import Expr, all_of, any_of, exists, forall, implies
 from rocketproof_model.specification import Specification
-from rocketproof_model.specification.arithmetic import WRITE, has_bit
+from rocketproof_model.specification.arithmetic import READ, WRITE, has_bit
+from rocketproof_traces.audit.rules import Rule, rule
+from rocketproof_traces.audit.vocabulary import vocabulary
 
-from .claim import Case, Claim, append_now, cases, second
+from . import conditions as about
+from .claim import Case, Claim, HistoryClaim, append_now, cases, history_cases, second
+from .claim import about as claim_about
 
 
 def _somewhere(s: Specification) -> Expr:
@@ -86,6 +90,43 @@ ABSORBED = Claim(
 )
 BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhere, lambda s: s.scope.routes)
 
+
+def _stored() -> list[Rule]:
+    q = vocabulary()["queue"].row
+    return [
+        rule(
+            "INV-53.stored",
+            "a topic that may not be written to has no records",
+            "queue", "note",
+            implies(q.known, has_bit(q.perm, WRITE)), q.perm | WRITE, q.perm,
+        ),
+        rule(
+            "HAZ-31.stored",
+            "a topic with records may be read",
+            "queue", "note",
+            implies(q.known, has_bit(q.perm, READ)), q.perm | READ, q.perm,
+        ),
+    ]  # fmt: skip
+
+
+RULES = _stored()
+
+
+def _tables() -> list[HistoryClaim]:
+    r = vocabulary()["route"].row
+    once = r.times <= 1
+    return [
+        claim_about(
+            "INV-59.tables", "the name server has one queue data of a broker for a topic", "route", implies(~r.isAddress, once), 1, r.times
+        ),
+        claim_about(
+            "INV-60", "the name server has an address under one id of a broker's name", "route", implies(r.isAddress, once), 1, r.times
+        ),
+    ]  # fmt: skip
+
+
+HISTORY = _tables()
+
 CLAIMS = [READ_ONLY, NO_WRITE, KNOWN, SINGLE, SKEW, TEMPLATE, ABSORBED, BALANCED]
 _ENDLESS = {"sends": 0}
 
@@ -150,4 +191,8 @@ CASES: list[Case] = [
         condition="queues in turn, the refresh after 4 messages",
     ),
     *cases(BALANCED, "small", "holds", condition="auto-create on"),
+]
+
+HISTORY_CASES: list[Case] = [
+    *[case for claim in HISTORY for case in history_cases(claim, about.REGISTERED, "holds")],
 ]

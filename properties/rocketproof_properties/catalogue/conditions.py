@@ -1,0 +1,36 @@
+"""What the programs of a case about histories may do, as the verdict matrix names it; `generators.strategies` makes programs of each.
+
+A case of P40, P45 or P49 stands also for the profiles that refine it, unless these have one of their own.
+"""
+
+from __future__ import annotations
+
+ANYTHING = ""
+PLAIN = "plain messages"
+SENT = "sends of every kind, and no send-back"
+DELAYED = "messages with a delay"
+HALF_ONES = "half messages"
+HALF_DELAYED = "half messages with a delay"
+AT_LIMIT = "retried messages sent at their limit"
+SENT_BACK = "messages sent back to be retried"
+GIVEN_UP = "messages given up when they are sent back"
+NO_RETRY = "groups without retry queues"
+TOO_LARGE = "records larger than a file"
+THROWN = "no body, a send hook and a store that refuses"
+FULL = "an executor with no room for what follows a put"
+UNKNOWN = "requests with unknown codes"
+BUSY = "a page cache that is busy"
+HOOKED = "a send hook"
+BY_NAME = "sends to the schedule topic by its name"
+FAILING = "messages whose consumption always fails"
+REGISTERED = "brokers that come, change and go"
+LOST = "registrations of new topics get lost"
+CRASHED = "processes that end and start again"
+WAITING = "power losses, and every put waits for the device"
+HASTY = "power losses, and no put waits for the device"
+SET_BACK = "clocks that are set back"
+
+LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}
+LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}
+WITH_HALF = ("P45", "P49")
+"""Earlier releases know no half messages."""

@@ -1,0 +1,261 @@
+"""The log: what is acknowledged is in it, once, and the free space at the ends of its files (INV-06, INV-07, INV-38, ACT-03)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketproof_model import Expr, after, all_of, any_of, exists, forall, implies
+from rocketproof_model.specification import Specification
+from rocketproof_model.specification.arithmetic import has_room, proper_position
+from rocketproof_model.specification.recovery import Recovery
+from rocketproof_model.specification.store import written_position
+from rocketproof_traces.audit.rules import Rule, rule
+from rocketproof_traces.audit.vocabulary import accepted, sends, vocabulary
+from rocketproof_traces.audit.vocabulary import stores as code_stores
+from rocketproof_traces.stored.layout import BLANK_SIZE
+
+from . import conditions as about
+from .claim import (
+    ERRORS,
+    Case,
+    Claim,
+    HistoryClaim,
+    answered,
+    cases,
+    condition,
+    effect,
+    history_cases,
+    moves,
+    named,
+    second,
+    wide,
+)
+from .claim import about as claim_about
+from .durability import ENDS, POWER
+
+
+def stores(s: Specification) -> bool:
+    """Whether the scope has a log."""
+    return s.scope.store
+
+
+def _positions(s: Specification) -> Expr:
+    assert s.flushed is not None
+    flushed = s.flushed
+
+    def one(b: Expr) -> Expr:
+        written = written_position(s, b)
+        forward: Expr = (after(written) >= written) & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
+        return forward
+
+    return forall(s.Broker, one)
+
+
+def _behind(s: Specification) -> Expr:
+    assert s.flushed is not None
+    flushed = s.flushed
+    return forall(s.Broker, lambda b: flushed[b] <= written_position(s, b))
+
+
+def _free(s: Specification) -> Expr:
+    assert s.filled is not None
+    filled = s.filled
+    return forall(s.Broker, lambda b: proper_position(filled[b], s.given("file_size"), s.given("blank")))
+
+
+def _free_all(s: Specification) -> Expr:
+    """From a proper position each of the three appends leads to a proper one, for all sizes in Java's ints."""
+    assert s.filled is not None
+    store, roll, lost = (s.model.named(name) for name in ("store", "roll", "acknowledge_lost"))
+    p = Expr("par", ("p",), s.Producer)
+    filled, size, blank = (wide(x) for x in (s.filled[s.job[p].broker.get], s.given("file_size"), s.given("blank")))
+    record = wide(s.job[p].size)
+    before = proper_position(filled, size, blank) & (blank >= 1) & (size >= blank) & (filled >= 0) & (record >= 1)
+    outcomes = [(store, ("fits",)), (roll, ("too large", "fits the next")), (lost, ("too large", "fits no file"))]
+    return implies(
+        before,
+        all_of(
+            implies(all_of(wide(condition(action, g)) for g in guards), proper_position(wide(effect(action, "filled")), size, blank))
+            for action, guards in outcomes
+        ),
+    )
+
+
+def _written_once(s: Specification) -> Expr:
+    """The step that answers SUCCESS makes the log longer by the record: in its file, or at the start of the next one."""
+    assert s.filled is not None and s.segment is not None
+    filled, segment = s.filled, s.segment
+
+    def at(p: Expr, b: Expr) -> Expr:
+        row = s.job[p]
+        acknowledged = moves(row, "append", "answered") & (row.broker == b) & (after(row.answer) == "SUCCESS")
+        behind = (after(segment[b]) == segment[b]) & (after(filled[b]) == filled[b] + row.size)
+        first = (after(segment[b]) == segment[b] + 1) & (after(filled[b]) == row.size)
+        return implies(acknowledged, behind | first)
+
+    return forall(s.Producer, lambda p: forall(s.Broker, lambda b: at(p, b)))
+
+
+def _written_not(s: Specification) -> Expr:
+    """The step that answers an error leaves the log as it is."""
+    assert s.filled is not None and s.segment is not None
+    filled, segment = s.filled, s.segment
+
+    def at(p: Expr, b: Expr) -> Expr:
+        row = s.job[p]
+        refused = (row.phase != "answered") & (after(row.phase) == "answered") & any_of(after(row.answer) == code for code in ERRORS)
+        return implies(refused & (row.broker == b), (after(segment[b]) == segment[b]) & (after(filled[b]) == filled[b]))
+
+    return forall(s.Producer, lambda p: forall(s.Broker, lambda b: at(p, b)))
+
+
+def _rolled(s: Specification, *, flushed: bool) -> Expr:
+    assert s.segment is not None and s.flushed is not None
+    segment, position = s.segment, s.flushed
+    return exists(s.Broker, lambda b: (segment[b] > 0) & ((position[b] == written_position(s, b)) | (not flushed)))
+
+
+STORED = Claim(
+    "INV-06",
+    "SUCCESS means that exactly one record was appended",
+    "step",
+    _written_once,
+    stores,
+)
+NOTHING = Claim(
+    "INV-07",
+    "an error answer means that no record was appended",
+    "always",
+    lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], *ERRORS), s.job[p].appended == 0)),
+    lambda s: not stores(s),
+)
+NOTHING_WRITTEN = Claim("INV-07.log", NOTHING.sentence, "step", _written_not, stores)
+ROOM = Claim("INV-38", "the free space of a file is 0 or at least a smallest blank", "always", _free, stores)
+ROOM_ALL = Claim("INV-38.lemma", ROOM.sentence, "lemma", _free_all, stores)
+FORWARD = Claim(
+    "ACT-03", "the written and the flushed position never go back, and flushed never passes written", "step", _positions, stores
+)
+ROLLED = Claim("REA-20", "a record rolls into the next file", "reachable", lambda s: _rolled(s, flushed=False), stores)
+FLUSHED = Claim("REA-21", "the whole log is flushed after a roll", "reachable", lambda s: _rolled(s, flushed=True), stores)
+
+PLACED = Claim(
+    "AUX-01",
+    "a request under way is at a broker, and only an answered one has stored anything",
+    "always",
+    lambda s: forall(
+        s.Producer,
+        lambda p: ((s.job[p].phase == "idle") | s.job[p].broker.is_some) & ((s.job[p].phase == "answered") | (s.job[p].appended == 0)),
+    ),
+)
+BEHIND = Claim("AUX-02", "the flushed position does not pass the written one", "always", _behind, stores)
+
+
+SURVIVES = Claim(
+    "INV-06.start",
+    "a record whose put was answered is there after a start",
+    "always",
+    lambda r: implies(r.up, r.acknowledged <= r.written),
+    part=Recovery,
+)
+WITHIN = Claim(
+    "ACT-03.start", "the consume queue and the flushed position are within the log of a running broker", "always",
+    lambda r: implies(r.up, (r.entries <= r.written) & (r.forced <= r.entries) & (r.flushed <= r.written)), part=Recovery,
+)  # fmt: skip
+
+
+def _files() -> list[Rule]:
+    f = vocabulary()["file"].row
+    rest = f.size - f.end
+    return [
+        rule(
+            "INV-38.stored",
+            "what is left of a file behind its last record is nothing or at least 8 bytes",
+            "file", "error",
+            has_room(rest, BLANK_SIZE), BLANK_SIZE, rest,
+        ),
+        rule(
+            "INV-06.stored",
+            "a file of the log begins with a record: a message too large for any file was acknowledged, and left nothing but blanks",
+            "file", "error",
+            f.ledger | ~((f.end == 0) & (f.blank > 0)), 0, f.blank,
+        ),
+        rule(
+            "INV-06.ledger",
+            "a file of DLedger's log begins with an entry: a message too large for any file was refused, and left nothing but blanks",
+            "file", "note",
+            ~f.ledger | ~((f.end == 0) & (f.blank > 0)), 0, f.blank,
+        ),
+    ]  # fmt: skip
+
+
+RULES = _files()
+
+
+def _histories() -> list[HistoryClaim]:
+    e = vocabulary()["exchange"].row
+    stored = (e.stored == e.messages) & e.sameBodies
+    refused = (sends(e) | (e.kind == "send_back")) & (e.answers > 0) & ~code_stores(e)
+    return [
+        claim_about(
+            "INV-06.records",
+            "what is answered as stored is one record a message, with the body that was sent",
+            "exchange",
+            implies(accepted(e) & sends(e), stored), e.messages, e.stored,
+        ),
+        claim_about(
+            "INV-07.records",
+            "a send or send-back that is answered with an error has appended no record",
+            "exchange",
+            implies(refused, e.stored == 0), 0, e.stored,
+        ),
+        HistoryClaim("INV-38.records", "behind a record its file is full or has room for a blank", named(RULES, "INV-38.stored")),
+    ]  # fmt: skip
+
+
+HISTORY = _histories()
+
+CLAIMS = [PLACED, BEHIND, STORED, NOTHING, NOTHING_WRITTEN, ROOM, ROOM_ALL, FORWARD, ROLLED, FLUSHED, SURVIVES, WITHIN]
+_LARGE = {"condition": "a message larger than a file"}
+FIT = {"condition": "every message fits a file", "given": {"size_limit": 4, "existing": True}}
+_POSITION_PROOF: dict[str, Any] = {
+    "engines": ("symbolic",),
+    "method": "induction:1",
+    "lemmas": ("AUX-01", "AUX-02", "INV-34", "INV-38"),
+    "condition": "all files below 2^40",
+    "widen": (("segment", 2**40), ("flushed", 2**44)),
+}
+
+_ASYNC: dict[str, Any] = {"condition": "asynchronous flush, the power fails", "given": {"sync": False, "power_budget": 1}}
+CASES: list[Case] = [
+    *[c for claim in (PLACED, BEHIND) for c in cases(claim, "store", "holds", **FIT)],
+    *cases(STORED, "store", "violated", given={"existing": True}, **_LARGE, reason="HAZ-22"),
+    *second(STORED, "store", 4, given={"existing": True}, **_LARGE),
+    *cases(STORED, "store", "holds", **FIT),
+    *cases(NOTHING, "creation", "holds", condition="auto-create on"),
+    *cases(
+        NOTHING_WRITTEN,
+        "names",
+        "holds",
+        condition="every class of name, auto-create off",
+        given={"auto_create": False, "template_in_file": True},
+    ),
+    *[c for claim in (ROOM, FORWARD, ROLLED, FLUSHED) for c in cases(claim, "store", "holds", **FIT)],
+    *cases(ROOM, "store", "holds", given={"existing": True}, **_LARGE),
+    *cases(ROOM_ALL, "store", "holds", engines=("symbolic",), method="lemma", condition="all 32-bit ints"),
+    *cases(FORWARD, "store", "holds", **_POSITION_PROOF),
+    *cases(SURVIVES, "recovery", "holds", **ENDS),
+    *cases(SURVIVES, "recovery", "holds", **POWER),
+    *cases(SURVIVES, "recovery", "violated", **_ASYNC, reason="FLU-04: nothing is awaited"),
+    *second(SURVIVES, "recovery", 4, **_ASYNC),
+    *[c for on in (ENDS, POWER) for c in cases(WITHIN, "recovery", "holds", **on)],
+]
+
+_WHOLE, _REFUSED, _ = HISTORY
+
+HISTORY_CASES: list[Case] = [
+    *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],
+    *history_cases(_REFUSED, about.BUSY, "holds"),
+    *history_cases(_WHOLE, about.TOO_LARGE, "violated", reason="HAZ-22: what comes of the second append is not looked at"),
+    *[case for condition in (about.CRASHED, about.WAITING) for case in history_cases(_WHOLE, condition, "holds")],
+    *history_cases(_WHOLE, about.HASTY, "violated", reason="what was answered was not forced, and the power took it"),
+]

@@ -1,0 +1,52 @@
+"""One formula for each id and form, and all forms of a property in one file."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+
+from rocketproof_properties import catalogue
+from rocketproof_properties.catalogue import HISTORY_CLAIMS, rules
+
+PROGRAMS = {"LIV-01", "LIV-02", "LIV-06"}
+"""Claims about histories that relate many rows to each other: no rule over a row can say them."""
+
+
+def themes() -> Iterator[ModuleType]:
+    for module in pkgutil.iter_modules(catalogue.__path__):
+        yield import_module(f"{catalogue.__name__}.{module.name}")
+
+
+def forms(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """The ids that a file states, each with what it is over: states, or rows of some kind."""
+    for claim in getattr(module, "CLAIMS", ()):
+        yield claim.id, f"{claim.part.__name__} {claim.kind}"
+    for rule in getattr(module, "RULES", ()):
+        yield rule.id, rule.over
+    for claim in getattr(module, "HISTORY", ()):
+        yield from ((claim.id, rule.over) for rule in claim.rules if rule.id == claim.id and rule not in getattr(module, "RULES", ()))
+        if claim.program is not None:
+            yield claim.id, "program"
+
+
+def test_no_id_has_two_formulas_of_one_form() -> None:
+    stated = Counter(form for module in themes() for form in forms(module))
+    assert [form for form, times in stated.items() if times > 1] == []
+    assert [id_ for id_, times in Counter(rule.id for rule in rules()).items() if times > 1] == []
+
+
+def test_the_forms_of_a_property_stand_in_one_file() -> None:
+    files: dict[str, set[str]] = {}
+    for module in themes():
+        for id_, _ in forms(module):
+            files.setdefault(id_.partition(".")[0], set()).add(module.__name__)
+    assert {id_: names for id_, names in files.items() if len(names) > 1} == {}
+    assert len(files) > 90
+
+
+def test_a_claim_about_histories_is_made_of_rules_or_says_why_not() -> None:
+    assert {claim.id for claim in HISTORY_CLAIMS if claim.program is not None} == PROGRAMS
+    assert all((claim.program is None) == bool(claim.rules) for claim in HISTORY_CLAIMS)

@@ -15,7 +15,7 @@ from rocketproof_properties.replay.cases import Recorded, read
 from rocketproof_properties.replay.exceptions import EXCEPTIONS
 from rocketproof_properties.replay.recording import SimulatedReplay, replay
 from rocketproof_properties.replay.settings import settings_of
-from rocketproof_traces.judge import judge
+from rocketproof_traces.checker.recordings import judge_recording
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-5.3.3.jsonl"
 P494, P533 = PROFILES["P494"], PROFILES["P533"]
@@ -70,10 +70,10 @@ def test_every_switch_has_its_reason() -> None:
 
 
 def test_the_specification_explains_what_it_speaks_of() -> None:
-    found = judge(RECORDING, "P533")
+    found = judge_recording(RECORDING, "P533")
     assert not found.unexplained
     assert found.explained == 179
-    assert judge(RECORDING, "P494").unexplained
+    assert judge_recording(RECORDING, "P494").unexplained
 
 
 def test_what_a_sender_gave_is_compared_and_what_the_broker_made_up_is_not() -> None:

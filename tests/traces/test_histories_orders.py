@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from rocketproof_traces.checker import part
 from rocketproof_traces.checker.histories import judge_history
-from rocketproof_traces.checker.steps import Answer, Request, Searched
+from rocketproof_traces.checker.steps import Answer, Point, Request, Searched
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
@@ -115,9 +116,9 @@ def test_no_order_is_missing(auto_create: str, topic: str, monkeypatch: pytest.M
     compared: list[tuple[int, int, bool]] = []
 
     class Both(part.Search):
-        def run(self, start: Any) -> Searched:
-            found = super().run(start)
-            compared.append((found.end, *explained(list(self.requests), list(self.answers), start)))
+        def run(self, starts: Sequence[Point], first: int = 0) -> Searched:
+            found = super().run(starts, first)
+            compared.append((found.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
             return found
 
     monkeypatch.setattr(part, "Search", Both)

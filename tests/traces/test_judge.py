@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import RocketproofError
-from rocketproof_traces.judge import judge
+from rocketproof_traces.checker.recordings import judge_recording
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 
@@ -28,7 +28,7 @@ def first_sends(row: dict[str, Any]) -> bool:
 
 @pytest.mark.slow
 def test_a_real_broker_is_explained_case_by_case() -> None:
-    found = judge(RECORDING, "P494")
+    found = judge_recording(RECORDING, "P494")
     assert not found.unexplained, str(found.unexplained[0])
     assert found.cases == 245
     assert found.explained == 177
@@ -37,7 +37,7 @@ def test_a_real_broker_is_explained_case_by_case() -> None:
 
 
 def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
-    found = judge(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
+    found = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
     assert not found.unexplained, str(found.unexplained[0])
     assert found.explained == 49
     assert found.out_of_reach == {"subscription groups": 1, "request code 36": 1}
@@ -45,8 +45,8 @@ def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
 
 def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) -> None:
     names = write(tmp_path / "names.jsonl", rows(lambda r: r["cfg"] == "A" and 116 <= r["n"] <= 149))
-    assert not judge(names, "P494").unexplained
-    refused = {r.case.split()[0] for r in judge(names, "P49").unexplained}
+    assert not judge_recording(names, "P494").unexplained
+    refused = {r.case.split()[0] for r in judge_recording(names, "P49").unexplained}
     assert refused == {"A-136", "A-137", "A-139", "A-140", "A-141"}
 
 
@@ -54,7 +54,7 @@ def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], Non
     """The text of the first refusal after one case of cfg A was changed."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= number)
     change(next(c for c in cases if c["n"] == number))
-    found = judge(write(tmp_path / "tampered.jsonl", cases), "P494")
+    found = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
     assert len(found.unexplained) == 1
     return str(found.unexplained[0])
 
@@ -143,9 +143,9 @@ def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
         case["stored"][0] |= {"queueId": 2, "queueOffset": offset}
         return case
 
-    skipped = judge(write(tmp_path / "once.jsonl", [*cases, send(300, 1), send(301, 2)]), "P494")
+    skipped = judge_recording(write(tmp_path / "once.jsonl", [*cases, send(300, 1), send(301, 2)]), "P494")
     assert not skipped.unexplained, str(skipped.unexplained[0])
-    again = judge(write(tmp_path / "twice.jsonl", [*cases, send(300, 1), send(301, 3)]), "P494")
+    again = judge_recording(write(tmp_path / "twice.jsonl", [*cases, send(300, 1), send(301, 3)]), "P494")
     assert [r.case.split()[0] for r in again.unexplained] == ["A-301"]
 
 
@@ -159,7 +159,7 @@ def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
 def test_a_header_that_does_not_decode_never_ends_the_run(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= 6)
     change(cases[-1])
-    found = judge(write(tmp_path / "header.jsonl", cases), "P494")
+    found = judge_recording(write(tmp_path / "header.jsonl", cases), "P494")
     assert not found.unexplained
     assert found.out_of_reach == {"headers that do not decode": 1}
 
@@ -171,12 +171,12 @@ def test_fields_that_a_recorder_may_leave_out(tmp_path: Path) -> None:
         for record in case.get("stored", ()):
             record.pop("physOffset")
             record.pop("size")
-    found = judge(write(tmp_path / "few.jsonl", cases), "P494")
+    found = judge_recording(write(tmp_path / "few.jsonl", cases), "P494")
     assert not found.unexplained, str(found.unexplained[0])
 
 
 def test_switches_are_found_by_their_effects(tmp_path: Path) -> None:
-    found = judge(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
+    found = judge_recording(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
     assert not found.unexplained, str(found.unexplained[0])
 
 
@@ -202,12 +202,12 @@ def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) 
     path = tmp_path / "broken.jsonl"
     path.write_text(text)
     with pytest.raises(RocketproofError, match=what) as error:
-        judge(path, "P494")
+        judge_recording(path, "P494")
     assert "\n" not in str(error.value)
 
 
 def test_a_missing_file_and_an_unknown_profile(tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="cannot be read"):
-        judge(tmp_path / "none.jsonl", "P494")
+        judge_recording(tmp_path / "none.jsonl", "P494")
     with pytest.raises(RocketproofError, match="did you mean P4"):
-        judge(RECORDING, "P495")
+        judge_recording(RECORDING, "P495")

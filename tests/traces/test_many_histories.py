@@ -206,7 +206,8 @@ def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -
     path = tmp_path / "changed.jsonl"
     path.write_text("\n".join([*lines[:6], json.dumps(row), *lines[7:]]) + "\n")
     found = judge(tmp_path, path, profile="P494")
-    assert [(one["op"], one["recorded"]) for one in found.findings] == [("send", "code 0 SUCCESS, queue 0, offset 1")]
+    said = "code 0 SUCCESS, queue 0, offset 1, stored in n2_4, queue 0, offset 0, transaction not"
+    assert [(one["op"], one["recorded"]) for one in found.findings] == [("send", said)]
 
 
 def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:

@@ -92,8 +92,7 @@ def judge(
 def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces import history
-    from rocketproof_traces import judge as judging
-    from rocketproof_traces.checker import histories
+    from rocketproof_traces.checker import histories, recordings
     from rocketproof_traces.errors import TraceError
 
     from .. import output, store
@@ -112,11 +111,11 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
         show.print_verdict(verdict)
         return {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
     with output.counting("judging case") as report:
-        found = judging.judge(file, profile, report)
+        found = recordings.judge_recording(file, profile, limit, report)
     if json is not None:
         store.write_json(json, found.data())
     show.print_judgement(found)
-    return DIFFERS if found.unexplained else OK
+    return DIFFERS if found.unexplained else STOPPED if found.unknown else OK
 
 
 def campaign(

@@ -171,8 +171,8 @@ def _plain(one: Operation) -> Operation:
 
 def _shared(topic: str, programs: Sequence[Touched], verdict: PartVerdict) -> Shared:
     """The verdict with the program in which the event is that no state explains."""
-    found = verdict.finding
-    if found is None:
+    if not verdict.findings:
         return Shared(topic, programs[0].path, verdict, None)
+    (found,) = verdict.findings
     where = next((one for one in programs if found.seq in one.seqs), programs[0])
     return Shared(topic, where.path, verdict, replace(found, seq=where.seqs.get(found.seq, found.seq)))

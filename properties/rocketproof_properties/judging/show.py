@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rocketproof_traces.checker.histories import Verdict
-from rocketproof_traces.judge import Judgement
+from rocketproof_traces.checker.recordings import Judgement
 
 from .. import output
 
@@ -21,6 +21,8 @@ def print_judgement(found: Judgement, console: Console | None = None) -> None:
     if found.unexplained:
         console.print(output.wrapped(f"first not explained: {found.unexplained[0]}", width, then="  ", style="bold red"))
         console.print(Text(f"{len(found.unexplained)} not explained", "bold"))
+    for text in found.unknown:
+        console.print(output.wrapped(f"not decided: {text}", width, then="  ", style="bold yellow"))
 
 
 def print_verdict(found: Verdict, console: Console | None = None) -> None:

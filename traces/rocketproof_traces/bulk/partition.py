@@ -18,8 +18,8 @@ import pyarrow as pa
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.topics import TEMPLATE
 
-from ..checker.histories import cluster_of
-from ..checker.parts import OF_A_PART, Survey
+from ..checker.histories import cluster_of, is_recording
+from ..checker.parts import Survey
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
 from ..history.operations import Call, breaking, check_asked, paired, snapshot
@@ -70,7 +70,7 @@ def divide(shelf: Shelf, docket: Docket) -> Iterator[pa.RecordBatch]:
 class _Division:
     def __init__(self, shelf: Shelf, docket: Docket) -> None:
         self.shelf, self.docket = shelf, docket
-        self.survey = Survey(cluster_of(Header(docket.origin)))
+        self.survey = Survey(cluster_of(Header(docket.origin)), is_recording(Header(docket.origin)))
         self.events = 0
         self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
         self.after: int | None = None  # when the event after the gap was
@@ -158,9 +158,9 @@ class _Division:
         for found in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(found, Call):
                 begun, ended = found
-                if begun.topic is None or begun.op not in OF_A_PART or (begun.broker, begun.topic) not in of:
+                part = of.get((str(begun.broker), begun.topic or ""))
+                if part is None or not self.survey.belongs(begun.op, begun.topic):
                     continue
-                part = of[str(begun.broker), begun.topic]
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
                 yield history, part, "call", begun.seq, closed, took, begun.process, begun.op, begun.value, answer

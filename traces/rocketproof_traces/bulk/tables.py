@@ -11,6 +11,7 @@ import pyarrow as pa
 from ..checker.part import Finding
 from ..checker.parts import default_of
 from ..history import Event
+from ..history.operations import addressee
 
 EVENTS = pa.schema(
     [
@@ -102,7 +103,7 @@ def event_row(history: str, event: Event) -> dict[str, Any]:
     row = {"history": history, "seq": event.seq, "time": event.time, "process": _text(event.process), "type": event.type}
     row |= {"op": _text(event.op), "value": json.dumps(value)}
     if event.type == "invoke":
-        broker = value.get("to")
+        broker = addressee(value)
         row["broker"] = _text(broker) if isinstance(broker, str) else None
         row["topic"] = _text(str(fields["topic"])) if "topic" in fields else None
         row["defaultTopic"] = _text(default_of(fields)) if "defaultTopic" in fields else None

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..checker.histories import judge_part
-from ..checker.parts import Part, Survey, part_of
+from ..checker.histories import cluster_of, is_recording, judge_part
+from ..checker.parts import Part, Survey, name_of, part_of
 from ..collection import uncollected
 from ..errors import TraceError
 from ..history import Event, Header
@@ -50,7 +50,7 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     brief = json.loads(next(row.asked for row in rows if row.kind == "brief"))
     if number == HISTORY:
         return pa.Table.from_pylist([_whole(history, brief)], VERDICTS)
-    name = f"{', '.join(brief['topics'])} at {brief['broker']}"
+    name = name_of(brief["broker"], brief["topics"], recorded=is_recording(Header(brief["origin"])))
     found: list[dict[str, Any]] = []
     try:
         asked, bad = _operations([row for row in rows if row.kind == "call"])
@@ -62,8 +62,7 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     except TraceError as error:
         found.append({**unreadable_row(" ".join(str(error).split())), "part": name})
         return pa.Table.from_pylist([verdict_row(history, name, "unreadable", findings=found)], VERDICTS)
-    if judged.finding is not None:
-        found.append(finding_row(judged.finding))
+    found += map(finding_row, judged.findings)
     row = verdict_row(
         history,
         name,
@@ -111,7 +110,8 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
 
 def _part(brief: Mapping[str, Any], asked: list[Operation], said: list[Snapshot]) -> Part:
     broker = brief["broker"]
-    survey = Survey(str(brief["origin"].get("cluster", "DefaultCluster")), begun={broker: brief["begun"]})
+    header = Header(brief["origin"])
+    survey = Survey(cluster_of(header), is_recording(header), begun={broker: brief["begun"]})
     if brief["break"] is not None:
         survey.stop(Break(brief["break"][0], broker, brief["break"][1]))
     if brief["retry"] is not None:

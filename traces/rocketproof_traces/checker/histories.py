@@ -18,8 +18,9 @@ from ..errors import TraceError, short
 from ..history import Event, Header
 from ..history.operations import operations
 from .machine import machine
-from .part import Court, Finding, Make, last_of
+from .part import Finding, Make, PartChecker, last_of
 from .parts import Part, parted
+from .recorded import Cases, RecordedChecker
 from .steps import Searched
 
 LIMIT = 1_000_000
@@ -48,14 +49,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class PartVerdict:
-    """What came of one part. `explained` counts answers and statements; `finding` is there if it is illegal, `unknown` if a bound was
-    reached."""
+    """What came of one part. `explained` counts answers and statements; `findings` are there if it is illegal, more than one only of a
+    recording; `unknown` if a bound was reached."""
 
     part: str
     explained: int
     expanded: int
     out_of_reach: Counter[str]
-    finding: Finding | None = None
+    findings: tuple[Finding, ...] = ()
     unknown: str = ""
 
 
@@ -68,7 +69,7 @@ def judge_history(
     that are none of requests to brokers.
     """
     found = operations(events)
-    split = parted(found, cluster_of(header))
+    split = parted(found, cluster_of(header), recorded=is_recording(header))
     left = Counter(split.left_out)
     judged: list[PartVerdict] = []
     unknown: list[str] = []
@@ -87,7 +88,7 @@ def judge_history(
             break
     for one in judged:
         left.update(one.out_of_reach)
-    findings = sorted((one.finding for one in judged if one.finding is not None), key=lambda f: f.seq)
+    findings = sorted((finding for one in judged for finding in one.findings), key=lambda f: f.seq)
     not_decided = [one.unknown for one in judged if one.unknown] + unknown
     return Verdict(
         "illegal" if findings else "unknown" if not_decided else "ok",
@@ -114,6 +115,11 @@ def cluster_of(header: Header) -> str:
     return str(header.origin.get("cluster", "DefaultCluster"))
 
 
+def is_recording(header: Header) -> bool:
+    """Whether the history is a recording of single requests, one after the other."""
+    return header.origin.get("recording") is True
+
+
 def _settings_of(header: Header) -> tuple[bool | None, int]:
     """The broker's autoCreateTopicEnable, None if the history does not say it, and its brokerPermission. Raises TraceError."""
     settings = header.origin.get("settings")
@@ -137,38 +143,59 @@ def judge_part(
 
 
 def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
-    court, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
-    left = _left_out(court)
+    if part.recorded:
+        return _recorded(part, header, profile, limit, tick, make)
+    checker, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
+    left = _left_out(checker)
     if judged.limit:
         said = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
         return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=said)
     if judged.complete:
         return PartVerdict(part.name, judged.end, judged.expanded, left)
-    finding, more = court.finding(judged, limit)
-    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, finding)
+    finding, more = checker.finding(judged, limit)
+    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,))
 
 
-def _tried(part: Part, profile: Profile, header: Header, make: Make, limit: int, tick: Callable[[int], None]) -> tuple[Court, Searched]:
+def _recorded(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
+    """Judge the cases of a recording, under the settings that explain most of them."""
+    auto, permission = _settings_of(header)
+    best: tuple[RecordedChecker, Cases] | None = None
+    for auto_create in part.switches if auto is None else (auto,):
+        checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission)
+        judged = checker.cases(limit, tick)
+        if best is None or len(judged.findings) < len(best[1].findings):
+            best = checker, judged
+        if not judged.findings:
+            break
+    assert best is not None
+    checker, judged = best
+    unknown = f"{part.name}: {limit} expanded states are reached" if judged.limit else ""
+    return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown)
+
+
+def _tried(
+    part: Part, profile: Profile, header: Header, make: Make, limit: int, tick: Callable[[int], None]
+) -> tuple[PartChecker, Searched]:
     """The search under the broker's settings; where they are not known, under those that explain most."""
     auto, permission = _settings_of(header)
     switches = part.switches if auto is None else (auto,)
-    best: tuple[Court, Searched] | None = None
+    best: tuple[PartChecker, Searched] | None = None
     for auto_create in switches:
-        court = Court(part, profile, cluster_of(header), make, auto_create, permission)
-        judged = court.search(None, limit, tick)
+        checker = PartChecker(part, profile, cluster_of(header), make, auto_create, permission)
+        judged = checker.search(None, limit, tick)
         if best is None or judged.end > best[1].end or judged.complete:
-            best = court, judged
+            best = checker, judged
         if judged.complete:
             break
     assert best is not None
     return best
 
 
-def _left_out(court: Court) -> Counter[str]:
+def _left_out(checker: PartChecker) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
-    part = court.part
+    part = checker.part
     found: Counter[str] = Counter()
-    for one, why in zip(part.asked, court.reasons, strict=True):
+    for one, why in zip(part.asked, checker.reasons, strict=True):
         if part.cut is not None and (one.closed is None or one.closed >= part.cut):
             found[part.why] += 1
         elif one.closed is None:
@@ -178,4 +205,4 @@ def _left_out(court: Court) -> Counter[str]:
     return found
 
 
-__all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "judge_history", "judge_part"]
+__all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "is_recording", "judge_history", "judge_part"]

@@ -1,9 +1,9 @@
 """The specification as the judge of concurrent histories runs it: one broker, some topics, and the steps of one request at a time.
 
-Of the specification stays what decides answers, configurations and queue offsets; registrations, files, versions and the log's
-positions are left out. The state of a request's handler (`job`) lies last in a state, so that a state is the shared part and one
-handler's part. A part that is one of several of its broker may only allow more than the whole: another topic's creation may hold
-the lock, unseen from here.
+Of the specification stays what decides answers, configurations and queue offsets; files and the log's positions are left out, and
+registrations and versions too where no route is asked for. The state of a request's handler (`job`) lies last in a state, so that a state
+is the shared part and one handler's part. A part that is one of several of its broker may only allow more than the whole: another topic's
+creation may hold the lock, unseen from here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,12 @@ from .steps import GIVEN_UP, Local, Move
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
 COLUMNS = ("known", "read", "write", "perm", "order")
 _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
-SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps no history sees
+SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
+ROUTE_COLUMNS = ("entries", "read", "write", "perm")
+_ROUTES = tuple(f"route.{column}" for column in ROUTE_COLUMNS)
+REGISTERING = ("register", "accept_registration", "ignore_registration")
+ONE_IN_FLIGHT = "none in flight"
+"""The bound of the specification that lets one registration of a broker be in flight at a time."""
 SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
 Change = Callable[[Model], Model]
 
@@ -47,6 +52,7 @@ class Shape:
     auto_create: bool = True
     readable: bool = True
     writable: bool = True
+    routes: bool = False
 
 
 class Enabled(NamedTuple):
@@ -86,8 +92,11 @@ class Machine:
     def __init__(self, shape: Shape, change: Change | None = None) -> None:
         spec, whole = _specified(shape.classes, shape.queues)
         whole = change(whole) if change is not None else whole
+        if shape.routes:
+            whole = _one_registration_at_a_time(whole)
         names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
-        model = sliced(whole, _WANTED, names, last="job.")
+        names += REGISTERING if shape.routes else ()
+        model = sliced(whole, _WANTED + _ROUTES if shape.routes else _WANTED, names, last="job.")
         if not shape.alone:
             model.actions = [_unseen_holder(a) for a in model.actions]
         self.shape = shape
@@ -102,6 +111,7 @@ class Machine:
         self.functions = Functions(self.instance)
         self.handler = [self.functions[a.name] for a in model.actions if "p" in a.parameters]
         self.update = self.functions["update_topic"]
+        self.registering = [self.functions[a.name] for a in model.actions if a.name in REGISTERING]
         self.shared = model.variable("job.phase").first
         self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in model.variables if v.name.startswith("job.")}
         self.first = {v.name: v.first for v in model.variables}
@@ -134,9 +144,33 @@ class Machine:
         known, read, write, perm, order = (shared[slot] for slot in self.config_slots(topic))
         return Config(read, write, perm, bool(order)) if known else None
 
-    def with_config(self, shared: State, topic: int, config: Config | None) -> State:
+    def config_codes(self, topic: int, config: Config | None) -> dict[int, int]:
+        """What the slots of a topic's configuration hold where it is this one."""
         values = (0, 0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm, int(config.order))
-        return self.assigned(shared, dict(zip(self.config_slots(topic), values, strict=True)))
+        return dict(zip(self.config_slots(topic), values, strict=True))
+
+    def with_config(self, shared: State, topic: int, config: Config | None) -> State:
+        return self.assigned(shared, self.config_codes(topic, config))
+
+    def route(self, shared: State, topic: int) -> Config | None:
+        """What the name server has of a topic, None if nothing."""
+        entries, read, write, perm = (shared[self.first[name] + topic] for name in _ROUTES)
+        return Config(read, write, perm, False) if entries else None
+
+    def route_codes(self, topic: int, config: Config | None) -> dict[int, int]:
+        """What the name server's slots hold where it has this of a topic."""
+        values = (0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm)
+        return {self.first[name] + topic: value for name, value in zip(_ROUTES, values, strict=True)}
+
+    def waiting(self, shared: State) -> list[Move]:
+        """What a request does that waits until no registration is in flight: nothing, but it looks whether one is."""
+        return [Move("wait", shared, None, 1 << self.first["registration_in_flight"], 0, dead=True)] if self.shape.routes else []
+
+    @cached_property
+    def route_slots(self) -> int:
+        """The slots on which it depends what routes are, beside the deciding ones: what the name server has and what is on its way."""
+        tables = (v for v in self.instance.model.variables if v.name.startswith(("route.", "registration", "live")))
+        return bits(slot for v in tables for slot in range(v.first, v.first + v.size))
 
     @staticmethod
     def assigned(shared: State, codes: Mapping[int, int]) -> State:
@@ -369,6 +403,13 @@ def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specificati
         )
     )
     return spec, spec.model
+
+
+def _one_registration_at_a_time(model: Model) -> Model:
+    """The model in which this bound is a guard: else a slice could put one registration in the place of another that is in flight."""
+    assert any(g.name == ONE_IN_FLIGHT for a in model.actions for g in a.guards)
+    actions = [replace(a, guards=tuple(replace(g, bound=g.bound and g.name != ONE_IN_FLIGHT) for g in a.guards)) for a in model.actions]
+    return replace(model, actions=actions)
 
 
 def _unseen_holder(action: Action) -> Action:

@@ -13,19 +13,18 @@ from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL
 from rocketproof_protocol.topics import TEMPLATE
 
-from ..history.cases import AT_LIMIT, DEAD, Config
+from ..history.cases import AT_LIMIT, DEAD, KINDS, Config
 from ..history.operations import SENDS, Operation
 from .machine import MOST_QUEUES, Machine, Shape, bits
 from .parts import UNREADABLE, Part
 from .refusals import Refused, refused
-from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Said, Send, Update, fits_int
+from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Routed, Said, Send, Update, fits_int
 from .search import Search
-from .steps import Answer, Request, Searched
+from .steps import Answer, Point, Request, Searched
 
 SLAVE = "from slave broker"  # what a slave says where a master would change a topic
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
-_KINDS = {0: "not", 4: "prepared", 8: "commit", 12: "rollback"}
 Make = Callable[[Shape], Machine]
 
 
@@ -94,7 +93,7 @@ class Taken(NamedTuple):
 
 
 @dataclass
-class Court:
+class PartChecker:
     """A part and the machine that it is judged with. `reasons` says of each operation why it is not judged if it is answered."""
 
     part: Part
@@ -110,19 +109,10 @@ class Court:
 
     def __post_init__(self) -> None:
         part = self.part
-        self.initial = part.initial
-        if part.new:
-            more = self.profile.more_system_topics
-            system = system_topics(self.cluster, part.broker, auto_create=self.auto_create, more=more)
-            self.initial = {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
-        defaults = [str(o.fields.get("defaultTopic", TEMPLATE)) for o in part.asked if o.op in SENDS]
-        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *sorted(defaults), *part.topics]))}
-        self.reasons = [reason(one, self.profile) for one in part.asked]
-        asked = [one.number("queueId") for one in part.asked]
-        queues = asked + [one.answered("queueId") or 0 for one in part.asked]
-        if any(queue < 0 and one.op in SENDS for queue, one in zip(asked, part.asked, strict=True)):
-            queues += [config.write - 1 for config in self._configs()]
-        most = max([q for q in queues if 0 <= q < MOST_QUEUES], default=0) + 1
+        self.initial = self._initial()
+        self.topics = {name: k for k, name in enumerate(dict.fromkeys([TEMPLATE, *self._names()]))}
+        self.reasons = [self._reason(one) for one in part.asked]
+        most = max([q for q in self._queues() if 0 <= q < MOST_QUEUES], default=0) + 1
         classes: tuple[NameClass, ...] = tuple(self._class(name) for name in self.topics)
         self.machine = self.make(
             Shape(
@@ -133,8 +123,33 @@ class Court:
                 auto_create=self.auto_create,
                 readable=bool(self.permission & 4),
                 writable=bool(self.permission & 2),
+                routes=part.recorded,
             )
         )
+
+    def _initial(self) -> Mapping[str, Config]:
+        """The topics before the first event."""
+        if not self.part.new:
+            return self.part.initial
+        more = self.profile.more_system_topics
+        system = system_topics(self.cluster, self.part.broker, auto_create=self.auto_create, more=more)
+        return {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
+
+    def _names(self) -> list[str]:
+        """The topics that the part's requests may speak of."""
+        return [*sorted(str(o.fields.get("defaultTopic", TEMPLATE)) for o in self.part.asked if o.op in SENDS), *self.part.topics]
+
+    def _reason(self, one: Operation) -> str:
+        return reason(one, self.profile)
+
+    def _queues(self) -> list[int]:
+        """The queues that the part's requests may speak of."""
+        part = self.part
+        asked = [one.number("queueId") for one in part.asked]
+        queues = asked + [one.answered("queueId") or 0 for one in part.asked]
+        if any(queue < 0 and one.op in SENDS for queue, one in zip(asked, part.asked, strict=True)):
+            queues += [config.write - 1 for config in self._configs()]
+        return queues
 
     def _configs(self) -> list[Config]:
         wide = [Config(8, 8, 6, False)]
@@ -153,7 +168,10 @@ class Court:
     def search(self, upto: int | None, limit: int, tick: Callable[[int], None] = lambda _: None) -> Searched:
         """Explain the answers up to an event; later ones are not known then."""
         last = last_of(self.part, upto)
-        self.order = self._statements(last)
+        return self._searching(self._opened(last), limit, tick).run([Point(self._start(last))])
+
+    def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
+        """The requests up to an event: from which event on, their numbers, and the event at which they have ended."""
         asked = [
             (one, why, one.closed if one.closed is not None and one.closed <= last and not why else None)
             for one, why in zip(self.part.asked, self.reasons, strict=True)
@@ -172,12 +190,16 @@ class Court:
                 opened.append((since, self._add(self._own(topic, queue, claims), None), None))
         if not self.part.alone and not self.auto_create:
             opened.append((-1, self._add(Reduced(self.machine), None), None))
-        for seq, topic, config in self.order:
+        for seq, topic, config in self._statements(last):
             opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
+        return opened
+
+    def _searching(self, opened: Sequence[tuple[int, int, int | None]], limit: int, tick: Callable[[int], None]) -> Search:
         self.answers = _answers(opened)
         again = self.machine.looks_again
         vain = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.vain or not again))
-        search = Search(
+        deciding = bits(self.machine.deciding - {self.machine.first["lock"]})
+        return Search(
             self.requests,
             self.answers,
             self.machine.control,
@@ -187,9 +209,8 @@ class Court:
             vain=vain,
             watched=self.part.alone or not again,
             private=self.machine.private,
-            deciding=bits(self.machine.deciding - {self.machine.first["lock"]}),
+            deciding=deciding | (self.machine.route_slots if self.part.recorded else 0),
         )
-        return search.run(self._start(last))
 
     def _add(self, request: Request, one: Operation | None) -> int:
         self.requests.append(request)
@@ -217,7 +238,7 @@ class Court:
 
     @staticmethod
     def _kind(one: Operation) -> str:
-        return _KINDS[one.number("sysFlag") & 12]
+        return KINDS[one.number("sysFlag") & 12]
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
         """The operation as a request; None if it changes nothing and says nothing."""
@@ -228,7 +249,9 @@ class Court:
             wanted = Config(one.number("readQueueNums"), one.number("writeQueueNums"), one.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
                 return None
-            return Update(self.machine, topic, wanted, one.code if known else None)
+            return Update(
+                self.machine, topic, wanted, one.code if known else None, self.profile.illegal_code if self.part.recorded else None
+            )
         if not known:
             return None
         if one.op == "topic_config":
@@ -241,9 +264,7 @@ class Court:
             return None
         if self.profile.always_traced and one.asked.get("bodySize") == 0:
             return Bodiless(self.machine, one.code if known else None)
-        ended = None
-        if known:
-            ended = Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
+        ended = self._ended(one) if known else None
         default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
         # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
         kind = "prepared" if beyond(one, self.profile) in ELSEWHERE or why == "limits of batches" else self._kind(one)
@@ -260,6 +281,9 @@ class Court:
             patient,
             self.profile.illegal_code,
         )
+
+    def _ended(self, one: Operation) -> Ended:
+        return Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
 
     def _own(self, topic: str, queue: int, claims: Claims) -> Request:
         start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")
@@ -312,23 +336,25 @@ class Court:
         if best.complete:  # what is open at a cut may explain more than what is known of it later
             best, exact = self.search(None, limit), False
         answer = self.answers[high if exact else best.end]
-        request, one = self.requests[answer.request], self.made[answer.request]
+        asked = self.requests[answer.request], self.made[answer.request]
         if exact and best.end < high:  # an earlier answer failed by looking ahead: what explains all before this one?
             best = self.search(answer.seq - 1, limit)
             spent += best.expanded
-        why = refused(self.machine, request, best.stuck)
-        point = best.stuck[0]
+        return self._finding(answer.seq, *asked, best), spent
+
+    def _finding(self, seq: int, request: Request, one: Operation | None, best: Searched) -> Finding:
+        """That nothing explains an answer after the explained ones."""
         return Finding(
             part=self.part.name,
-            seq=answer.seq,
+            seq=seq,
             process=one.process if one is not None else self.part.broker,
             op=one.op if one is not None else "topics",
             recorded=_recorded(request, one),
-            refused=why,
+            refused=refused(self.machine, request, best.stuck),
             prefix=tuple(sorted(a.seq for a in self.answers[: best.end])),
             steps=tuple(self._step(s.request, s.label) for s in best.steps),
-            state=self._readable(point.shared),
-        ), spent
+            state=self._readable(best.stuck[0].shared),
+        )
 
     def _step(self, request: int, label: str) -> str:
         one = self.made[request]
@@ -352,7 +378,9 @@ def _recorded(request: Request, one: Operation | None) -> str:
     if isinstance(request, Send):
         return str(request.ended)
     if isinstance(request, Said):
-        return f"topic {request.config}"
+        return f"topic {request.config or 'unknown'}"
+    if isinstance(request, Routed):
+        return f"code {request.code}, route {request.config or 'unknown'}"
     if isinstance(request, Reached):
         return f"offset {request.offset} of queue {request.queue}"
     return f"code {one.code if one is not None else None}"
@@ -374,4 +402,4 @@ def _answers(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
     return answers
 
 
-__all__ = ["Court", "Finding", "Make", "last_of"]
+__all__ = ["Finding", "Make", "PartChecker", "last_of"]

@@ -24,6 +24,11 @@ UNREADABLE = "headers that do not decode"
 """Why `reach` leaves out a send whose fields no broker can read."""
 
 
+def name_of(broker: str, topics: Sequence[str], *, recorded: bool = False) -> str:
+    """The name of the part of these topics."""
+    return f"all topics at {broker}" if recorded else f"{', '.join(topics)} at {broker}"
+
+
 @dataclass
 class Part:
     """What is judged together. `cut` is the event from which on the part is out of reach, `why` says why.
@@ -31,7 +36,7 @@ class Part:
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
     `initial`: the topics that the broker had before the first event; `new`: it did not say so, and is taken for a new one. `fresh`: its
     topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker makes
-    no other topics.
+    no other topics. `recorded`: it is a recording of single requests, with all that its broker was asked.
     """
 
     broker: str
@@ -44,12 +49,13 @@ class Part:
     fresh: bool = True
     switches: tuple[bool, ...] = (True, False)
     alone: bool = True
+    recorded: bool = False
     cut: int | None = None
     why: str = ""
 
     @property
     def name(self) -> str:
-        return f"{', '.join(self.topics)} at {self.broker}"
+        return name_of(self.broker, self.topics, recorded=self.recorded)
 
     def cut_at(self, seq: int, why: str) -> None:
         if self.cut is None or seq < self.cut:
@@ -74,10 +80,11 @@ class Survey:
 
     `seen`: when a topic is first met. `links`: topics that belong together. `begun`, `breaks`, `retries`: of each broker the first
     request about a topic, the first break, the first request that lets it make retry topics. `commits`: the ends of transactions that
-    commit. `left_out` counts requests that belong to no part, by reason.
+    commit. A recording (`recorded`) is one part for each broker. `left_out` counts requests that belong to no part, by reason.
     """
 
     cluster: str = "DefaultCluster"
+    recorded: bool = False
     seen: dict[Place, tuple[int, int]] = field(default_factory=dict)
     links: set[tuple[Place, Place]] = field(default_factory=set)
     begun: dict[str, int] = field(default_factory=dict)
@@ -88,7 +95,9 @@ class Survey:
 
     def ask(self, op: str, broker: str, opened: int, topic: str | None, default: str) -> None:
         """Take in a request; `topic` is None if it names none."""
-        if broker == NAME_SERVER:
+        if self.recorded:
+            self._meet(broker, opened, topic or "", default if op in SENDS else TEMPLATE)
+        elif broker == NAME_SERVER:
             self.left_out["asked of the name server"] += 1
         elif op in JUDGED and topic is not None:
             self._meet(broker, opened, topic, default if op in SENDS else TEMPLATE)
@@ -130,15 +139,20 @@ class Survey:
             head[first(one)] = first(other)
         groups: dict[Place, list[str]] = {}
         for place in sorted(self.seen, key=self.seen.__getitem__):
-            groups.setdefault(first(place), []).append(place[1])
+            groups.setdefault((place[0], "") if self.recorded else first(place), []).append(place[1])
         return [(broker, tuple(topics)) for (broker, _), topics in groups.items()]
 
+    def belongs(self, op: str, topic: str | None) -> bool:
+        """Whether a request is judged with the others about its topic of its broker; `topic` is None if it names none."""
+        return self.recorded or (op in OF_A_PART and topic is not None)
 
-def parted(found: Operations, cluster: str = "DefaultCluster") -> Parted:
+
+def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool = False) -> Parted:
     """Divide a history."""
-    survey = Survey(cluster)
-    for one in found.asked:
-        survey.ask(one.op, one.broker, one.opened, one.topic if "topic" in one.fields else None, default_of(one.fields))
+    survey = Survey(cluster, recorded)
+    topics_of = [one.topic if "topic" in one.fields else None for one in found.asked]
+    for one, topic in zip(found.asked, topics_of, strict=True):
+        survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields))
         if commits(one):
             survey.commit(one.broker, one.opened)
     for stop in found.breaks:
@@ -146,9 +160,9 @@ def parted(found: Operations, cluster: str = "DefaultCluster") -> Parted:
     groups = survey.groups()
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
     mine: list[list[Operation]] = [[] for _ in groups]
-    for one in found.asked:
+    for one, topic in zip(found.asked, topics_of, strict=True):
         number = of.get((one.broker, one.topic))
-        if number is not None and one.op in OF_A_PART and "topic" in one.fields:
+        if number is not None and survey.belongs(one.op, topic):
             mine[number].append(one)
     number_of = Counter(broker for broker, _ in groups)
     parts = []
@@ -174,6 +188,8 @@ def part_of(
     """The part of these topics: `asked` are the requests of OF_A_PART about them, `said` what the broker said of its topics, both in
     order. Of what was said only these topics, their defaults and the template count. `alone`: no other
     topic of the broker is asked for."""
+    if survey.recorded:
+        return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
     part = Part(broker, topics, [one for one in asked if one.op in JUDGED], alone=alone)
     _know(part, said, survey)
@@ -226,4 +242,4 @@ def _allow(part: Part, committed: Sequence[int]) -> None:
         part.own.sort(key=lambda own: own[0])
 
 
-__all__ = ["OF_A_PART", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "part_of", "parted"]
+__all__ = ["OF_A_PART", "UNREADABLE", "Part", "Parted", "Survey", "commits", "default_of", "name_of", "part_of", "parted"]

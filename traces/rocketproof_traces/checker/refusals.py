@@ -12,7 +12,7 @@ from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import Expr, Guard, show, walk
 
 from .machine import Machine
-from .requests import Bodiless, Reached, Said, Send, Update
+from .requests import Bodiless, Reached, Routed, Said, Send, Update
 from .steps import Local, Point, Request
 
 
@@ -41,7 +41,9 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point]) -> Refus
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
     if isinstance(request, Said):
-        return Refused(f"has topic {machine.config(shared, request.topic)}")
+        return Refused(f"has topic {machine.config(shared, request.topic) or 'unknown'}")
+    if isinstance(request, Routed):
+        return Refused(f"has route {machine.route(shared, request.topic) or 'unknown'}")
     if isinstance(request, Reached):
         slot = machine.offset_slot(request.topic, request.queue)
         return Refused(f"has {shared[slot]} records in queue {request.queue}")

@@ -7,7 +7,7 @@ where the checks are behind it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketproof_model.interpreter import State
@@ -15,7 +15,7 @@ from rocketproof_model.language import JAVA_INT
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 from ..history.cases import STATUSES, Config
-from .machine import Machine, Right, bits
+from .machine import ONE_IN_FLIGHT, Machine, Right, bits
 from .steps import Local, Move
 
 OVER: Local = (0,)
@@ -35,13 +35,19 @@ Claims = frozenset[tuple[int, int, int]]
 
 @dataclass(frozen=True)
 class Ended:
-    """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset."""
+    """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
+
+    `against` is what else was recorded that no such answer goes with.
+    """
 
     code: int
     queue: int | None = None
     offset: int | None = None
+    against: str = ""
 
     def words(self, illegal_code: int = 1) -> tuple[str, ...]:
+        if self.against:
+            return ()
         if self.code in STATUSES:
             return ("SUCCESS",)
         word = ANSWERS.get(self.code)
@@ -50,7 +56,8 @@ class Ended:
 
     def __str__(self) -> str:
         named = f"code {self.code}" + (f" {ANSWERS[self.code]}" if self.code in ANSWERS else "")
-        return f"{named}, queue {self.queue}, offset {self.offset}" if self.code == SUCCESS or self.code in STATUSES else named
+        named += f", queue {self.queue}, offset {self.offset}" if self.code == SUCCESS or self.code in STATUSES else ""
+        return f"{named}, {self.against}" if self.against else named
 
 
 @dataclass(eq=False)
@@ -104,7 +111,7 @@ class Send:
             move = Move(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
             assert move.local is not None
             found.append(self._end(move, move.local) if move.local[answer] else move)
-        return found
+        return found or machine.waiting(shared)
 
     def sure(self, shared: State, local: Local) -> Move | None:
         return self.machine.sure(shared, local, self.draws, self._right)
@@ -152,12 +159,14 @@ class _OneStep:
 
 @dataclass(frozen=True, eq=False)
 class Update(_OneStep):
-    """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it."""
+    """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it. `illegal_code` answers an illegal
+    name, None if any code but success does. It waits until no registration is in flight."""
 
     machine: Machine
     topic: int
     wanted: Config
     code: int | None = None
+    illegal_code: int | None = None
     start: Local = OVER
 
     @property
@@ -175,7 +184,10 @@ class Update(_OneStep):
         reads = bits(s for s in function.reads(state, self.args) if s < machine.shared)
         refused = function.guard(state, self.args)
         if refused is not None:
-            right = {"proper name": self.code != 0, SAME_TOPIC: self.code == 0}.get(refused.name, False)
+            if refused.name == ONE_IN_FLIGHT:
+                return machine.waiting(shared)
+            illegal = self.code != 0 if self.illegal_code is None else self.code == self.illegal_code
+            right = {"proper name": illegal, SAME_TOPIC: self.code == 0}.get(refused.name, False)
             return [Move("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
         move = machine.step(function, self.args, shared, machine.idle, reads)
         return [move._replace(local=None, dead=self.code not in (0, None))]
@@ -237,6 +249,65 @@ class Reached(_OneStep):
 
 
 @dataclass(frozen=True, eq=False)
+class Routed(_OneStep):
+    """What the name server said that the broker has of a topic, None if nothing; `code` is the answer's."""
+
+    machine: Machine
+    topic: int
+    config: Config | None
+    code: int
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("routed", self.topic)
+
+    @property
+    def possible(self) -> bool:
+        """Whether any route is answered so."""
+        return self.code == (17 if self.config is None else 0)
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        dead = not self.possible or self.machine.route(shared, self.topic) != self.config
+        return [Move("route", shared, None, self.machine.route_slots, 0, dead=dead)]
+
+
+@dataclass(frozen=True, eq=False)
+class Registering(_OneStep):
+    """The broker's registrations and their way to the name server; they never end."""
+
+    machine: Machine
+    start: Local = OVER
+    kind: Hashable = "registering"
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        machine, found = self.machine, []
+        state = shared + machine.idle
+        for function in machine.registering:
+            if function.enabled(state, (0,)):
+                reads = bits(s for s in function.reads(state, (0,)) if s < machine.shared)
+                found.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Adopted(_OneStep):
+    """What a broker has after a request that the specification does not speak of, as it was recorded: codes of shared slots."""
+
+    machine: Machine
+    codes: Mapping[int, int]
+    start: Local = OVER
+
+    @property
+    def kind(self) -> Hashable:
+        return ("adopted", tuple(self.codes.items()))
+
+    def moves(self, shared: State, local: Local) -> Sequence[Move]:
+        after = self.machine.assigned(shared, self.codes)
+        return [Move("adopt", after, None, 0, bits(self.codes))]
+
+
+@dataclass(frozen=True, eq=False)
 class Reduced(_OneStep):
     """The creation of a topic that is not in this part takes INHERIT from the template (TCM-13)."""
 
@@ -256,4 +327,19 @@ def fits_int(*numbers: int) -> bool:
     return min(numbers) >= low and max(numbers) <= high
 
 
-__all__ = ["COUNTED", "OVER", "Bodiless", "Claims", "Ended", "Reached", "Reduced", "Said", "Send", "Update", "fits_int"]
+__all__ = [
+    "COUNTED",
+    "OVER",
+    "Adopted",
+    "Bodiless",
+    "Claims",
+    "Ended",
+    "Reached",
+    "Reduced",
+    "Registering",
+    "Routed",
+    "Said",
+    "Send",
+    "Update",
+    "fits_int",
+]

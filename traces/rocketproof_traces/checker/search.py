@@ -112,20 +112,28 @@ class Search:
     _unseen: list[frozenset[int]] = field(default_factory=list)
     _hidden: int = 0
 
-    def run(self, start: State) -> Searched:
-        """Find an order for all answers, else the longest explained beginning."""
+    def run(self, starts: Sequence[Point], first: int = 0) -> Searched:
+        """Find an order for all answers from one of these states on, else the longest explained beginning; the answers before `first` have
+        been explained."""
         total = len(self.answers)
-        self._know_kinds()
-        self._look_ahead(len(start))
-        self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
-        point, best, stuck, chain = Point(start), 0, [Point(start)], _Chain((), None)
-        if not total:
-            return Searched(0, True, False, 0, stuck, [])
-        trail = [_Place(point, chain)]
+        if not self._live:
+            self._know_kinds()
+            self._look_ahead(len(starts[0].shared))
+            self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
+        best, stuck, chain = first, list(starts), _Chain((), None)
+        if first >= total:
+            return Searched(first, True, False, 0, stuck, [])
         failed: dict[int, set[Hashable]] = {}  # by answer
+        trail: list[_Place] = []
+        begun = iter(starts)
         try:
-            while trail:
-                depth = len(trail)
+            while True:
+                if not trail:
+                    start = next(begun, None)
+                    if start is None:
+                        return Searched(best, False, False, self.expanded, stuck, _unchained(chain))
+                    trail.append(_Place(start, _Chain((), None)))
+                depth = first + len(trail)
                 found = self._explain(trail[-1], depth - 1)
                 if found is None:
                     failed.setdefault(depth - 1, set()).add(self._sight(trail.pop().point, depth - 1))
@@ -144,7 +152,6 @@ class Search:
                 trail.append(_Place(point, taken))
         except Stopped:
             return Searched(best, False, True, self.expanded, stuck, _unchained(chain))
-        return Searched(best, False, False, self.expanded, stuck, _unchained(chain))
 
     def _know_kinds(self) -> None:
         """Number the kinds of requests by how they begin; of those that never end, note which are alike."""

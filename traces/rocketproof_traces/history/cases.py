@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,12 +30,12 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fields import FULL_NAMES, REQUIRED_OF_A_SEND
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK, TRANSACTION_BITS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG, WAIT
-from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG
+from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..compressed import open_text
 
-_KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
+KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
@@ -48,57 +48,26 @@ Kind = Literal["send", "update", "route", "other"]
 
 @dataclass(frozen=True)
 class Config:
-    """What a recording says of a topic on the broker."""
+    """A topic's configuration."""
 
     read: int
     write: int
     perm: int
     order: bool
 
+    def __str__(self) -> str:
+        return f"(read {self.read}, write {self.write}, perm {self.perm}{', order' if self.order else ''})"
+
 
 @dataclass(frozen=True)
 class Stored:
-    """A record that the broker stored."""
+    """A record that the broker stored. `real` are the topic and queue that it is meant for, where it lies elsewhere first."""
 
     topic: str
     queue: int
     offset: int
     kind: str
-    size: int
     real: tuple[str, int] | None
-
-
-@dataclass(frozen=True)
-class Case:
-    """One recorded request with its answer. `config` is absent if it was not recorded, None if the topic did not exist. `body` is the
-    request's, in bytes."""
-
-    number: int
-    cfg: str
-    name: str
-    kind: Kind
-    why: str
-    request: int
-    topic: str
-    default: str
-    numbers: int
-    queue: int
-    transaction: str
-    waits: bool
-    wanted: Config | None
-    code: int | None
-    remark: str
-    answered_queue: int | None
-    answered_offset: int | None
-    stored: tuple[Stored, ...]
-    config: Config | Literal["absent"] | None
-    route: dict[str, Config] = field(default_factory=dict)
-    cluster: str = ""
-    body: int = 0
-
-    @property
-    def label(self) -> str:
-        return f"{self.cfg}-{self.number} {self.name!r}"
 
 
 def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -136,19 +105,6 @@ def is_heading(row: dict[str, Any]) -> bool:
     return "settings" in row and "request" not in row
 
 
-def read(path: Path) -> list[Case]:
-    """The cases of a recording, in order. Raises RocketproofError naming the line that is no case."""
-    cases = []
-    for number, row in rows(path):
-        if is_heading(row):
-            continue
-        try:
-            cases.append(_case(row))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise no_case(path, number, error) from None
-    return cases
-
-
 def _bool(value: Any) -> bool:
     return str(value).lower() == "true"
 
@@ -157,57 +113,16 @@ def _int(value: Any) -> int:
     return int(value) if value is not None else 0
 
 
-def _config(entry: dict[str, Any] | None) -> Config | None:
-    if entry is None:
-        return None
-    read, write, perm = (int(entry[name]) for name in ("readQueueNums", "writeQueueNums", "perm"))
-    if not (0 <= read <= JAVA_INT[1] and 0 <= write <= JAVA_INT[1] and 0 <= perm <= 15):
-        raise ValueError(f"a topic with read {read}, write {write}, perm {perm}")
-    return Config(read, write, perm, _bool(entry.get("order", False)))
+def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[Stored, ...]:
+    """The records that a recording says were stored. Raises ValueError, KeyError, TypeError or AttributeError where they are none."""
+    return tuple(_stored(entry) for entry in entries if "topic" in entry)
 
 
-def _stored(entry: dict[str, Any]) -> Stored:
+def _stored(entry: Mapping[str, Any]) -> Stored:
     props = entry.get("props") or {}
-    real = (props[REAL_TOPIC], int(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
-    kind = _KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
-    return Stored(entry["topic"], entry["queueId"], entry["queueOffset"], kind, entry.get("size", 1), real)
-
-
-def _case(row: dict[str, Any]) -> Case:
-    request, response = row["request"], row["response"]
-    code = request["code"]
-    fields = expanded(code, request.get("extFields") or {})
-    answer = response.get("extFields") or {}
-    kind, why = reach(code, fields, response["code"], _int(request.get("body_len")))
-    numbers = {name: _int(fields.get(name)) if kind == "send" else 0 for name in _NUMBERS}
-    properties = _properties(fields)
-    body = row.get("body")
-    body = body if isinstance(body, dict) else {}
-    brokers = body.get("brokerDatas", [])
-    return Case(
-        number=row["n"],
-        cfg=row["cfg"],
-        name=row["case"],
-        kind=kind,
-        why=why,
-        request=code,
-        topic=str(fields.get("topic", "")),
-        default=str(fields.get("defaultTopic", TEMPLATE)),
-        numbers=numbers["defaultTopicQueueNums"],
-        queue=numbers["queueId"],
-        transaction=_KINDS[numbers["sysFlag"] & TRANSACTION_BITS],
-        waits=str(properties.get(WAIT, "true")).lower() == "true",
-        wanted=_config(fields) if kind == "update" else None,
-        code=response["code"],
-        remark=response.get("remark") or "",
-        answered_queue=int(answer["queueId"]) if "queueId" in answer else None,
-        answered_offset=int(answer["queueOffset"]) if "queueOffset" in answer else None,
-        stored=tuple(_stored(entry) for entry in row.get("stored") or () if "topic" in entry),
-        config=_config(row["topicConfig"]) if "topicConfig" in row else "absent",
-        route={q["brokerName"]: Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in body.get("queueDatas", [])},
-        cluster=brokers[0]["cluster"] if brokers else "",
-        body=_int(request.get("body_len")),
-    )
+    real = (str(props[REAL_TOPIC]), int(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
+    kind = KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
+    return Stored(str(entry["topic"]), int(entry["queueId"]), int(entry["queueOffset"]), kind, real)
 
 
 def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,7 +132,7 @@ def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {FULL_NAMES[key]: value for key, value in fields.items() if key in FULL_NAMES}
 
 
-def _properties(fields: Mapping[str, Any]) -> dict[str, str]:
+def properties_of(fields: Mapping[str, Any]) -> dict[str, str]:
     """The message's properties (SEND-26); an item without a value is none."""
     items = [item.partition(NAME_END) for item in str(fields.get("properties") or "").split(PROPERTY_END)]
     return {name: value for name, _, value in items if name and value}
@@ -244,7 +159,7 @@ def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int)
     text = str(fields.get("properties") or "")
     if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or _CUT.search(text))):
         return "other", "size limits"
-    properties = _properties(fields) if text else {}
+    properties = properties_of(fields) if text else {}
     stored = answered in (0, None, *STATUSES)
     if DELAY in properties and (not _is_int(properties[DELAY]) or (int(properties[DELAY]) > 0 and stored)):
         return "other", "delayed messages"

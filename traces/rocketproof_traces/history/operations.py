@@ -17,7 +17,7 @@ from rocketproof_protocol.codes import SEND_MESSAGE, UPDATE_AND_CREATE_TOPIC
 
 from ..errors import TraceError, short
 from ..history import Event, Moment
-from .cases import Config, reach
+from .cases import Config, Stored, reach, stored
 
 NAME_SERVER = "name server"
 SENDS = ("send", "batch")
@@ -91,6 +91,34 @@ class Operation:
             return None
         count = _messages(body or b"")
         return count if count is not None else 0 if self.code == 1 else None
+
+    @property
+    def case(self) -> str:
+        """The recorded case that asked, nothing in other histories."""
+        return str(self.asked.get("case", ""))
+
+    @property
+    def looks_after(self) -> str:
+        """The recorded case after which this looks at the topic, nothing elsewhere."""
+        return str(self.asked.get("after", ""))
+
+    def stored(self) -> tuple[Stored, ...]:
+        """The records that the request stored, where the history says so. Raises TraceError for none."""
+        try:
+            return stored((self.answer or {}).get("stored") or ())
+        except (AttributeError, ValueError, TypeError, KeyError) as error:
+            problem = f"'stored' holds no records ({short(str(error))})"
+            raise TraceError(f"event {self.closed}", problem, "a record has topic, queueId, queueOffset, sysFlag") from None
+
+    def route(self) -> Config | None:
+        """What a route says of the broker's queues for the topic, None if nothing. Raises TraceError for no route."""
+        try:
+            data = (json.loads(_body(self.answer or {}) or b"null") or {}).get("queueDatas", ())
+            found = [Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in data if q["brokerName"] == self.broker]
+        except (AttributeError, ValueError, TypeError, KeyError) as error:
+            problem = f"its body holds no route ({short(str(error))})"
+            raise TraceError(f"event {self.closed}", problem, "record the answer's body as it came") from None
+        return found[0] if found else None
 
     def config(self) -> Config | None:
         """The topic's configuration in the answer's body, None if it says that there is none. Raises TraceError for neither."""
@@ -177,7 +205,7 @@ def operations(events: Iterable[Event]) -> Operations:
         for event in events:
             number += 1
             if event.type == "invoke":
-                check_asked(event.seq, event.value.get("to"))
+                check_asked(event.seq, addressee(event.value))
             yield event
 
     for found in paired(checked()):
@@ -187,9 +215,14 @@ def operations(events: Iterable[Event]) -> Operations:
             if found.op == "topics":
                 snapshots.append(snapshot(found))
         else:
-            breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else found.value["to"]))
+            breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else addressee(found.value)))
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
+
+
+def addressee(asked: Mapping[str, Any]) -> Any:
+    """The broker that a request is about: the one that it asks, or whose registrations it asks the name server for."""
+    return asked.get("broker", asked.get("to"))
 
 
 def check_asked(seq: int, to: Any) -> None:
@@ -224,8 +257,8 @@ def called(
             raise TraceError(f"event {end[0]}", said, "record a number; a call without an answer ends with info")
     try:
         if end is None:
-            return Operation(process, op, asked["to"], opened, None, asked, None, took)
-        return Operation(process, op, asked["to"], opened, end[0], asked, end[1], took)
+            return Operation(process, op, addressee(asked), opened, None, asked, None, took)
+        return Operation(process, op, addressee(asked), opened, end[0], asked, end[1], took)
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"event {opened}", f"is no request ({short(str(error))})", "record whom it asks and what, as it was") from None
 

@@ -1,4 +1,9 @@
-"""Recordings of single requests as histories: one client that asks one thing after the other, a history for each `cfg`."""
+"""Recordings of single requests as histories: one client that asks one thing after the other, a history for each `cfg`.
+
+Their headers say `recording`: true, and their events more than those of other histories: `case` of an invocation names the recorded case,
+`after` the one after which the topic is looked at, `stored` of an answer are the records that the request stored, as a look at the store
+found them, and a request for a route says in `broker` whose registrations the route shows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..history import Event
-from .cases import expanded, is_heading, no_case, rows
+from .cases import expanded, is_heading, no_case, rows, stored
 from .operations import NAME_SERVER
 
 OPS = {
@@ -37,13 +42,13 @@ def histories(path: Path) -> tuple[dict[str, dict[str, Any]], Iterator[tuple[str
     lines = list(rows(path))
     origins: dict[str, dict[str, Any]] = {}
     for _, row in lines:
-        origin = origins.setdefault(str(row.get("cfg")), {})
-        told = {"settings": row["settings"]} if is_heading(row) else _told(row)
-        origins[str(row.get("cfg"))] = {**told, **origin}
+        cfg = str(row.get("cfg"))
+        said = {"settings": row["settings"]} if is_heading(row) else _origin(row)
+        origins[cfg] = {**said, **origins.get(cfg, {"recording": True})}
     return origins, _events(path, lines, origins)
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
+def _origin(row: dict[str, Any]) -> dict[str, Any]:
     body = row.get("body")
     brokers = body.get("brokerDatas") if isinstance(body, dict) else None
     found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
@@ -76,17 +81,27 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
     op = OPS.get(code, "other")
     if op == "send" and str(fields.get("batch", "")).lower() == "true":
         op = "batch"
-    to = NAME_SERVER if row.get("to") == "ns" else broker
-    asked = {"to": to, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0)}
+    case = f"{row['cfg']}-{row['n']} {row['case']!r}"
+    asked = {"to": broker, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0), "case": case}
+    if row.get("to") == "ns" or op == "route":
+        asked |= {"to": NAME_SERVER, "broker": broker}
     made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
     if response["code"] is None:
         made.append(("info", op, {}))
     else:
         answer = {"code": response["code"], "remark": response.get("remark"), "fields": response.get("extFields") or {}}
+        if row.get("stored"):
+            stored(row["stored"])  # raises what is no record
+            answer["stored"] = row["stored"]
+        answer |= {"body": _packed(row["body"])} if op == "route" and isinstance(row.get("body"), dict) else {}
         made.append(("ok", op, answer))
     if "topicConfig" in row and "topic" in fields:
         config = row["topicConfig"]
-        made.append(("invoke", "topic_config", {"to": broker, "code": 351, "fields": {"topic": fields["topic"]}}))
-        body = base64.b64encode(json.dumps(config).encode()).decode()
-        made.append(("ok", "topic_config", {"code": 17} if config is None else {"code": 0, "body": body}))
+        looked = {"to": broker, "code": 351, "fields": {"topic": fields["topic"]}, "after": case}
+        made.append(("invoke", "topic_config", looked))
+        made.append(("ok", "topic_config", {"code": 17} if config is None else {"code": 0, "body": _packed(config)}))
     return made
+
+
+def _packed(body: Any) -> str:
+    return base64.b64encode(json.dumps(body).encode()).decode()

@@ -1,0 +1,93 @@
+"""Do the recorded answers of a real broker, case by case, follow the specification? A recording file as histories, one for each `cfg`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocketproof_model.specification import constants
+
+from ..history import Event, Header
+from ..history.recordings import histories
+from .histories import LIMIT, judge_history
+from .part import Finding
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """A case that no state explains."""
+
+    case: str
+    finding: Finding
+
+    def __str__(self) -> str:
+        return f"{self.case}: recorded {self.finding.recorded}; {self.finding.refused}"
+
+    def data(self) -> dict[str, Any]:
+        return {"case": self.case, "recorded": self.finding.recorded, **vars(self.finding.refused)}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Cases explained, cases out of reach by reason, and what was not explained, first one first. `unknown` names what a bound left
+    open."""
+
+    profile: str
+    explained: int
+    out_of_reach: dict[str, int]
+    unexplained: tuple[Unexplained, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def cases(self) -> int:
+        return self.explained + sum(self.out_of_reach.values()) + len(self.unexplained)
+
+    def data(self) -> dict[str, Any]:
+        """The judgement as JSON values."""
+        return {
+            "profile": self.profile,
+            "cases": self.cases,
+            "explained": self.explained,
+            "out_of_reach": self.out_of_reach,
+            "unexplained": [one.data() for one in self.unexplained],
+        }
+
+
+def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable[[int, int], None] | None = None) -> Judgement:
+    """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`; `tick(judged, all)` is called after the cases of
+    each.
+
+    Raises RocketproofError for an unknown profile or a file that is no recording.
+    """
+    constants(profile)
+    origins, lines = histories(path)
+    events: dict[str, list[Event]] = {}
+    for cfg, event in lines:
+        events.setdefault(cfg, []).append(event)
+    asked = {cfg: {one.seq: one.value["case"] for one in mine if "case" in one.value} for cfg, mine in events.items()}
+    reasons: Counter[str] = Counter()
+    unexplained: list[Unexplained] = []
+    unknown: list[str] = []
+    judged, everything = 0, sum(map(len, asked.values()))
+    for cfg, mine in events.items():
+        found = judge_history(Header(origins[cfg]), mine, profile, limit)
+        reasons.update(found.out_of_reach)
+        unexplained += [Unexplained(_case_of(mine, one.seq), one) for one in found.findings]
+        unknown += found.unknown
+        judged += len(asked[cfg])
+        if tick is not None:
+            tick(judged, everything)
+    explained = everything - reasons.total() - len(unexplained)
+    return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown))
+
+
+def _case_of(events: list[Event], seq: int) -> str:
+    """The case of an answer: one client asks, so its request is the event before it."""
+    asked = events[seq - 1].value
+    return str(asked.get("after") or asked["case"])
+
+
+__all__ = ["Judgement", "Unexplained", "judge_recording"]

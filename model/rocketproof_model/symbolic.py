@@ -1,8 +1,8 @@
-"""The z3 engine: bounded checking, k-induction, and lemmas for all values.
+"""The z3 engine for runs: bounded checking and k-induction.
 
 Bounded checking goes depth by depth, so a witness is a shortest one; it refutes and never says `holds` for an `always`.
 Induction proves without bound, and its counterexample is a verdict of its own, `not inductive`, because the state where
-it starts may be unreachable. A lemma is proven over all values of its unknowns, whatever the state.
+it starts may be unreachable.
 
 Every witness and every counterexample is replayed on the interpreter before it is returned. A model error that z3 comes upon
 (a value outside its type, a term without value) is raised as EvaluationError with the path that leads to it.
@@ -10,75 +10,18 @@ Every witness and every counterexample is replayed on the interpreter before it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from . import interpreter
 from .errors import EvaluationError, LimitReached, RocketproofError
-from .formulas.relation import Relation, code_of
-from .formulas.terms import Elements, Translation, Unknowns, Value, conjunction, formula, negation, z3
-from .interpreter import Scope, State
-from .language import Expr, Instance, Model, Property, Type, show
-from .result import (
-    BOUND,
-    GAVE_UP,
-    INTERRUPTED,
-    MEMORY,
-    TIME,
-    Limits,
-    Move,
-    Outcome,
-    Progress,
-    Report,
-    Verdict,
-    Watch,
-    Witness,
-)
+from .formulas.relation import Relation
+from .formulas.solver import EnginesDisagree, Solver
+from .formulas.values import Value, conjunction, negation, z3
+from .interpreter import State
+from .language import Expr, Instance, Property, show
+from .result import BOUND, INTERRUPTED, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
 
 BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
-VACUOUS = "vacuous premise"
-
-
-class EnginesDisagree(RuntimeError):
-    """z3 and the interpreter differ about a path or a value: a mistake in rocketproof itself."""
-
-
-class _Solver:
-    """A z3 solver for bit-vectors under limits of time and memory; `check` raises LimitReached instead of giving no answer."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-        # Measured: ten times faster on transition systems than z3's default solver.
-        self._solver = z3.SolverFor("QF_BV")
-        if watch.limits.memory is not None:
-            self._solver.set("max_memory", max(1, watch.limits.memory >> 20))
-
-    def add(self, *terms: Value) -> None:
-        self._solver.add(*(formula(t) for t in terms))
-
-    def check(self, *assumptions: Value) -> Value | None:
-        """A z3 model of what was added and assumed (literals), or None if there is none."""
-        left = self.watch.left
-        if left is not None:
-            if left <= 0:
-                raise LimitReached(TIME)
-            self._solver.set("timeout", max(1, int(left * 1000)))
-        answer = self._solver.check(*assumptions)
-        if answer == z3.sat:
-            return self._solver.model()
-        if answer == z3.unsat:
-            return None
-        raise LimitReached(self._reason())
-
-    def _reason(self) -> str:
-        said = self._solver.reason_unknown()
-        if "memory" in said:
-            return MEMORY
-        left = self.watch.left
-        if (left is not None and left < 0.05) or "timeout" in said:
-            return TIME
-        return INTERRUPTED if "interrupt" in said or "cancel" in said else GAVE_UP
 
 
 class _Aim:
@@ -152,7 +95,7 @@ class _Bounded:
 
     def run(self, depth: int, report: Report | None) -> None:
         relation = Relation(self.instance)
-        solver = _Solver(self.watch)
+        solver = Solver(self.watch)
         aims = [_Aim(relation, claim) for claim in self.properties]
         solver.add(relation.equals(0, interpreter.initial(self.instance)))
         for at in range(depth + 1):
@@ -166,7 +109,7 @@ class _Bounded:
                 report(Progress("symbolic", at, 0, 0, self.watch.seconds))
             solver.add(relation.at(relation.step, at))
 
-    def _look(self, relation: Relation, solver: _Solver, aims: list[_Aim], at: int, *, last: bool) -> None:
+    def _look(self, relation: Relation, solver: Solver, aims: list[_Aim], at: int, *, last: bool) -> None:
         """Decide what can be decided at this depth, and tell the solver what cannot happen there: that speeds up the next."""
         aims = [aim for aim in aims if at >= aim.back]
         goals = {aim: relation.at(aim.found, at - aim.back) for aim in aims}
@@ -310,7 +253,7 @@ def _base_case(base: _Bounded, claims: list[Property]) -> Outcome:
 
 def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch) -> Outcome:
     relation = Relation(instance)
-    solver = _Solver(watch)
+    solver = Solver(watch)
     aims = [_Aim(relation, claim) for claim in claims]
     last = k - 1
     solver.add(relation.typed(0), relation.at(relation.facts, k))
@@ -347,101 +290,3 @@ def _fault_of(instance: Instance, state: State) -> str:
     except EvaluationError as error:
         return str(error)
     raise EnginesDisagree("z3 sees a model error in a counterexample to induction, the interpreter none")
-
-
-def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = None) -> Outcome:
-    """Prove a lemma for all values of its unknowns: `free` terms, parameters, the state, and, given a Model, its constants.
-
-    Verdicts: `holds` (reason `proof`); `violated` with `details["values"]`, name to readable value, where the formula is
-    false or has no value (the reason says so); `unknown` with the reason `vacuous premise` if it is an implication, or a conjunction of
-    implications, whose premises no values satisfy, or with a limit's reason.
-    """
-    watch = Watch(limits or Limits())
-    model = target if isinstance(target, Model) else target.model
-    constants = {} if isinstance(target, Model) else target.constants
-    try:
-        return _prove(model, constants, lemma, watch)
-    except LimitReached as stop:
-        reason = stop.reason
-    except KeyboardInterrupt:
-        reason = INTERRUPTED
-    return Outcome(lemma, "symbolic", "unknown", reason, seconds=watch.seconds)
-
-
-def _prove(model: Model, constants: Mapping[str, int], lemma: Property, watch: Watch) -> Outcome:
-    premises = _premises(lemma.formula)
-    if premises and not any(_values(model, constants, premise, True, watch) for premise in premises):
-        return Outcome(lemma, "symbolic", "unknown", VACUOUS, seconds=watch.seconds)
-    found = _values(model, constants, lemma.formula, False, watch)
-    if found is None:
-        return Outcome(lemma, "symbolic", "holds", "proof", seconds=watch.seconds)
-    reason = "" if found.error is None else f"it has no value there: {found.error}"
-    return Outcome(lemma, "symbolic", "violated", reason, seconds=watch.seconds, details={"values": found.readable()})
-
-
-def _premises(e: Expr) -> list[Expr]:
-    """The premises of an implication, or of a conjunction of nothing but implications."""
-    if e.op == "and":
-        parts = [_premises(a) for a in e.args]
-        return parts[0] + parts[1] if all(parts) else []
-    if e.op == "or" and e.args[0].op == "not":
-        premise: Expr = e.args[0].args[0]
-        inner = _premises(e.args[1]) if e.args[1].op == "or" else []
-        return [premise & p for p in inner] or [premise]
-    return []
-
-
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """Codes of a formula's unknowns, by kind and name, and the interpreter's answer about them: a truth value or an error."""
-
-    codes: dict[tuple[str, str], tuple[Type, int]]
-    truth: bool
-    error: EvaluationError | None
-
-    def readable(self) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for (kind, name), (type_, code) in self.codes.items():
-            shown = name + "'" if kind == "after" else name
-            result[f"{kind} {shown}" if shown in result else shown] = type_.decode(code)
-        return result
-
-
-def _values(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch) -> _Values | None:
-    """Values that make the formula true, or (`truth` False) that leave it false or without value; None if there are none."""
-    guess = _solve(model, constants, e, truth, watch, rough=True)
-    if guess is None or guess.truth == truth:
-        return guess
-    found = _solve(model, constants, e, truth, watch, rough=False)
-    if found is None or found.truth == truth:
-        return found
-    raise EnginesDisagree(f"z3 and the interpreter differ about {show(e)} for {found.readable()}")
-
-
-def _solve(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch, *, rough: bool) -> _Values | None:
-    unknowns = Unknowns()
-    states = [Elements(unknowns, kind, model.variables) for kind in ("ref", "after")]
-    translate = Translation(*states, constants=constants, unknowns=unknowns, rough=rough)
-    wanted = translate.truth(e) if truth else negation(translate.truth(e))
-    solver = _Solver(watch)
-    solver.add(unknowns.limits(), *translate.facts, wanted)
-    answer = solver.check()
-    if answer is None:
-        return None
-    codes = {key: (type_, code_of(answer, value)) for key, (type_, value) in unknowns.found.items()}
-    return _interpreted(model, constants, e, codes)
-
-
-def _interpreted(model: Model, constants: Mapping[str, int], e: Expr, codes: dict[tuple[str, str], tuple[Type, int]]) -> _Values:
-    def named(wanted: str) -> dict[str, int]:
-        return {name: code for (kind, name), (_, code) in codes.items() if kind == wanted}
-
-    # Elements that the formula does not ask for may have any value.
-    slots = [(v.name_at(at), v.type.lo) for v in model.variables for at in v.elements()]
-    before, after = named("ref"), named("after")
-    states = [tuple(known.get(name, lo) for name, lo in slots) for known in (before, after)]
-    scope = Scope(states[0], named("par"), {**constants, **named("given")}, states[1], named("free"))
-    try:
-        return _Values(codes, bool(interpreter.evaluate(e, scope)), None)
-    except EvaluationError as error:
-        return _Values(codes, False, error)

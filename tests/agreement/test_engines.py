@@ -16,7 +16,7 @@ import pytest
 from generated_models import Case, formulas, generated, in_proportion, models, terms
 from model_text import describe, source
 
-from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, liveness, search, symbolic
+from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
 from rocketproof_model.explicit.lasso import Edges
 from rocketproof_model.interpreter import Scope, evaluate, successors
 from rocketproof_model.language import const, walk
@@ -163,7 +163,7 @@ def test_printed_models_build_the_same_model() -> None:
     @generated(0, MODELS, models())
     def agree(case: Case) -> None:
         names: dict[str, object] = {name: getattr(language, name) for name in dir(language) if not name.startswith("_")}
-        exec("from rocketproof_model import *\n" + describe(case.instance), names)
+        exec("from rocketproof_model import lemmas, *\n" + describe(case.instance), names)
         again = names["instance"]
         assert isinstance(again, Instance)
         one, other = oracle.explore(case.instance), oracle.explore(again)
@@ -176,7 +176,7 @@ def test_printed_models_build_the_same_model() -> None:
 
 
 def proven(model: Model, formula: Expr) -> bool:
-    outcome = symbolic.prove(model, model.claim("lemma", "holds for all values", "lemma", formula))
+    outcome = lemmas.prove(model, model.claim("lemma", "holds for all values", "lemma", formula))
     assert outcome.verdict in ("holds", "violated"), outcome.reason
     return outcome.verdict == "holds"
 

@@ -85,7 +85,10 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         replace(SCOPES["small"], producers=1, queues=1, counts=Int(0, 1), numbers=Int(0, 1), queue_ids=Int(-1, 0)),
         {"sends": 1},
     ),
-    "two brokers, off": (SCOPES["small"], {**OFF, "sends": 0}),
+    "two brokers, off": (
+        replace(SCOPES["small"], queues=1, counts=Int(0, 1), numbers=Int(0, 1), queue_ids=Int(-1, 0)),
+        {**OFF, "sends": 0},
+    ),
     "lost": (replace(SCOPES["small"], producers=1), {"loss_budget": 1, "retries": 1, "sends": 1, "template_write": 1}),
     "round robin": (
         replace(SCOPES["skew"], queues=2, counts=Int(0, 2), numbers=Int(0, 2), queue_ids=Int(-1, 1), sends=3),

@@ -19,8 +19,8 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
+from rocketproof_model.lemmas import prove
 from rocketproof_model.result import Limits, Outcome
-from rocketproof_model.symbolic import prove
 
 JAVA = Int(-(2**31), 2**31 - 1)
 POSITIVE = Int(1, 2**31 - 1)

@@ -25,7 +25,7 @@ from rocketproof_model import (
     total,
 )
 from rocketproof_model.formulas.relation import Relation
-from rocketproof_model.formulas.terms import formula
+from rocketproof_model.formulas.values import formula
 from rocketproof_model.interpreter import State, initial, successors
 from rocketproof_model.result import Limits, Move, Progress
 from rocketproof_model.symbolic import bounded, induction

@@ -31,7 +31,8 @@ from rocketproof_model import (
     wrap32,
 )
 from rocketproof_model.formulas.relation import code_of
-from rocketproof_model.formulas.terms import Translation, Unknowns, bits, formula, number, within
+from rocketproof_model.formulas.terms import Translation, Unknowns
+from rocketproof_model.formulas.values import bits, formula, number, within
 from rocketproof_model.interpreter import Scope, evaluate
 from rocketproof_model.language import Type, Variable, show
 

@@ -6,7 +6,7 @@ import pytest
 import specification_mutants as mutants
 from noticed import Noticed
 
-from rocketproof_model import Instance, liveness, search, symbolic
+from rocketproof_model import Instance, lemmas, liveness, search
 from rocketproof_model.mutation import CONSTANT
 from rocketproof_model.specification import constants
 from rocketproof_properties import catalogue
@@ -29,7 +29,7 @@ def verdicts(scope: str, number: int, profile: str, settings: Settings, ids: tup
     """The verdicts of these claims for a mutant, from one search for all that a search decides; number 0 is the specification itself."""
     instance = instance_of(scope, number, profile, settings)
     claims = [CLAIMS[id_].of(mutants.mutated(scope)[0]) for id_ in ids]
-    found = {claim.id: symbolic.prove(instance, claim).verdict for claim in claims if claim.kind == "lemma"}
+    found = {claim.id: lemmas.prove(instance, claim).verdict for claim in claims if claim.kind == "lemma"}
     fair = [claim for claim in claims if claim.kind == "leads_to"]
     searched = [claim for claim in claims if claim.kind not in ("lemma", "leads_to")]
     outcomes = [*(liveness.check(instance, fair) if fair else ())]

@@ -17,20 +17,8 @@ from typing import Any
 from .. import interpreter
 from ..language import Action, Instance, Type, Update
 from ..result import Move
-from .terms import (
-    Translation,
-    Value,
-    conjunction,
-    constant,
-    disjunction,
-    formula,
-    implication,
-    negation,
-    number,
-    same,
-    within,
-    z3,
-)
+from .terms import Translation
+from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within, z3
 
 WIDE = 2**32
 _ABOVE = 2**63

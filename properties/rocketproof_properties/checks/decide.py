@@ -193,7 +193,7 @@ class _Work:
         return never
 
     def symbolic(self, subject: Subject) -> None:
-        from rocketproof_model import symbolic
+        from rocketproof_model import lemmas, symbolic
 
         limits = self.budget.limits
         questions = list(self.questions(subject))
@@ -207,8 +207,8 @@ class _Work:
             self.stop_if_interrupted()
         for tasks, claim in questions:
             if claim.kind == "lemma":
-                outcome = symbolic.prove(subject.instance, claim, limits=limits)
-                self.enter(tasks, outcome, "all values", outcome.reason == symbolic.VACUOUS)
+                outcome = lemmas.prove(subject.instance, claim, limits=limits)
+                self.enter(tasks, outcome, "all values", outcome.reason == lemmas.VACUOUS)
             elif not tasks[0].method.startswith("bounded"):
                 self.induction(subject, tasks, claim)
             self.stop_if_interrupted()

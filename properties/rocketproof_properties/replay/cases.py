@@ -30,6 +30,8 @@ from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.cases import is_heading, no_case, rows
 
+from ..runs.client import places
+
 ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
 _CUT = re.compile(r"(.{60})\.\.\.\((\d+)\)", re.DOTALL)
@@ -44,6 +46,20 @@ class Answer:
     code: int | None
     remark: str | None
     fields: Mapping[str, str]
+
+    @property
+    def host(self) -> Host | None:
+        """The broker's address, as the id of an answered message says it."""
+        return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
+
+
+def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
+    """A request's fields with the places that the same messages have in another log, as far as those are known."""
+    found = dict(fields)
+    for name in ("offset", "commitLogOffset"):
+        if found.get(name, "").isdecimal():
+            found[name] = str(known.get(int(found[name]), found[name]))
+    return found
 
 
 @dataclass(frozen=True)
@@ -99,12 +115,7 @@ class Recorded:
     @cached_property
     def positions(self) -> tuple[int, ...]:
         """Where in the log the answered messages are, in bytes."""
-        return positions(self.answer.fields)
-
-    @property
-    def store_host(self) -> Host | None:
-        """The broker's address, as the id of an answered message says it."""
-        return read_host(bytes.fromhex(self.answer.fields["msgId"][:16])) if self.positions else None
+        return tuple(places(self.answer.fields))
 
     @cached_property
     def records(self) -> tuple[Mapping[str, Any], ...]:
@@ -175,7 +186,7 @@ def _case(row: dict[str, Any]) -> Recorded:
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
         body=row.get("body"),
     )
-    _ = found.store_host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
+    _ = found.answer.host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
     return found
 
 
@@ -231,8 +242,3 @@ def _text(code: int, body: Any) -> str | None:
     if code == UPDATE_BROKER_CONFIG:
         return "".join(f"{name}={wire(value)}\n" for name, value in body.items())
     return json.dumps(body)
-
-
-def positions(fields: Mapping[str, str]) -> tuple[int, ...]:
-    """The places in the log that a msgId, or a list of them, names (APP-02)."""
-    return tuple(int(one[16:32], 16) for one in fields.get("msgId", "").split(",") if len(one) == 32)

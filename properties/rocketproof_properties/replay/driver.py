@@ -12,8 +12,9 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import SUCCESS, VIEW_MESSAGE_BY_ID
 
+from ..runs.client import places
 from . import comparison
-from .cases import ABSENT, Recorded, positions
+from .cases import ABSENT, Recorded
 from .comparison import Comparison, Difference
 
 
@@ -52,7 +53,7 @@ class CaseReplay(ABC):
         """Ask once and compare what came of it."""
         answer = self.ask(case)
         looks = case.stored is not None and answer is not None
-        stored = [self._view(place) for place in positions(answer.ext_fields or {})] if looks and answer is not None else []
+        stored = [self._view(place) for place in places(answer.ext_fields or {})] if looks and answer is not None else []
         recorded, drift = self.expected(case, answer, stored)
         same = Comparison(case.version, drift)
         yield from same.answer(recorded.answer, answer)

@@ -31,8 +31,9 @@ from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import NAME_SERVER, Deployment
+from ..runs.client import places
 from . import bodies
-from .cases import Recorded, positions
+from .cases import Recorded, here
 from .comparison import Difference, record_data
 from .driver import CaseReplay
 
@@ -86,7 +87,7 @@ class LiveReplay(CaseReplay):
         self._running = running
         self._broker = broker
         self._address = running.brokers[broker]
-        self._host = next((case.store_host for case in cases if case.store_host is not None), None)
+        self._host = next((case.answer.host for case in cases if case.answer.host is not None), None)
         self._connections: dict[str, Connection] = {}
         self._queues = Queues()
         self._places: dict[int, int] = {}  # recorded position of a message to the one it has here
@@ -114,10 +115,7 @@ class LiveReplay(CaseReplay):
 
     def ask(self, case: Recorded) -> Command | None:
         """The answer, None if none comes in time. Positions in the request are those of the same messages here."""
-        fields = dict(case.fields)
-        for name in ("offset", "commitLogOffset"):
-            if fields.get(name, "").isdecimal():
-                fields[name] = str(self._places.get(int(fields[name]), fields[name]))
+        fields = here(case.fields, self._places)
         seconds = case.millis / 1000 if case.answer.code is None else SECONDS
         return self._send(NAME_SERVER if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds)
 
@@ -145,10 +143,10 @@ class LiveReplay(CaseReplay):
 
     def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
         """What is learnt of places and queues is kept."""
-        places = positions(answer.ext_fields or {}) if answer is not None else ()
-        self._places.update(zip(case.positions, places, strict=False))
+        found = places(answer.ext_fields or {}) if answer is not None else []
+        self._places.update(zip(case.positions, found, strict=False))
         moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
-        return moved, places[0] - case.positions[0] if places and case.positions else 0
+        return moved, found[0] - case.positions[0] if found and case.positions else 0
 
     def _moved(self, case: Recorded, answer: Command, found: Sequence[Mapping[str, Any] | None]) -> Recorded:
         fields = dict(case.answer.fields)

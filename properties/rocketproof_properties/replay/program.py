@@ -36,7 +36,7 @@ from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
 from ..steps.requests import UNSUPPORTED_CODE, command_of
 from . import comparison
-from .cases import Answer
+from .cases import Answer, here
 from .comparison import Comparison, Difference, message_data
 from .orders import NOBODY, Arrived, Item, orders
 from .simulated import SimulatedBroker
@@ -131,9 +131,9 @@ class Reference:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
         if {"brokerIP1", "listenPort"} <= self.told.settings.keys():
             settings.broker_ip1, settings.listen_port = self.told.settings["brokerIP1"], int(self.told.settings["listenPort"])
-        host = next((self._host(one) for one in self.told.asked if one.answer.get("fields", {}).get("msgId")), None)
-        if host is not None:
-            settings.broker_ip1, settings.listen_port = host
+        hosts = [host for one in self.told.asked if (host := _answer_of(one).host) is not None]
+        if hosts:
+            settings.broker_ip1, settings.listen_port = hosts[0][:2]
         later = self._configured()
         for name, value in {**self.told.settings, **self.told.program.settings}.items():
             if name in FIELDS and name not in _OWN_SETTINGS and name not in later:
@@ -144,11 +144,6 @@ class Reference:
     def _configured(self) -> Mapping[str, str]:
         """The settings that were changed when the broker ran already."""
         return CONFIGURED.get(self.told.program.needs, {})
-
-    @staticmethod
-    def _host(asked: Asked) -> tuple[str, int]:
-        host = records.read_host(bytes.fromhex(asked.answer["fields"]["msgId"][:16]))
-        return host[0], host[1]
 
     def compare(self) -> Iterator[Difference]:
         self.began = self.cluster.clock.now()
@@ -248,10 +243,7 @@ class Reference:
 
     def _ours(self, asked: Asked) -> dict[str, str]:
         """The request's fields with our places instead of the target's."""
-        fields = dict(asked.fields)
-        for name in ("offset", "commitLogOffset"):
-            if name in fields and asked.op in ("send_back", "end_transaction"):
-                fields[name] = str(self.places.get(int(fields[name]), int(fields[name])))
+        fields = here(asked.fields, self.places)
         if asked.op == "end_transaction":
             fields["tranStateTableOffset"] = self.halves.get(fields["tranStateTableOffset"], fields["tranStateTableOffset"])
         return fields

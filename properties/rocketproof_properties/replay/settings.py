@@ -38,7 +38,7 @@ def started_with(cfg: str) -> dict[str, str]:
 
 
 def _address(cases: Sequence[Recorded]) -> dict[str, str]:
-    host = next((case.store_host for case in cases if case.store_host is not None), None)
+    host = next((case.answer.host for case in cases if case.answer.host is not None), None)
     return {} if host is None else {"brokerIP1": host[0], "listenPort": str(host[1])}
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from rocketproof_impl.simulator.cluster import Node
+from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_model import Action, Instance, RocketproofError, Variable
 from rocketproof_model.interpreter import State
 
@@ -53,6 +55,14 @@ class ModelTarget(ABC):
             for variable in self.instance.model.variables
             for at in variable.elements()
         )
+
+
+def serving(node: Node, known: Collection[Task[Any]], whom: str) -> Task[Any]:
+    """The thread that has begun to serve a request: the one of the broker's threads for sends that is not yet known."""
+    new = [task for task in node.executors["send"].running if task not in known]
+    if len(new) != 1:
+        raise Deviation(f"{len(new)} threads serve {whom}: one is expected")
+    return new[0]
 
 
 def decoded(action: Action, args: Sequence[int]) -> dict[str, Any]:

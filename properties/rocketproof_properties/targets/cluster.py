@@ -31,7 +31,7 @@ from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
 from .actions import ANSWERS, STEPS
-from .base import Deviation, ModelTarget, Seen, decoded
+from .base import Deviation, ModelTarget, Seen, decoded, serving
 from .start import earlier_table, template, topic_name
 
 
@@ -265,11 +265,8 @@ class SimulatedTarget(ModelTarget):
     def _arrive(self, p: int, job: Job) -> None:
         """The broker's thread that serves the request stands at its first pause."""
         self.parts.jobs[p] = job
-        taken = {id(other.handler) for other in self.parts.jobs.values()}
-        new = [task for task in self.parts.node(job.broker).executors["send"].running if id(task) not in taken]
-        if len(new) != 1:
-            raise Deviation(f"{len(new)} threads serve the request of client {p}: one is expected")
-        job.handler = new[0]
+        known = [other.handler for other in self.parts.jobs.values() if other.handler is not None]
+        job.handler = serving(self.parts.node(job.broker), known, f"the request of client {p}")
 
     def _do_send(self, p: int, b: int, q: int) -> None:
         self._choice = (self.parts.node(b).name, q)

@@ -20,7 +20,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.topics import RETRY_PREFIX
 
 from ..steps.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelTarget, Seen, serving
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
@@ -58,10 +58,7 @@ class LocksTarget(ModelTarget):
         self.calls[r] = self.cluster.calling(
             plain("send", topic=f"{RETRY_PREFIX}group-{r}" if retry else f"topic-{r}"), client=f"client-{r}"
         )
-        new = [task for task in self.node.executors["send"].running if task not in self.handlers.values()]
-        if len(new) != 1:
-            raise Deviation(f"{len(new)} threads serve request {r}: one is expected")
-        self.handlers[r] = new[0]
+        self.handlers[r] = serving(self.node, list(self.handlers.values()), f"request {r}")
         self._forward(r)
 
     def _forward(self, r: int) -> None:

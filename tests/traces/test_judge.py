@@ -149,6 +149,44 @@ def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
     assert [r.case.split()[0] for r in again.unexplained] == ["A-301"]
 
 
+def retried(cases: list[dict[str, Any]], number: int, times: int, **more: object) -> dict[str, Any]:
+    """A message that was retried so often, as a broker answers that makes it a dead letter."""
+    case: dict[str, Any] = json.loads(json.dumps(next(c for c in cases if c["n"] == 154)))
+    case["n"], case["request"]["extFields"]["j"] = number, times
+    case["response"]["extFields"] |= {"queueId": "0", "queueOffset": "0"}
+    case["request"] |= more
+    for record in case["stored"]:
+        record |= {"topic": "%DLQ%gr1", "queueId": 0, "queueOffset": 0}
+    return case
+
+
+def group_of(limit: int, cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """A request that sets how often messages of the group are retried."""
+    body = {"groupName": "gr1", "retryMaxTimes": limit}
+    request = {"code": 200, "extFields": {}, "body_len": 60, "body": body}
+    return {**cases[0], "n": 400, "case": "update gr1", "to": "b", "request": request, "response": {"code": 0}, "body": None}
+
+
+def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
+    """A dead letter after retryMaxTimes retries is not refused, though the request names no limit."""
+    cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
+    dead = retried(cases, 402, 3)
+    found = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert not found.unexplained, str(found.unexplained[0])
+    assert found.out_of_reach == {"request code 200": 1, "dead letters": 1}
+    unlimited = judge_recording(write(tmp_path / "more.jsonl", [*cases, group_of(9, cases), dead]), "P494")
+    assert [one.case.split()[0] for one in unlimited.unexplained] == ["A-402"]
+
+
+def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
+    """Before version 121 the header's maxReconsumeTimes is not looked at: the group's limit holds."""
+    cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
+    dead = retried(cases, 402, 3, version=99)
+    dead["request"]["extFields"]["l"] = 9
+    found = judge_recording(write(tmp_path / "old.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert found.out_of_reach == {"request code 200": 1, "dead letters": 1} and not found.unexplained
+
+
 @pytest.mark.parametrize(
     "change",
     [

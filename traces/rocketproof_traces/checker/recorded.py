@@ -13,11 +13,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rocketproof_protocol.codes import NO_PERMISSION, SERVICE_NOT_AVAILABLE, SYSTEM_BUSY, SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import NO_PERMISSION, SERVICE_NOT_AVAILABLE, SUCCESS, SYSTEM_BUSY, SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.properties import WAIT
-from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from ..history.cases import STATUSES, Config, properties_of, reach
+from ..history.cases import STATUSES, Config, properties_of
 from ..history.operations import SENDS, Operation
 from .part import Finding, PartChecker
 from .requests import COUNTED, Adopted, Ended, Registering, Routed
@@ -108,9 +109,24 @@ class RecordedChecker(PartChecker):
             return SLAVE
         if one.looks_after:
             return ""
-        kind, why = reach(int(one.asked["code"]), one.fields, one.code, int(one.asked.get("bodySize") or 0))
+        kind, why = one.reach(int(one.asked["code"]), self._group_limits.get(one.case, RETRY_MAX_TIMES))
         bodiless = kind == "send" and self.profile.always_traced and not one.asked.get("bodySize")
         return "requests without a body" if bodiless else why
+
+    @cached_property
+    def _group_limits(self) -> dict[str, int | None]:
+        """The retries that the group of each case's retry topic allows, of all groups None once one was updated that nobody knows."""
+        limits: dict[str, int] = {}
+        known, found = True, dict[str, int | None]()
+        for one in self.part.asked:
+            if one.op == "update_group" and one.code == SUCCESS:
+                group = one.group()
+                known = known and group is not None
+                limits |= {} if group is None else dict([group])
+            elif one.topic.startswith(RETRY_PREFIX):
+                name = one.topic.removeprefix(RETRY_PREFIX)
+                found[one.case] = limits.get(name, RETRY_MAX_TIMES if known else None)
+        return found
 
     @property
     def _slave(self) -> bool:

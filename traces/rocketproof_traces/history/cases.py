@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from rocketproof_model import RocketproofError
 from rocketproof_model.language import JAVA_INT
+from rocketproof_model.specification.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
 from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
@@ -40,7 +41,7 @@ STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLU
 _NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
-DEAD, AT_LIMIT = "dead letters", "retries at their limit"
+DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
 
 
 Kind = Literal["send", "update", "route", "other"]
@@ -138,8 +139,19 @@ def properties_of(fields: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, _, value in items if name and value}
 
 
-def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int) -> tuple[Kind, str]:
-    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells."""
+def reach(
+    code: int,
+    fields: Mapping[str, Any],
+    answered: int | None,
+    body: int,
+    version: int = NAMES_LIMIT,
+    group_limit: int | None = RETRY_MAX_TIMES,
+) -> tuple[Kind, str]:
+    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells.
+
+    `body` is in bytes, `version` that of the request, `group_limit` the retries that the group of a retry topic allows, None if nobody
+    knows.
+    """
     if code == GET_ROUTEINFO_BY_TOPIC:
         return "route", ""
     if code == UPDATE_AND_CREATE_TOPIC:
@@ -165,16 +177,21 @@ def reach(code: int, fields: Mapping[str, Any], answered: int | None, body: int)
         return "other", "delayed messages"
     if _bool(properties.get(TRAN_MSG, "")) and (stored or answered == NO_PERMISSION):
         return "other", "transactional messages"
-    if str(fields["topic"]).startswith(RETRY_PREFIX):
-        limit = fields.get("maxReconsumeTimes")
-        left = (RETRY_MAX_TIMES if limit is None else int(limit)) - _int(fields.get("reconsumeTimes"))
-        if left < 0:
-            return "other", DEAD
-        if left == 0 and answered != SUBSCRIPTION_GROUP_NOT_EXIST:
-            return "other", AT_LIMIT
-        if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
-            return "other", "subscription groups"
-    return "send", ""
+    why = _retried(fields, answered, version, group_limit) if str(fields["topic"]).startswith(RETRY_PREFIX) else ""
+    return ("other", why) if why else ("send", "")
+
+
+def _retried(fields: Mapping[str, Any], answered: int | None, version: int, group_limit: int | None) -> str:
+    """Why a send to a retry topic is out of reach: it may have become a dead letter (DLQ-02, DLQ-03)."""
+    requested, times = fields.get("maxReconsumeTimes"), _int(fields.get("reconsumeTimes"))
+    if group_limit is None and (requested is None or version < NAMES_LIMIT):
+        return UNKNOWN_LIMIT if times > 0 else ""
+    limit = retry_limit_of(None if requested is None else int(requested), version, group_limit or 0)
+    if is_given_up(times, limit, beyond=True):
+        return DEAD
+    if answered == SUBSCRIPTION_GROUP_NOT_EXIST:
+        return "subscription groups"
+    return AT_LIMIT if is_given_up(times, limit) else ""
 
 
 def _is_int(value: Any) -> bool:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from rocketproof_model.specification.bounds import NAMES_LIMIT
 from rocketproof_protocol.codes import SEND_MESSAGE, UPDATE_AND_CREATE_TOPIC
+from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from ..errors import TraceError, short
 from ..history import Event, Moment
-from .cases import Config, Stored, reach, stored
+from .cases import Config, Kind, Stored, reach, stored
 
 NAME_SERVER = "name server"
 SENDS = ("send", "batch")
@@ -83,7 +85,20 @@ class Operation:
         if self.op not in ("send", "update_topic"):
             return ""
         code = UPDATE_AND_CREATE_TOPIC if self.op == "update_topic" else SEND_MESSAGE
-        return reach(code, self.fields, self.code, int(self.asked.get("bodySize") or 0))[1]
+        return self.reach(code)[1]
+
+    def reach(self, code: int, group_limit: int | None = RETRY_MAX_TIMES) -> tuple[Kind, str]:
+        """Whether the specification speaks of it as a request of this code, else why not (`cases.reach`)."""
+        size, version = int(self.asked.get("bodySize") or 0), int(self.asked.get("version", NAMES_LIMIT))
+        return reach(code, self.fields, self.code, size, version, group_limit)
+
+    def group(self) -> tuple[str, int] | None:
+        """The group that an update is about and the retries that it allows from then on; None if its body is not in the history."""
+        try:
+            data = json.loads(_body(self.asked) or b"")
+            return str(data["groupName"]), int(data.get("retryMaxTimes", RETRY_MAX_TIMES))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
 
     def _batched(self) -> int | None:
         body = _body(self.asked)

@@ -85,6 +85,8 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
     asked = {"to": broker, "code": code, "fields": fields, "bodySize": int(request.get("body_len") or 0), "case": case}
     if row.get("to") == "ns" or op == "route":
         asked |= {"to": NAME_SERVER, "broker": broker}
+    asked |= {"version": int(request["version"])} if "version" in request else {}
+    asked |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict) else {}
     made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
     if response["code"] is None:
         made.append(("info", op, {}))

@@ -8,14 +8,17 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import RocketproofError
-from rocketproof_model.result import Witness
 
-from .checks.plan import Task
-from .checks.sources import Source
 from .choices import InputError
+
+if TYPE_CHECKING:
+    from rocketproof_model.result import Witness
+
+    from .checks.plan import Task
+    from .checks.sources import Source
 
 DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
 
@@ -72,6 +75,8 @@ def load(path: str) -> Witness:
 def load_with_source(path: str) -> tuple[Source, Witness]:
     """The witness and where its instance comes from. Raises RocketproofError in one line."""
     from rocketproof_traces.witness import itf
+
+    from .checks.sources import Source  # brings the catalogue, and every command writes JSON
 
     file = itf.read(path)
     if not file.origin:

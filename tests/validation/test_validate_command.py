@@ -12,6 +12,7 @@ import pytest
 from target_doubles import described
 
 from rocketproof_properties.cli import run
+from rocketproof_properties.deployments import probe
 
 FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
 
@@ -70,7 +71,10 @@ def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
-def test_a_server_that_never_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path, mute: str) -> None:
+def test_a_server_that_never_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, mute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe.ask, "__defaults__", (0.2,))  # instead of 5 s for an answer and 5 s for one in HTTP
     assert mute in refused(capsys, mute, "--programs", "1", "--report", str(tmp_path / "r"))
 
 

@@ -1,4 +1,4 @@
-"""Errors that name what was wrong, where, and how to mend it.
+"""Errors that name what was wrong, where, and how to fix it.
 
 A model is ordinary Python, so the place of a mistake is a line of the caller's file. `caller()` finds it:
 the innermost frame that is not part of this package.
@@ -14,11 +14,11 @@ _LANGUAGE = (_HERE, os.path.join(_HERE, "language"))
 
 
 class RocketproofError(Exception):
-    """Base of all errors that a user can mend; `str(error)` is one line."""
+    """Base of all errors that a user can fix; `str(error)` is one line."""
 
 
 class ModelError(RocketproofError):
-    """A wrongly built model. `place` is `file:line` of the declaration, `remedy` says how to mend it."""
+    """A wrongly built model. `place` is `file:line` of the declaration, `remedy` says how to fix it."""
 
     def __init__(self, problem: str, remedy: str, place: str | None = None) -> None:
         self.problem = problem

@@ -163,7 +163,7 @@ class _Writer:
         self.constants = constants
         self.parameters = {name: f"a{k}" for k, name in enumerate(parameters)}
         self.texts: list[str] = []
-        self._told: dict[str, int] = {}
+        self._places: dict[str, int] = {}
 
     def value(self, term: Expr) -> str:
         lines = self._start("value", [term], "s, n=()")
@@ -313,10 +313,10 @@ class _Writer:
 
     def _text(self, text: str) -> str:
         """Where a sentence for an error stands."""
-        if text not in self._told:
-            self._told[text] = len(self.texts)
+        if text not in self._places:
+            self._places[text] = len(self.texts)
             self.texts.append(text)
-        return f"texts[{self._told[text]}]"
+        return f"texts[{self._places[text]}]"
 
 
 def _code(value: int) -> _Written:

@@ -128,13 +128,13 @@ def other() -> SimpleNamespace:
 MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     # Types and declarations
     "empty Int": (lambda d: Int(3, 0), "is empty"),
-    "Int of a float": (lambda d: Int(0, 2.5), "no int"),  # type: ignore[arg-type]
-    "Int of a string": (lambda d: Int("0", "3"), "no int"),  # type: ignore[arg-type]
+    "Int of a float": (lambda d: Int(0, 2.5), "not an int"),  # type: ignore[arg-type]
+    "Int of a string": (lambda d: Int("0", "3"), "not an int"),  # type: ignore[arg-type]
     "Int too large": (lambda d: Int(0, 2**63), "63 bits"),
-    "Int up to a term": (lambda d: Int(0, d.x), "no int"),
+    "Int up to a term": (lambda d: Int(0, d.x), "not an int"),
     "empty Enum": (lambda d: Enum(), "no or repeated names"),
     "repeated name": (lambda d: Enum("a", "a"), "no or repeated names"),
-    "Enum of a list": (lambda d: Enum(["a", "b"]), "no string"),  # type: ignore[arg-type]
+    "Enum of a list": (lambda d: Enum(["a", "b"]), "not a string"),  # type: ignore[arg-type]
     "empty index": (lambda d: d.m.index("C", 0), "at least one element"),
     "index of a string": (lambda d: d.m.index("C", "3"), "at least one element"),
     "set too large": (lambda d: SetOf(d.m.index("C", 33)), "at most 32"),
@@ -208,7 +208,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "arithmetic beyond 63 bits": (lambda d: d.x * 2**61 * 4, "63 bits"),
     "ite of two names": (lambda d: ite(d.f, "red", "blue"), "no known type"),
     "ite on a number": (lambda d: ite(d.x, 1, 2), "where Bool is needed"),
-    "ite of a row and a number": (lambda d: ite(d.f, 1, d.t[0]), "no row of k, n"),
+    "ite of a row and a number": (lambda d: ite(d.f, 1, d.t[0]), "not a row of k, n"),
     "quantifier over a number": (lambda d: forall(3, lambda i: d.f), "quantifier over 3"),  # type: ignore[arg-type]
     "quantifier over a type": (lambda d: exists(Int(0, 3), lambda i: d.f), "quantifier over Int(0, 3)"),  # type: ignore[arg-type]
     "quantifier without function": (lambda d: total(d.A, d.x.type), "a function of its element"),
@@ -232,7 +232,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "field assigned by =": (lambda d: setattr(d.t[0], "k", True), "assigned directly"),
     "row as a number": (lambda d: d.t[0] + 1, "no meaning"),
     "row as a condition": (lambda d: act(d, lambda a: a.guard("g", d.t[0], "it holds")), "not a value of Bool"),
-    "rows of two records": (lambda d: d.t[0].same_as(Record(z=Bool)(z=True)), "no row of k, n"),
+    "rows of two records": (lambda d: d.t[0].same_as(Record(z=Bool)(z=True)), "not a row of k, n"),
     # Actions
     "action without parentheses": (bare_action, "write @m.action()"),
     "action without sentence": (no_sentence, "action happens has no sentence"),
@@ -261,8 +261,8 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "element assigned to a set": (lambda d: act(d, lambda a, i: a.set(d.s, i), i=d.A), "where SetOf"),
     "element of another index assigned": (lambda d: act(d, lambda a, i: a.set(d.pos, i), i=d.B), "where A(0..2) is needed"),
     "row assigned to a number": (lambda d: act(d, lambda a: a.set(d.x, d.t[0])), "not a value of Int(0, 3)"),
-    "number assigned to a row": (lambda d: act(d, lambda a: a.set(d.t[0], 1)), "no row of k, n"),
-    "other record assigned to a row": (lambda d: act(d, lambda a: a.set(d.t[0], Record(k=Bool)(k=True))), "no row of k, n"),
+    "number assigned to a row": (lambda d: act(d, lambda a: a.set(d.t[0], 1)), "not a row of k, n"),
+    "other record assigned to a row": (lambda d: act(d, lambda a: a.set(d.t[0], Record(k=Bool)(k=True))), "not a row of k, n"),
     "whole array assigned": (lambda d: act(d, lambda a: a.set(d.arr, 0)), "not a variable"),
     "expression assigned": (lambda d: act(d, lambda a: a.set(d.x + 1, 0)), "not a variable"),
     "parameter assigned": (lambda d: act(d, lambda a, i: a.set(i, 0), i=d.A), "not a variable"),
@@ -288,8 +288,8 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "property of another model's constant": (lambda d: d.m.always("p", Model("o").constant("q", Bool, True), "s"), "unknown constant q"),
     "a constant of another type": (lambda d: d.m.always("p", Model("o").constant("c", Bool, True), "s"), "unknown constant c"),
     "state after outside a step": (lambda d: d.m.always("p", after(d.f), "s"), "may not use after"),
-    "state after of a number": (lambda d: after(1), "no term"),
-    "state after of an array": (lambda d: after(d.arr), "no term"),
+    "state after of a number": (lambda d: after(1), "not a term"),
+    "state after of an array": (lambda d: after(d.arr), "not a term"),
     "unknown of a lemma in a property": (lambda d: d.m.always("p", free("u", Bool), "s"), "may not use free"),
     "parameter in a property": (lambda d: d.m.always("p", Expr("par", ("i",), Bool), "s"), "unknown parameter i"),
     # Look-ups

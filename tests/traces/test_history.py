@@ -148,11 +148,11 @@ def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> N
     header, events = as_history.from_witness(skew, {})
     for k, changes, expected in (
         (3, {"value": {**events[3].value, "changes": {}}}, "event 3: handle(p=0) changes"),
-        (3, {"op": "explode"}, "event 3: info explode is no step of model routing"),
+        (3, {"op": "explode"}, "event 3: info explode is not a step of model routing"),
         (3, {"value": {"args": {"p": 5}, "changes": {}}}, "event 3: p: 5 is not a value of Producer"),
         (3, {"value": {"args": {"p": 1}, "changes": {}}}, "event 3: handle(p=1) is refused by guard 'in flight'"),
         (0, {"value": {}}, "event 0: no variable broker_of[0]"),
-        (0, {"type": "info"}, "event 0: is no first state of a model"),
+        (0, {"type": "info"}, "event 0: is not the first state of a model"),
     ):
         odd = [dataclasses.replace(e, **changes) if e.seq == k else e for e in events]
         with pytest.raises(TraceError, match=re.escape(f"history: {expected}")):

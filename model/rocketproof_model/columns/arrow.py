@@ -7,7 +7,7 @@
 | Maybe | the same of its index; null is None |
 | Enum | text, or a dictionary of it |
 
-A null elsewhere, a name that the Enum does not have, or a number out of range has no code: it becomes a number that is no value of
+A null elsewhere, a name that the Enum does not have, or a number out of range has no code: it becomes a number that is not a value of
 the type, so that a term that reads it is a fault in that row and nowhere else. A column of another type is refused as a whole.
 """
 
@@ -89,7 +89,7 @@ def _names(array: Any, type_: EnumType, label: str) -> NDArray[Any]:
 
 
 def _filled(array: Any, instead: int) -> NDArray[Any]:
-    """Numbers, with something for nulls; what no int64 holds becomes the greatest one, which is no value of any type."""
+    """Numbers, with something for nulls; what no int64 holds becomes the greatest one, which is not a value of any type."""
     if array.type == pa.uint64():
         array = pc.min_element_wise(array, pa.scalar(2**63 - 1, pa.uint64()))
     if array.null_count or array.type == pa.uint64():

@@ -9,7 +9,7 @@ It reads `rows` values from number `first` on of each column and writes as many 
 term k: `faults` says that it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
 rows at once.
 
-A value that is no value of its variable's type has no meaning: reading it is a fault, where the interpreter reads it. Which ones
+A number that is not a value of its variable's type has no meaning: reading it is a fault, where the interpreter reads it. Which ones
 can occur is known from how wide the column's numbers are, so a column of bytes for an `Int(0, 255)` costs no test.
 """
 
@@ -127,7 +127,7 @@ class ColumnEmitter(Emitter):
         return found
 
     def _may_leave(self, column: Column) -> bool:
-        """Whether the column can hold a number that is no value of its type."""
+        """Whether the column can hold a number that is not a value of its type."""
         stored = self.stored[self.number_of[column]]
         bits, signed = STORED[stored]
         lo, hi = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, 1 if stored == "bool" else (1 << bits) - 1)

@@ -59,7 +59,7 @@ class Broken:
 class Answers(Mapping[str, "NDArray[Any]"]):
     """What the terms are in each of `rows` rows: bool arrays for truth, int64 arrays of codes for everything else.
 
-    Where a term has no value (the interpreter would raise EvaluationError, or it reads a number that is no value of its
+    Where a term has no value (the interpreter would raise EvaluationError, or it reads a number that is not a value of its
     variable's type) `fault` is set; then truth is False and a number is 0.
     """
 

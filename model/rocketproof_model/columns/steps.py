@@ -129,7 +129,7 @@ class StepProgram:
         return found + _violations(self.claims.names, "", self.claims.broken(steps, every), every)
 
     def _values(self, steps: Steps, same: Answers) -> Iterator[Violation]:
-        """What is no value of its type; comparing it has none either."""
+        """A value that is not one of its type; comparing it has no value either."""
         broken = same.broken() if same.faults.any() else Broken.joined([])
         for number, (name, type_) in enumerate(self.types.items()):
             rows = broken.row[broken.fault & (broken.term == number)]
@@ -160,7 +160,7 @@ class _ActionProgram:
         refused = Broken(broken.row[first], term, broken.fault[first] | (term >= len(self.action.guards)))
         found += _violations(self.asked.names, name, refused, rows)
         rows = np.delete(rows, refused.row)
-        # From here on only states outside their types have no value, and those were told.
+        # From here on only states outside their types have no value, and those were reported.
         found += _violations(self.effect.names, name, self.effect.broken(steps, rows).valued, rows)
         if same is not None:
             written = {element for _, element in self.effect.names}

@@ -37,7 +37,7 @@ LOAD = 0.75  # part of a table's slots that may be taken
 _MOST = 1 << 15  # successors of one block, unless a state may have more
 _SLOTS = 1 << 18  # of a table that is emptied when it is full
 _PIECE = 1 << 16  # states in which predecessors are looked for at once
-_TOLD = 16  # a state with more values than this is told by what differs from the initial one
+_SHOWN = 16  # a state with more values than this is shown by what differs from the initial one
 
 
 class Account:
@@ -168,9 +168,9 @@ class Account:
         """The state in words; of a large one only what differs from the initial state."""
         values = readable(self.instance, state)
         start = readable(self.instance, initial(self.instance))
-        told = [f"{name}={value}" for name, value in values.items() if len(values) <= _TOLD or value != start[name]]
-        rest = len(values) - len(told)
-        return ", ".join(told) + (f" (the other {rest} values are the initial ones)" if rest else "")
+        shown = [f"{name}={value}" for name, value in values.items() if len(values) <= _SHOWN or value != start[name]]
+        rest = len(values) - len(shown)
+        return ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")
 
     # -- witnesses ------------------------------------------------------------------------------------------------------
 

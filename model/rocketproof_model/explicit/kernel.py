@@ -12,6 +12,11 @@ Functions of a kernel (all integers are 64 bits, all arrays are addresses of suc
 `any` is the OR of all masks. In the checking form each of them returns -1 where the interpreter raises
 EvaluationError. An instance number counts through `model.actions` and `action.instances`; `Kernel.move` undoes it.
 
+Why LLVM's text and not a compiler of Python's: the same guards and effects, written as functions that Numba takes, need 21 CPU-seconds
+to compile for the scope `small` of the specification (17 for `restart`), and 1.7 us for a state's successors (10.6) without packing,
+checks and coverage; this text takes 0.57 s (0.34) and 0.8 us (1.5) with them, Python's functions of the same model 53 us (51), the
+interpreter 610 us (790). (properties/bench/README.md)
+
 The model's constants are read at run time from `consts`, so one kernel serves all instances of a model, mutants
 included. Parameters of actions with few instances are unrolled, others become loops. Guards are asked in order; what
 they say is one constant for each way out of an action, which is all that coverage costs.

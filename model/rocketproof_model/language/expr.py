@@ -46,7 +46,7 @@ _INDEX = "to read an element, index an array or a record over indices: name[i]"
 
 
 class Whole:
-    """What is no term itself and has to be indexed or asked for a field: using it like a term is refused."""
+    """Something that is not a term itself and has to be indexed or asked for a field: using it like a term is refused."""
 
     __slots__ = ()
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuses(_INDEX)

@@ -3,7 +3,7 @@
 A model is finite once it is built: sizes of indices are fixed. What varies between runs without building anew are its
 *constants* (a profile's switches, a mutant's number): `model.given(auto_create=False)` is an `Instance` that every
 engine takes. An action is a name, typed parameters, named guards in order (each with a sentence) and updates that all
-read the state before. A *bound* is a guard that keeps a scope finite and is no rule of the described system.
+read the state before. A *bound* is a guard that keeps a scope finite and is not a rule of the described system.
 """
 
 from __future__ import annotations

@@ -64,9 +64,9 @@ class Row(Whole):
         return f"row({', '.join(f'{name}={value}' for name, value in self.fields.items())})"
 
     def match(self, other: Any) -> None:
-        """Refuse what is no row of the same fields."""
+        """Refuse anything but a row of the same fields."""
         if not isinstance(other, Row) or other.fields.keys() != self.fields.keys():
-            raise ModelError(f"'{other}' is no row of {', '.join(self.fields)}", "use a row of the same Record")
+            raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
 
     @property
     def fields(self) -> dict[str, Expr]:
@@ -86,5 +86,5 @@ def after(value: Any) -> Any:
     if isinstance(value, Row):
         return Row({name: after(field) for name, field in value.fields.items()})
     if not isinstance(value, Expr):
-        raise ModelError(f"after({value}) asks for what is no term", "give a variable, an element or an expression of them")
+        raise ModelError(f"after({value}) asks for something that is not a term", "give a variable, an element or an expression of them")
     return rewrite(value, lambda e: Expr("after", e.args, e.type) if e.op == "ref" else None)

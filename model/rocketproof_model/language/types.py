@@ -88,7 +88,7 @@ Bool = BoolType(0, 1)
 def Int(lo: int, hi: int) -> Type:
     """Integers from `lo` to `hi`, both included."""
     if not _whole(lo) or not _whole(hi):
-        raise ModelError(f"Int({lo!r}, {hi!r}) has a bound that is no int", "give two ints, such as Int(0, 3)")
+        raise ModelError(f"Int({lo!r}, {hi!r}) has a bound that is not an int", "give two ints, such as Int(0, 3)")
     if not lo <= hi:
         raise ModelError(f"Int({lo}, {hi}) is empty", "the lower bound comes first")
     if lo < -(2**62) or hi > 2**62:
@@ -122,7 +122,7 @@ class EnumType(Type):
 def Enum(*names: str) -> EnumType:
     """One of the given names; the first has code 0."""
     if not all(isinstance(name, str) for name in names):
-        raise ModelError(f"Enum{names} has a name that is no string", 'write the names one after the other: Enum("red", "blue")')
+        raise ModelError(f"Enum{names} has a name that is not a string", 'write the names one after the other: Enum("red", "blue")')
     if len(set(names)) != len(names) or not names:
         raise ModelError(f"Enum{names} has no or repeated names", "give each value a name of its own")
     return EnumType(0, len(names) - 1, names)
@@ -201,6 +201,6 @@ def SetOf(of: IndexType) -> SetType:
 
 
 def indexed(of: Any, what: str) -> None:
-    """Refuse what is no index."""
+    """Refuse anything but an index."""
     if not isinstance(of, IndexType):
         raise ModelError(f"{what} needs an index, not {of}", 'declare one: Broker = m.index("Broker", 2)')

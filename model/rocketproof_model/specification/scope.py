@@ -15,7 +15,7 @@ class Scope:
     """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
-    `like` names a smaller scope whose verdicts are due here too.
+    `like` names a smaller scope whose verdicts are expected here too.
     """
 
     name: str

@@ -74,7 +74,7 @@ def _property(place: str, model: Model, id_: Any) -> Property:
 
 def _start(where: str, event: Event, model: Model) -> State:
     if event.type != "state" or event.process != MODEL:
-        raise TraceError(where, "is no first state of a model", "only a history made of a witness can be replayed")
+        raise TraceError(where, "is not the first state of a model", "only a history made of a witness can be replayed")
     names = [name for name, _, _ in elements(model)]
     values = present_names(model, event.value)
     odd = sorted(values.keys() ^ set(names))
@@ -95,7 +95,7 @@ def _step(where: str, event: Event, instance: Instance, before: State) -> tuple[
     action = next((a for a in instance.model.actions if a.name == event.op), None)
     args = event.value.get("args")
     if event.type != "info" or action is None or not isinstance(args, dict) or args.keys() != action.parameters.keys():
-        raise TraceError(where, f"{event.type} {event.op} is no step of model {instance.model.name}", "build the model as 'origin' says")
+        raise TraceError(where, f"{event.type} {event.op} is not a step of model {instance.model.name}", "build the model as 'origin' says")
     codes = tuple(_value(where, t, name, args[name]) for name, t in action.parameters.items())
     try:
         guard = refusing(instance, before, action, codes)

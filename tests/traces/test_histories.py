@@ -184,7 +184,7 @@ def test_a_finding_says_what_why_and_how_far() -> None:
     one = found.findings[0]
     assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
     assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
-    assert one.refused.values["job.queue[p]"] == 8
+    assert one.refused.values["job.queue"] == 8
     assert str(one).startswith("event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers")
     assert one.steps[-1] == "store (event 0, a)"
     assert one.state["offsets"] == {"T-0": 1}

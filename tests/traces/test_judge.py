@@ -66,7 +66,7 @@ def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
     text = tampered(tmp_path, 39, accept)
     assert text.startswith("A-39 'send w4r8 qid=8': recorded code 0 SUCCESS, queue 8, offset 0; the specification answers SYSTEM_ERROR")
     assert "accept_queue is refused by guard 'legal queue id' (the queue id is below the larger count)" in text
-    assert "job.queue[p] = 8" in text
+    assert "job.queue = 8, job.broker = broker-a, job.topic = w4r8, config.read[broker-a,w4r8] = 8, config.write[broker-a,w4r8] = 4" in text
 
 
 def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def finding_row(found: Finding) -> dict[str, Any]:
         "action": refused.action,
         "guard": refused.guard,
         "sentence": refused.sentence,
-        "values": json.dumps(refused.values, default=str),
+        "values": json.dumps(dict(refused.values), default=str),
         "prefix": list(found.prefix),
         "steps": list(found.steps),
         "state": json.dumps(found.state),

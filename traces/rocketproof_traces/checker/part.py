@@ -15,9 +15,10 @@ from rocketproof_protocol.topics import TEMPLATE
 
 from ..history.cases import AT_LIMIT, DEAD, KINDS, Config
 from ..history.operations import SENDS, Operation
+from ..refusal import Refusal
 from .machine import MOST_QUEUES, Machine, Shape, bits
 from .parts import UNREADABLE, Part
-from .refusals import Refused, refused
+from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Routed, Said, Send, Update, fits_int
 from .search import Search
 from .steps import Answer, Point, Request, Searched
@@ -40,7 +41,7 @@ class Finding:
     process: str
     op: str
     recorded: str
-    refused: Refused
+    refused: Refusal
     prefix: tuple[int, ...]
     steps: tuple[str, ...]
     state: Mapping[str, Any]
@@ -49,7 +50,7 @@ class Finding:
         return f"event {self.seq} ({self.op} of {self.process}; {self.part}): recorded {self.recorded}; {self.refused}"
 
     def data(self) -> dict[str, Any]:
-        return {**vars(self), "refused": vars(self.refused), "prefix": list(self.prefix), "steps": list(self.steps)}
+        return {**vars(self), "refused": self.refused.data(), "prefix": list(self.prefix), "steps": list(self.steps)}
 
 
 def last_of(part: Part, upto: int | None = None) -> int:
@@ -350,11 +351,14 @@ class PartChecker:
             process=one.process if one is not None else self.part.broker,
             op=one.op if one is not None else "topics",
             recorded=_recorded(request, one),
-            refused=refused(self.machine, request, best.stuck),
+            refused=refused(self.machine, request, best.stuck, self._element_names()),
             prefix=tuple(sorted(a.seq for a in self.answers[: best.end])),
             steps=tuple(self._step(s.request, s.label) for s in best.steps),
             state=self._readable(best.stuck[0].shared),
         )
+
+    def _element_names(self) -> dict[str, list[str]]:
+        return {"Topic": list(self.topics), "Broker": [self.part.broker], "Producer": [""]}
 
     def _step(self, request: int, label: str) -> str:
         one = self.made[request]

@@ -27,7 +27,7 @@ class Unexplained:
         return f"{self.case}: recorded {self.finding.recorded}; {self.finding.refused}"
 
     def data(self) -> dict[str, Any]:
-        return {"case": self.case, "recorded": self.finding.recorded, **vars(self.finding.refused)}
+        return {"case": self.case, "recorded": self.finding.recorded, **self.finding.refused.data()}
 
 
 @dataclass(frozen=True)

@@ -3,63 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Scope, State, evaluate
-from rocketproof_model.language import Expr, Guard, show, walk
+from rocketproof_model.language import Guard
 
+from ..refusal import Names, Refusal, refusal_of
 from .machine import Machine
 from .requests import Bodiless, Reached, Routed, Said, Send, Update
 from .steps import Local, Point, Request
 
 
-@dataclass(frozen=True)
-class Refused:
-    """What the specification does instead of the recorded. Where a single guard stands in the way, its action, name, sentence and values;
-
-    where no guard does, the sentence of the effect that differs.
-    """
-
-    specified: str
-    action: str = ""
-    guard: str = ""
-    sentence: str = ""
-    values: dict[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        text = f"the specification {self.specified}"
-        if not self.sentence:
-            return text
-        said = f"{self.action} is refused by guard '{self.guard}' ({self.sentence})" if self.guard else self.sentence
-        return f"{text}; {said} with {', '.join(f'{name} = {value}' for name, value in self.values.items())}"
-
-
-def refused(machine: Machine, request: Request, stuck: Sequence[Point]) -> Refused:
+def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: Names) -> Refusal:
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
     if isinstance(request, Said):
-        return Refused(f"has topic {machine.config(shared, request.topic) or 'unknown'}")
+        return Refusal(f"has topic {machine.config(shared, request.topic) or 'unknown'}")
     if isinstance(request, Routed):
-        return Refused(f"has route {machine.route(shared, request.topic) or 'unknown'}")
+        return Refusal(f"has route {machine.route(shared, request.topic) or 'unknown'}")
     if isinstance(request, Reached):
         slot = machine.offset_slot(request.topic, request.queue)
-        return Refused(f"has {shared[slot]} records in queue {request.queue}")
+        return Refusal(f"has {shared[slot]} records in queue {request.queue}")
     if isinstance(request, Update):
         guard = machine.update.guard(shared + machine.idle, request.args)
         if guard is None:
-            return Refused("updates the topic")
-        values = leaves(machine, guard.condition, shared + machine.idle, machine.update, request.args)
-        return Refused("refuses the update", "update_topic", guard.name, guard.sentence, values)
+            return Refusal("updates the topic")
+        scope = _scope(machine, machine.update, shared + machine.idle, request.args)
+        return refusal_of(guard, scope, "update_topic", names, specified="refuses the update")
     if isinstance(request, Bodiless):
-        return Refused("refuses a message without a body")
+        return Refusal("refuses a message without a body")
     assert isinstance(request, Send)
-    return _send(machine, request, stuck)
+    return _send(machine, request, stuck, names)
 
 
-def _send(machine: Machine, request: Send, stuck: Sequence[Point]) -> Refused:
+def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names) -> Refusal:
     assert request.ended is not None
     specified = _answers(machine, request, stuck)
     shared = stuck[0].shared
@@ -67,18 +45,20 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point]) -> Refused:
         said = f"answers {' or '.join(dict.fromkeys(specified.values()))}"
         queue = request.ended.queue
         if queue is None or not 0 <= queue < machine.shape.queues:
-            return Refused(said)
-        values = {f"offset[b, {request.topic}, {queue}]": shared[machine.offset_slot(request.topic, queue)]}
-        return Refused(said, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
+            return Refusal(said)
+        values = {
+            f"offset[{names['Broker'][0]},{names['Topic'][request.topic]},{queue}]": shared[machine.offset_slot(request.topic, queue)]
+        }
+        return Refusal(said, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
     said = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
     for point in stuck:
         for shared, local in _alone(machine, request, point.shared, request.start):
             for function in machine.handler:
                 guard, args = _single(machine, request, function, shared, local)
                 if guard is not None and _would(machine, request, function, args, shared, local):
-                    values = leaves(machine, guard.condition, shared + local, function, args)
-                    return Refused(said, function.action.name, guard.name, guard.sentence, values)
-    return Refused(said)
+                    scope = _scope(machine, function, shared + local, args)
+                    return refusal_of(guard, scope, function.action.name, names, specified=said)
+    return Refusal(said)
 
 
 def _answers(machine: Machine, request: Send, stuck: Sequence[Point]) -> dict[str, str]:
@@ -111,8 +91,7 @@ def _alone(machine: Machine, request: Send, shared: State, local: Local) -> list
 def _single(machine: Machine, request: Send, function: Function, shared: State, local: Local) -> tuple[Guard | None, tuple[int, ...]]:
     """The guard that alone refuses the action; the first one, which says where the request is, does not count."""
     args = (0, request.draws[0]) if "draw" in function.action.parameters else (0,)
-    state = shared + local
-    scope = Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)
+    scope = _scope(machine, function, shared + local, args)
     if not evaluate(function.action.guards[0].condition, scope):
         return None, args
     try:
@@ -133,14 +112,5 @@ def _would(machine: Machine, request: Send, function: Function, args: tuple[int,
     return any(machine.word(at) in words for _, at in _alone(machine, request, move.shared, move.local))
 
 
-def leaves(machine: Machine, condition: Expr, state: State, function: Function, args: tuple[int, ...]) -> dict[str, Any]:
-    """The values that a guard looks at."""
-    scope = Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)
-    values: dict[str, Any] = {}
-    for e in walk(condition):
-        if e.op in ("ref", "par", "given"):
-            try:
-                values[show(e)] = e.type.decode(evaluate(e, scope))
-            except EvaluationError:
-                continue
-    return values
+def _scope(machine: Machine, function: Function, state: State, args: tuple[int, ...]) -> Scope:
+    return Scope(state, dict(zip(function.action.parameters, args, strict=True)), machine.instance.constants)

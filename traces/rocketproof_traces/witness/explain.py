@@ -13,13 +13,14 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from rocketproof_model import Action, EvaluationError, Expr, Guard, Instance, Model
+from rocketproof_model import Action, EvaluationError, Guard, Instance, Model
 from rocketproof_model.interpreter import Scope, State, effect, evaluate
-from rocketproof_model.language import BoolType, EnumType, MaybeType, SetType, Type, show, walk
+from rocketproof_model.language import BoolType, EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
 
 from ..errors import TraceError
-from .words import Change, changes, code_of, code_text
+from ..refusal import Refusal, refusal_of
+from .words import Change, changes, code_of, value_text
 
 Codes = tuple[int, ...]
 
@@ -34,22 +35,6 @@ class GuardView:
     name: str
     sentence: str
     passed: bool | None
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The guard that refuses. `part` is the conjunct of the condition that is false ("" if it is the whole condition).
-
-    `values` are the leaves of that part with their values; `error` is there if the guard has no value in the state.
-    """
-
-    guard: str
-    sentence: str
-    bound: bool
-    condition: str
-    part: str
-    values: tuple[tuple[str, str], ...]
-    error: str
 
 
 @dataclass(frozen=True)
@@ -120,7 +105,8 @@ def answer(instance: Instance, state: State, action: Action, args: Codes) -> Ans
             views.append(GuardView(guard.name, guard.sentence, True if passed else None))
     label = action.label(args)
     if refused is not None:
-        return Answer(label, action.sentence, False, tuple(views), _refusal(refused, _scope(instance, state, action, args), error), (), "")
+        why = refusal_of(refused, _scope(instance, state, action, args), label, error=error)
+        return Answer(label, action.sentence, False, tuple(views), why, (), "")
     try:
         would, failed = changes(instance, state, effect(instance, state, action, args)), ""
     except EvaluationError as problem:
@@ -141,42 +127,6 @@ def _refusing(instance: Instance, state: State, action: Action, args: Codes) -> 
         except EvaluationError as error:
             return guard, str(error)
     return None, ""
-
-
-def _refusal(guard: Guard, scope: Scope, error: str) -> Refusal:
-    part = guard.condition if error else false_part(guard.condition, scope)
-    shown = "" if part is guard.condition else show(part)
-    return Refusal(guard.name, guard.sentence, guard.bound, show(guard.condition), shown, tuple(condition_values(part, scope)), error)
-
-
-def false_part(term: Expr, scope: Scope) -> Expr:
-    """The first conjunct that is false, however deep in conjunctions; the term itself if it is none."""
-    while term.op == "and":
-        term = term.args[0] if not evaluate(term.args[0], scope) else term.args[1]
-    return term
-
-
-def condition_values(term: Expr, scope: Scope) -> list[tuple[str, str]]:
-    """The variables and constants in a term with their values, indices filled in: `cached[1]` and `{0}`.
-
-    Parameters stand there only where they are no index of a variable. A leaf without a value says why.
-    """
-    found: dict[str, str] = {}
-    inner = {a for e in walk(term) if e.op in ("ref", "after") for a in e.args[1:] if a.op in ("par", "const")}
-    for e in walk(term):
-        if e.op not in ("ref", "after", "par", "given", "free") or (e in inner and e.op == "par"):
-            continue
-        try:
-            found[_filled(e, scope)] = code_text(e.type, evaluate(e, scope))
-        except EvaluationError as error:
-            found[show(e)] = f"no value ({error})"
-    return list(found.items())
-
-
-def _filled(e: Expr, scope: Scope) -> str:
-    if e.op not in ("ref", "after"):
-        return show(e)
-    return str(e.args[0].name_at(tuple(evaluate(i, scope) for i in e.args[1:]))) + ("'" if e.op == "after" else "")
 
 
 # Questions
@@ -299,5 +249,6 @@ def _refused(refusal: Refusal) -> list[str]:
         text.append(f"    error      {refusal.error}")
     if refusal.part:
         text.append(f"    false part {refusal.part}")
-    names = max((len(name) for name, _ in refusal.values), default=0)
-    return [*text, *(f"    {'where' if k == 0 else '':<10} {name:<{names}} = {value}" for k, (name, value) in enumerate(refusal.values))]
+    width = max(map(len, refusal.values), default=0)
+    values = [f"{name:<{width}} = {value_text(value)}" for name, value in refusal.values.items()]
+    return [*text, *(f"    {'where' if k == 0 else '':<10} {value}" for k, value in enumerate(values))]

@@ -15,12 +15,20 @@ T = TypeVar("T")
 
 
 class Pause:
-    """A named place between two steps of a thread. Drivers may run others here, or go on at once."""
+    """A named place between two steps of a thread. Drivers may run others here, or go on at once.
 
-    __slots__ = ("name",)
+    `carries` is for who looks on: what the thread has made and no table shows yet.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("carries", "name")
+
+    def __init__(self, name: str, carries: object = None) -> None:
         self.name = name
+        self.carries = carries
+
+    def carrying(self, value: object) -> Pause:
+        """This place, with what the thread has in hand."""
+        return Pause(self.name, value)
 
     def __await__(self) -> Generator[Pause, Any, None]:
         return iter((self,))  # type: ignore[return-value] # quicker than a generator, which would do no more here

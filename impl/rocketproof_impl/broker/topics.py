@@ -175,7 +175,7 @@ class TopicConfigManager:
                     if config is None:
                         await REFUSED
                     else:
-                        await BUILT
+                        await BUILT.carrying(config)
                         await self._add(config)
                         create_new = True
                 finally:

@@ -107,7 +107,7 @@ class Dispatcher:
         If the executor is full the answer is lost (HAZ-25).
         """
         try:
-            executor.submit(RequestTask(lambda: self._completed(channel, request, future)))
+            executor.submit(RequestTask(lambda: self._completed(channel, request, future), completes=(request, future)))
         except Rejected as error:
             log.error("the completion of request %d is rejected: %s", request.opaque, error)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from ..tasks import Work
+from ..tasks import Future, Work
 from .command import Command
 
 
@@ -43,13 +43,15 @@ class Rejected(Exception):
 class RequestTask:
     """What a thread is to do, and for which request: None for what is done behind an answer (REM-09).
 
-    `created` is when it came into the queue, in milliseconds.
+    `created` is when it came into the queue, in milliseconds. `completes`: the request whose asynchronous processing is over, and its
+    outcome (REM-09).
     """
 
     work: Callable[[], Work[None]]
     channel: Channel | None = None
     request: Command | None = None
     created: int = 0
+    completes: tuple[Command, Future[Any]] | None = None
 
 
 class Executor(Protocol):

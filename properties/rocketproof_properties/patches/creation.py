@@ -68,7 +68,7 @@ PATCHES: dict[str, Patch] = {
             "if config is None:\n"
             "    await REFUSED\n"
             "else:\n"
-            "    await BUILT\n"
+            "    await BUILT.carrying(config)\n"
             "    await self._add(config)\n"
             "    create_new = True",
             "if config is not None:\n"
@@ -79,7 +79,7 @@ PATCHES: dict[str, Patch] = {
             "    if config is None:\n"
             "        await REFUSED\n"
             "    else:\n"
-            "        await BUILT\n"
+            "        await BUILT.carrying(config)\n"
             "        await self._add(config)\n"
             "create_new = config is not None",
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from rocketproof_impl.broker.answering import do_response
 from rocketproof_impl.broker.fastfailure import BrokerFastFailure
@@ -194,15 +194,12 @@ def _failed(request: Command) -> Command:
 
 
 def _about(task: RequestTask) -> tuple[int, str]:
-    """Which request a task is about, and whether it serves it or completes its future: what the coroutine that it is was given."""
-    work: Any = task.work()
-    given = dict(work.cr_frame.f_locals)
-    work.close()
-    request, future = given.get("request"), given.get("future")
-    if not isinstance(request, Command):
-        raise Deviation(f"{work!r} has no request: a task of the executor serves one, or completes its future")
-    if future is None:
-        return request.opaque, "runs"
+    """Which request a task is about, and whether it serves it or completes its future."""
+    if task.completes is None:
+        if task.request is None:
+            raise Deviation("a task of the executor has no request: it serves one, or completes its future")
+        return task.request.opaque, "runs"
+    request, future = task.completes
     try:
         return request.opaque, "ends" if future.result() is None else "replies"
     except JavaError:

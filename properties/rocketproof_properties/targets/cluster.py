@@ -215,8 +215,8 @@ class SimulatedTarget(ModelTarget):
             self._count(self.parts.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
-            if handler.at.name == "built":
-                job.built = _local(handler, "config")
+            if isinstance(handler.at.carries, TopicConfig):
+                job.built = handler.at.carries
             if job.left_failed:
                 job.fallback = True
         job.answer = self._answer(p)
@@ -388,13 +388,3 @@ class SimulatedTarget(ModelTarget):
 def _stops(task: Task[Any], pause: Pause) -> bool:
     """A put under its lock is one step of the specification."""
     return task.name.endswith("/send") and pause is not APPENDS
-
-
-def _local(task: Task[Any], name: str) -> Any:
-    """A local variable of the function in which a thread stands: what no table shows yet."""
-    work: Any = task.work
-    while hasattr(work.cr_await, "cr_frame"):
-        work = work.cr_await
-    if work.cr_frame is None or name not in work.cr_frame.f_locals:
-        raise Deviation(f"{task!r} has no local {name}: it is the implementation's own variable")
-    return work.cr_frame.f_locals[name]

@@ -68,7 +68,7 @@ GROUPS = {
 def test_cases(chosen: Choice) -> None:
     mine = [one for one in report().outcomes if chosen(one)]
     assert mine
-    different = [one for one in mine if not one.alike]
+    different = [one for one in mine if not one.same]
     assert not different, explained(different)
 
 
@@ -80,7 +80,7 @@ def test_every_case_is_in_one_group() -> None:
 
 def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
     assert len(report().excepted) <= 30
-    assert report().alike == 245
+    assert report().same == 245
 
 
 def test_p49_differs_where_494_refuses_more_and_says_it_otherwise() -> None:
@@ -97,5 +97,5 @@ def test_p49_differs_where_494_refuses_more_and_says_it_otherwise() -> None:
 def test_any_recording_is_compared_under_any_profile(version: str, profile: str) -> None:
     found = replay(DATA / f"rocketmq-{version}.jsonl", profile)
     assert len(found.outcomes) == 245
-    assert 0 < found.alike <= 245
-    assert len(found.different) == 245 - found.alike
+    assert 0 < found.same <= 245
+    assert len(found.different) == 245 - found.same

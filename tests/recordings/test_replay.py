@@ -165,7 +165,7 @@ def test_a_batch_that_ended_too_early_does_so_again(tmp_path: Path) -> None:
     recorder = Recorder()
     recorder.send("t", body=b"\x00\x00\x00\x50" + bytes(12) + b"\x00\x00\x00\x60", m=True, code=320)
     assert recorder.rows[0]["response"]["remark"].startswith("java.nio.BufferUnderflowException")
-    assert replay(recorder.save(tmp_path / "early.jsonl"), "P494").alike == 1
+    assert replay(recorder.save(tmp_path / "early.jsonl"), "P494").same == 1
 
 
 def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
     recorder.ask(25, {}, text="autoCreateTopicEnable=false\n")
     recorder.send("t")
     assert recorder.rows[1]["response"]["code"] == 17
-    assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").alike == 2
+    assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").same == 2
     recorder.rows[0]["request"]["body"] = {"autoCreateTopicEnable": False}
-    assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").alike == 2
+    assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").same == 2
     recorder.rows[0]["request"]["body"] = "autoCreateTopicEnable=true\n"
     assert [one.case.number for one in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
 

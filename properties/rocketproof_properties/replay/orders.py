@@ -37,17 +37,17 @@ NOBODY: Final = _Nobody()
 Item = Asked | Other | Arrived
 
 
-def orders(told: ParsedHistory, born: Mapping[str, int]) -> Iterator[list[Item]]:
+def orders(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[list[Item]]:
     """Other orders in which the same may have happened: a broker may serve a request that wants no answer later, or never.
 
     `born`: where the first record of each time of birth is. The first order is that of the log.
     """
-    for items in _whole(told, born):
+    for items in _whole(history, born):
         yield list(items)
-        yield _with_arrivals(told, items)
+        yield _with_arrivals(history, items)
 
 
-def _whole(told: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
+def _whole(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
     """The orders in which each request is served in one piece."""
 
     def place(one: Asked | Other) -> int | None:
@@ -57,33 +57,33 @@ def _whole(told: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[As
             return born.get(one.fields.get("bornTimestamp", ""))
         return min(places(one.answer.get("fields") or {}), default=None)
 
-    stored = [number for number, one in enumerate(told.items) if place(one) is not None]
-    in_log = sorted((told.items[number] for number in stored), key=lambda one: place(one) or 0)
-    logged = list(told.items)
+    stored = [number for number, one in enumerate(history.items) if place(one) is not None]
+    in_log = sorted((history.items[number] for number in stored), key=lambda one: place(one) or 0)
+    logged = list(history.items)
     for number, one in zip(stored, in_log, strict=True):
         logged[number] = one
     yield logged
     yield [one for one in logged if not _silent(one) or place(one) is not None]
-    for later in (1, 2, 3, len(told.items)):
-        items = list(told.items)
-        for one in reversed(told.asked):
+    for later in (1, 2, 3, len(history.items)):
+        items = list(history.items)
+        for one in reversed(history.asked):
             if one.one_way:
                 at = items.index(one)
                 items.insert(min(at + 1 + later, len(items)), one)
                 del items[at]
         yield items
-    yield [one for one in told.items if not _silent(one) or one.op != "send" or place(one) is not None]
+    yield [one for one in history.items if not _silent(one) or one.op != "send" or place(one) is not None]
 
 
 def _silent(one: Asked | Other) -> bool:
     return isinstance(one, Asked) and one.one_way
 
 
-def _with_arrivals(told: ParsedHistory, items: Sequence[Asked | Other]) -> list[Item]:
+def _with_arrivals(history: ParsedHistory, items: Sequence[Asked | Other]) -> list[Item]:
     """The same order, with the sends that want no answer checked where they were sent."""
     found: list[Item] = list(items)
     behind = 0  # what was sent before has arrived, and what was answered is over
-    for one in told.items:
+    for one in history.items:
         if isinstance(one, Asked) and one.one_way and one.op == "send":
             found.insert(behind, Arrived(one))
             behind += 1

@@ -51,38 +51,38 @@ _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
 NEXT_OFFSET: Final = "next offset"
 
 
-def differences(told: ParsedHistory, profile: Profile) -> list[Difference]:
+def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
     """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
-    if told.concurrent:
+    if history.concurrent:
         return []
-    reference = Reference(told, profile, told.items)
+    reference = Reference(history, profile, history.items)
     found = list(reference.compare())
     if not found:
         return []
-    moments = _moments(told)
-    possible: list[Sequence[Item]] = [told.items]
-    if any(one.one_way for one in told.asked):
+    moments = _moments(history)
+    possible: list[Sequence[Item]] = [history.items]
+    if any(one.one_way for one in history.asked):
         born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
-        possible += orders(told, born)
-        missing = [one.fields.get("topic", "") for one in told.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
+        possible += orders(history, born)
+        missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
         found = [one for one in found if not _is_less(one, missing)]
-    lost = any(isinstance(one, Other) and one.op == "disconnect" for one in told.items)
+    lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
     for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
-        if not list(Reference(told, profile, items, until=until, last=last).compare()):
+        if not list(Reference(history, profile, items, until=until, last=last).compare()):
             return []
     for until in moments:  # what differs whenever the queues were read does differ
-        then = {(one.where, one.field) for one in Reference(told, profile, told.items, until=until).compare()}
+        then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
         found = [one for one in found if (one.where, one.field) in then]
     return found
 
 
-def _moments(told: ParsedHistory) -> list[int]:
+def _moments(history: ParsedHistory) -> list[int]:
     """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
-    if told.millis < _SHORTEST_DELAY:
+    if history.millis < _SHORTEST_DELAY:
         return []
-    first = max((one.millis for one in told.asked), default=0)
-    step = max(_DELAY_STEP, (told.millis - first) // _MOST_MOMENTS)
-    return [*range(first, told.millis, step), told.millis]
+    first = max((one.millis for one in history.asked), default=0)
+    step = max(_DELAY_STEP, (history.millis - first) // _MOST_MOMENTS)
+    return [*range(first, history.millis, step), history.millis]
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Reference:
     server has them in no order.
     """
 
-    told: ParsedHistory
+    history: ParsedHistory
     profile: Profile
     items: Sequence[Item]
     places: dict[int, int] = field(default_factory=dict)
@@ -109,8 +109,8 @@ class Reference:
         self.first = frozenset(self.broker.topics.table)
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
-        self.names = self.told.names
-        kept = sorted(self.told.records.items())
+        self.names = self.history.names
+        kept = sorted(self.history.records.items())
         decoded = {
             at: records.decode(d, exact=self.profile.exact_properties)
             for at, d in kept
@@ -119,23 +119,23 @@ class Reference:
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
         self._taken: set[int] = set()
-        first = min((place for one in self.told.asked for place in places(one.answer.get("fields") or {})), default=0)
-        self.exact = self.told.program.needs == ALONE and first in self.theirs
+        first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
+        self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
             self.simulated.begin_log_at(first)
-        version = str(self.told.origin.get("version", ""))
+        version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
         self.same = Comparison(version, 0 if self.exact else None)
 
     def _settings(self) -> BrokerSettings:
         settings = BrokerSettings(mapped_file_size_commit_log=_LARGEST_FILE)
-        if {"brokerIP1", "listenPort"} <= self.told.settings.keys():
-            settings.broker_ip1, settings.listen_port = self.told.settings["brokerIP1"], int(self.told.settings["listenPort"])
-        hosts = [host for one in self.told.asked if (host := _answer_of(one).host) is not None]
+        if {"brokerIP1", "listenPort"} <= self.history.settings.keys():
+            settings.broker_ip1, settings.listen_port = self.history.settings["brokerIP1"], int(self.history.settings["listenPort"])
+        hosts = [host for one in self.history.asked if (host := _answer_of(one).host) is not None]
         if hosts:
             settings.broker_ip1, settings.listen_port = hosts[0][:2]
         later = self._configured()
-        for name, value in {**self.told.settings, **self.told.program.settings}.items():
+        for name, value in {**self.history.settings, **self.history.program.settings}.items():
             if name in FIELDS and name not in _OWN_SETTINGS and name not in later:
                 update_settings(settings, f"{name}={value}")
         settings.mapped_file_size_commit_log = min(settings.mapped_file_size_commit_log, _LARGEST_FILE)
@@ -143,7 +143,7 @@ class Reference:
 
     def _configured(self) -> Mapping[str, str]:
         """The settings that were changed when the broker ran already."""
-        return CONFIGURED.get(self.told.program.needs, {})
+        return CONFIGURED.get(self.history.program.needs, {})
 
     def compare(self) -> Iterator[Difference]:
         self.began = self.cluster.clock.now()
@@ -153,7 +153,7 @@ class Reference:
                 continue
             if isinstance(item, Asked):
                 self._pass(item.millis)
-            if isinstance(item, Asked) and item.closed == "info" and "error" in item.answer and "alive" not in self.told.states:
+            if isinstance(item, Asked) and item.closed == "info" and "error" in item.answer and "alive" not in self.history.states:
                 return  # the broker was gone
             if isinstance(item, Other):
                 self._happen(item)
@@ -282,7 +282,7 @@ class Reference:
 
     def _asks_again(self, asked: Asked) -> bool:
         """Whether the same client asks for the same route next."""
-        later = next((one for one in self.told.asked if one.seq > asked.seq and one.process == asked.process), None)
+        later = next((one for one in self.history.asked if one.seq > asked.seq and one.process == asked.process), None)
         return later is not None and later.op == "route" and later.fields == asked.fields
 
     def _learn(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
@@ -302,7 +302,7 @@ class Reference:
     # What was read back
 
     def _topics(self) -> Iterator[Difference]:
-        state = self.told.states.get("topics")
+        state = self.history.states.get("topics")
         if state is None:
             return
         mine = {name: config for name, config in self.broker.topics.table.items() if self.names.is_mine(name)}
@@ -313,7 +313,7 @@ class Reference:
 
     def _queues(self) -> Iterator[Difference]:
         self.broker.store.dispatch()
-        for topic, queue, end, *_ in self.told.states.get("queues", {}).get("queues", ()):
+        for topic, queue, end, *_ in self.history.states.get("queues", {}).get("queues", ()):
             ours = self.broker.store.max_offset(topic, queue)
             if end != ours:
                 yield Difference(NEXT_OFFSET, end, ours, f"queue {queue} of {topic}")

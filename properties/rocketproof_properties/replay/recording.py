@@ -33,7 +33,7 @@ class Outcome:
     exception: str
 
     @property
-    def alike(self) -> bool:
+    def same(self) -> bool:
         return not self.differences
 
     @property
@@ -46,7 +46,7 @@ class Outcome:
             "n": self.case.number,
             "cfg": self.case.cfg,
             "case": self.case.name,
-            "alike": self.alike,
+            "alike": self.same,
             "differences": [one.data() for one in self.differences],
             "exception": self.exception or None,
         }
@@ -60,16 +60,16 @@ class Report:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def alike(self) -> int:
-        return sum(one.alike for one in self.outcomes)
+    def same(self) -> int:
+        return sum(one.same for one in self.outcomes)
 
     @property
     def excepted(self) -> tuple[Outcome, ...]:
-        return tuple(one for one in self.outcomes if not one.alike and one.exception)
+        return tuple(one for one in self.outcomes if not one.same and one.exception)
 
     @property
     def different(self) -> tuple[Outcome, ...]:
-        return tuple(one for one in self.outcomes if not one.alike and not one.exception)
+        return tuple(one for one in self.outcomes if not one.same and not one.exception)
 
 
 def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Callable[[int, int], None] | None = None) -> Report:

@@ -19,12 +19,12 @@ def print_replay(found: Report, every: bool = False, console: Console | None = N
     """Print the first recorded cases that came out differently, or `every` one, those that may with the reason, and a closing line."""
     console = console or output.stdout()
     width = output.width_of(console)
-    unlike = [one for one in found.outcomes if not one.alike]
+    unlike = [one for one in found.outcomes if not one.same]
     for one in unlike if every else unlike[:CASES]:
         console.print(_outcome(one, width))
     if len(unlike) > CASES and not every:
         console.print(Text(f"and {len(unlike) - CASES} more cases: --all shows them, --json FILE has them", "dim"))
-    said = f"{len(found.outcomes)} cases compared under {found.profile}: {found.alike} alike, {len(found.excepted)} excepted, "
+    said = f"{len(found.outcomes)} cases compared under {found.profile}: {found.same} alike, {len(found.excepted)} excepted, "
     console.print(Text(f"{said}{len(found.different)} different", "bold"))
 
 

@@ -9,12 +9,12 @@ from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.network import HOLD, Letter
 from rocketproof_protocol.properties import UNIQ_KEY
 
+from .cluster import StoryCluster, failed, queues, sent
 from .gallery import hazard
-from .scene import Scene, failed, queues, sent
 from .story import Story
 
 
-def unique_keys(cluster: Scene, broker: str) -> list[str]:
+def unique_keys(cluster: StoryCluster, broker: str) -> list[str]:
     """The client's own ids of the messages in a broker's log."""
     exact = cluster.profile.exact_properties
     return [parse_properties(message.properties_text, exact=exact)[UNIQ_KEY] for message in cluster.broker(broker).store.records()]

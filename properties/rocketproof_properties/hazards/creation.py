@@ -7,12 +7,12 @@ from typing import Any
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
 
+from .cluster import StoryCluster
 from .gallery import hazard
-from .scene import Scene
 from .story import Story
 
 
-def with_template_in_its_file(story: Story) -> Scene:
+def with_template_in_its_file(story: Story) -> StoryCluster:
     """Auto-creation was on, the table was written, and the broker was started again with auto-creation off."""
     cluster = story.cluster()
     cluster.update_topic("Other", 4, 4)
@@ -86,7 +86,7 @@ def auto_creation_lost_for_good(story: Story) -> None:
     story.check("the answer", cluster.send(), "TOPIC_NOT_EXIST: topic[T] not exist, apply first please!")
 
 
-def counted_sends(cluster: Scene) -> list[int]:
+def counted_sends(cluster: StoryCluster) -> list[int]:
     """A list that grows with every send request on the wire."""
     found: list[int] = []
     cluster.network.watch = lambda letter: found.append(letter.command.code) if letter.command.code == 310 else None

@@ -12,7 +12,7 @@ from rocketproof_profiles import PROFILES
 
 from ..choices import InputError
 from ..rules import ID, rules
-from .story import Step, Story, Unexpected
+from .story import Story, StoryStep, Unexpected
 
 Program = Callable[[Story], None]
 
@@ -71,12 +71,12 @@ def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str =
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PerformedHazard:
     """A hazard performed: its steps, how long it took, and the finding if a fact was another one."""
 
     hazard: Hazard
     profile: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[StoryStep] = field(default_factory=list)
     seconds: float = 0.0
     finding: str = ""
 
@@ -100,7 +100,7 @@ class Told:
         }
 
 
-def perform(one: Hazard, profile: str) -> Told:
+def perform(one: Hazard, profile: str) -> PerformedHazard:
     """Perform a hazard. Whatever is not as the program says, an exception too, is the finding."""
     story = Story(profile)
     began = time.perf_counter()
@@ -111,4 +111,4 @@ def perform(one: Hazard, profile: str) -> Told:
         finding = str(difference)
     except Exception as error:  # noqa: BLE001 - a changed implementation may fail in any way
         finding = f"the program ends with {type(error).__name__}: {error}"
-    return Told(one, profile, story.steps, time.perf_counter() - began, finding)
+    return PerformedHazard(one, profile, story.steps, time.perf_counter() - began, finding)

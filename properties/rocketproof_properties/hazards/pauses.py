@@ -8,8 +8,8 @@ from typing import Any
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
 
+from .cluster import StoryCluster, answer
 from .gallery import hazard
-from .scene import Scene, answer
 from .story import Story
 
 
@@ -26,7 +26,7 @@ def at(pause: str) -> Callable[[Task[Any], Pause], bool]:
     return stops
 
 
-def stopped(cluster: Scene) -> Task[Any]:
+def stopped(cluster: StoryCluster) -> Task[Any]:
     """The thread of broker-a that stands at a pause."""
     threads = [task for pool in cluster.node().executors.values() for task in pool.running]
     return next(task for task in threads if task.at is not None)

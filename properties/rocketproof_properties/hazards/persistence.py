@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from .cluster import StoryCluster
 from .gallery import hazard
-from .scene import Scene
 from .story import Story
 
 FILE = "store/config/topics.json"
@@ -38,20 +38,20 @@ def newest(content: bytes | None) -> str:
     return max((name for name in NAMES if name in table), default="no topic")
 
 
-def files(cluster: Scene) -> str:
+def files(cluster: StoryCluster) -> str:
     """The main file, its backup and the temporary one."""
     disk = cluster.node().disk
     return f"main {newest(disk.read(FILE))}, .bak {newest(disk.read(FILE + '.bak'))}, .tmp {newest(disk.read(FILE + '.tmp'))}"
 
 
-def started(cluster: Scene) -> str:
+def started(cluster: StoryCluster) -> str:
     """Start the broker again and give the newest topic that it knows."""
     if not cluster.restart():
         return "the start fails"
     return max((name for name in NAMES if name in cluster.broker().topics.table), default="no topic")
 
 
-def two_topics(story: Story) -> Scene:
+def two_topics(story: Story) -> StoryCluster:
     """A broker that has written its table twice: with T1, then with T2 too."""
     cluster = story.cluster()
     cluster.send("T1")
@@ -59,7 +59,7 @@ def two_topics(story: Story) -> Scene:
     return cluster
 
 
-def lose_power(cluster: Scene, main: bytes) -> None:
+def lose_power(cluster: StoryCluster, main: bytes) -> None:
     """The machine goes down, which nobody notices at once, and this is what is left of a file that never came to the device."""
     cluster.crash(silent=True)
     cluster.node().disk.files[FILE] = bytearray(main)

@@ -6,9 +6,9 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.scheduler import Task
 
+from .cluster import answer
 from .gallery import hazard
 from .pauses import at, stopped
-from .scene import answer
 from .store import SilentHook
 from .story import Story
 

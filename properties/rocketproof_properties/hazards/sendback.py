@@ -5,8 +5,8 @@ from __future__ import annotations
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_protocol.topics import SCHEDULE
 
+from .cluster import place
 from .gallery import hazard
-from .scene import place
 from .story import Story
 
 RETRY, DEAD = "%RETRY%G", "%DLQ%G"

@@ -8,8 +8,8 @@ from rocketproof_impl.broker.hooks import SendMessageContext
 from rocketproof_protocol.flags import PREPARED
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
+from .cluster import answer, place
 from .gallery import hazard
-from .scene import answer, place
 from .story import Story
 
 

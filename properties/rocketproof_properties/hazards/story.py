@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .scene import Scene
+from .cluster import StoryCluster
 
 
 class Unexpected(Exception):
@@ -24,7 +24,7 @@ class Fact:
 
 
 @dataclass(slots=True)
-class Step:
+class StoryStep:
     """A sentence about what happens, and the facts after it."""
 
     text: str
@@ -40,15 +40,15 @@ class Story:
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
-        self.steps: list[Step] = []
+        self.steps: list[StoryStep] = []
 
-    def cluster(self, brokers: int = 1, *, profile: str | None = None, **settings: Any) -> Scene:
+    def cluster(self, brokers: int = 1, *, profile: str | None = None, **settings: Any) -> StoryCluster:
         """A fresh cluster; settings hold for all of its brokers. With `services` the threads of their stores run."""
-        return Scene(brokers, profile=profile or self.profile, **settings)
+        return StoryCluster(brokers, profile=profile or self.profile, **settings)
 
     def say(self, text: str) -> None:
         """The next step."""
-        self.steps.append(Step(text))
+        self.steps.append(StoryStep(text))
 
     def check(self, what: str, found: object, expected: object) -> None:
         """Tell a fact of this step. Raises Unexpected unless it is the expected one."""

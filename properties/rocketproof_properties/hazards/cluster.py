@@ -47,7 +47,7 @@ _ANSWERS = {
 _PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, at the end of its remark
 
 
-class Scene(Cluster):
+class StoryCluster(Cluster):
     """A cluster with a client, an administrator and an observer. `to` and `broker` are names of brokers."""
 
     @property

@@ -19,8 +19,8 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
+from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_properties.audits import command
-from rocketproof_properties.benches.fabricate import Plan, fabricate
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.cli import run
 from rocketproof_traces import pools

@@ -1,6 +1,9 @@
-"""Every mistake in what a user gives: one line that says what, where and how to mend it, exit code 2, no traceback."""
+"""Every mistake in what a user gives: one line that says what, where and how to fix it, exit code 2, no traceback."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -91,3 +94,13 @@ def witnesses() -> None:
         data = json.loads(text)
         change(data["#meta"])
         Path(f"{name}.itf.json").write_text(json.dumps(data))
+
+
+def test_benchmarks_are_in_a_clone_only(tmp_path: Path) -> None:
+    """The wheel leaves their package out."""
+    hidden = "import sys; sys.modules['rocketproof_bench'] = None; from rocketproof_properties.cli import main; main()"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", hidden, "bench", "search", "--json", "x.json"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    said = "rocketproof: bench measures in a clone of the project only: its benchmarks are not installed with rocketproof\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -21,6 +21,7 @@ VIOLATIONS = [
     ("impl/rocketproof_impl", "rocketproof_properties"),
     ("traces/rocketproof_traces", "rocketproof_impl"),
     ("traces/rocketproof_traces", "rocketproof_properties"),
+    ("properties/rocketproof_properties", "rocketproof_bench"),
     ("model/rocketproof_profiles", "rocketproof_model"),
     ("model/rocketproof_protocol", "rocketproof_profiles"),
     ("model/rocketproof_profiles", "rocketproof_impl"),

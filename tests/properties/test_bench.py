@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_bench import peers, search_speed
 from rocketproof_model import RocketproofError
-from rocketproof_properties.benches import peers, search_speed
 
 KEYS = {
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rocketproof_bench import speed
+from rocketproof_bench.shares import part_of, shares
 from rocketproof_properties import cli
-from rocketproof_properties.benches import speed
-from rocketproof_properties.benches.shares import part_of, shares
 
 KEYS = {
     "work", "unit", "size", "rounds", "cpu_min", "cpu_median", "cpu_max", "wall_min", "wall_median", "wall_max",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from rocketproof_bench import spread_speed
 from rocketproof_model import RocketproofError
-from rocketproof_properties.benches import spread_speed
 
 sys.path.append(str(Path(__file__).parent.parent / "traces"))
 from one_process import OneProcess

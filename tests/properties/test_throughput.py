@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from rocketproof_bench import throughput
 from rocketproof_properties import cli
-from rocketproof_properties.benches import throughput
 from rocketproof_properties.deployments.deployment import Target, TargetError
 from rocketproof_properties.deployments.javaprograms import JavaPrograms
 

@@ -17,8 +17,8 @@ import pytest
 from damaged_stores import DAMAGES, Damaged, copied, made
 from ledger_stores import OTHERS, OWN, as_ledger
 
+from rocketproof_bench.fabricate import Plan as Made
 from rocketproof_properties.audits import command
-from rocketproof_properties.benches.fabricate import Plan as Made
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.cli import run
 from rocketproof_traces.audit.programs import Plan

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocketproof_properties.benches.contention import Load, contend
+from rocketproof_bench.contention import Load, contend
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_traces.checker import histories
 from rocketproof_traces.checker.histories import Verdict, judge_history

@@ -10,13 +10,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from rocketproof_model import RocketproofError
 
-from . import audits, benches, brokers, checking, data, implementation
+from ..choices import InputError
+from . import audits, brokers, checking, data, implementation
 from .common import OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
@@ -25,7 +28,6 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     *(brokers.serve, brokers.validate),
     *(data.judge, data.campaign, audits.audit),
 )
-BENCHES: tuple[Callable[..., int], ...] = (benches.search, benches.skew, benches.serve, benches.simulate, benches.judge, benches.audit)
 
 app = App(
     name="rocketproof",
@@ -36,13 +38,16 @@ app = App(
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )
-bench = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-app.command(bench)
 for _command in COMMANDS:
     app.command(_command)
 app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for one of theirs
-for _command in BENCHES:
-    bench.command(_command)
+if find_spec("rocketproof_bench") is not None:
+    app.command(import_module("rocketproof_bench.commands").app)
+else:
+
+    @app.command(name="bench", help="Measure the engines (in a clone of the project).")
+    def _elsewhere(*tokens: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
+        raise InputError("bench measures in a clone of the project only: its benchmarks are not installed with rocketproof")
 
 
 def main() -> NoReturn:

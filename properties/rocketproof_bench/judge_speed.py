@@ -1,6 +1,6 @@
 """How fast histories are judged from Parquet: in one process, on Spark, and beside DuckDB's window over the same file.
 
-`python -m rocketproof_properties.benches.judge_speed SHELF PROFILE` is one measurement without Spark in a process of its own. DuckDB does
+`python -m rocketproof_bench.judge_speed SHELF PROFILE` is one measurement without Spark in a process of its own. DuckDB does
 less: it pairs calls, and looks whether the answered offsets of each queue follow one another. Times of the processes that Spark starts are
 Java's and those of its workers.
 """

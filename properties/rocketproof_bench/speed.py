@@ -119,9 +119,9 @@ def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
 
 def programs() -> Callable[[int, int], Ready]:
     """Programs of the stateful engine, all on one campaign, as it runs them; what it remembers of states is kept."""
-    from ..checks.sources import Source
-    from ..stateful.engine import target_of
-    from ..stateful.machine import Campaign, run
+    from rocketproof_properties.checks.sources import Source
+    from rocketproof_properties.stateful.engine import target_of
+    from rocketproof_properties.stateful.machine import Campaign, run
 
     source = Source(SCOPE, PROFILE)
     subject = source.subject()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import RocketproofError, search
 from rocketproof_model.result import Explored
+from rocketproof_properties.checks.sources import Source
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
-from ..checks.sources import Source
 from .figures import Bench, Tell, aligned, machine_line
 from .measure import java_pid, own_seconds
 from .search_speed import PROFILE

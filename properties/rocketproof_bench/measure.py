@@ -1,6 +1,6 @@
 """One measurement of the search in a process of its own.
 
-`python -m rocketproof_properties.benches.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON.
+`python -m rocketproof_bench.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON.
 Compiling (or loading what the cache has) is kept apart from searching by a first search that a limit ends at once.
 """
 
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import Instance, search
 from rocketproof_model.result import Limits
-
-from ..checks.modelfile import load
+from rocketproof_properties.checks.modelfile import load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,9 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from .. import output
-from ..choices import InputError
+from rocketproof_properties import output
+from rocketproof_properties.choices import InputError
+
 from .figures import Bench, Tell
 from .skew import RECORDED, RECORDED_TOPICS, Share
 

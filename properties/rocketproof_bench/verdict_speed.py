@@ -1,6 +1,6 @@
 """How fast the judge of histories is, beside porcupine on the same histories reduced to append registers.
 
-`python -m rocketproof_properties.benches.verdict_speed FILE PROFILE` is one measurement in a process of its own. Porcupine sees less:
+`python -m rocketproof_bench.verdict_speed FILE PROFILE` is one measurement in a process of its own. Porcupine sees less:
 each queue as a register whose append answers how many came before it; topics, checks and configurations are left out of what it judges.
 """
 

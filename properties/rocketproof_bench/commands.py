@@ -1,4 +1,4 @@
-"""Commands that measure."""
+"""`rocketproof bench`: commands that measure. They are offered in a clone, where this package is; the wheel leaves it out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from ..choices import InputError
-from .common import DIFFERS, OK, STOPPED, Many, positive
+from cyclopts import App
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Many, positive
 
 
 def search(*, peers: bool = False, spark: bool = False, json: Path | None = None) -> int:
@@ -22,8 +24,9 @@ def search(*, peers: bool = False, spark: bool = False, json: Path | None = None
     json
         Write the rows to this file.
     """
-    from .. import store
-    from ..benches import bench
+    from rocketproof_properties import store
+
+    from . import bench
 
     if peers and spark:
         raise InputError("--peers with --spark: the peers are beside the local search; leave out one of them")
@@ -50,16 +53,15 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
         Write the rows to this file.
     """
     from rocketproof_profiles import PROFILES
-
-    from .. import store
-    from ..choices import known
+    from rocketproof_properties import store
+    from rocketproof_properties.choices import known
 
     positive("--topics", topics)
     profile = known("profile", profile, PROFILES)
     if json is not None:
         store.check_writable(json)
-    from ..benches.bench import print_skew
-    from ..benches.skew import FIRST_MESSAGES, share
+    from .bench import print_skew
+    from .skew import FIRST_MESSAGES, share
 
     shares = []
     try:
@@ -91,11 +93,11 @@ def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: P
     """
     positive("--seconds", seconds)
     positive("--rounds", rounds)
-    from .. import store
+    from rocketproof_properties import store
 
     if json is not None:
         store.check_writable(json)
-    from ..benches.bench import serve as measure
+    from .bench import serve as measure
 
     rows, finished = measure(seconds=seconds, rounds=rounds, version=version)
     if json is not None:
@@ -114,11 +116,11 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
         Write the rows to this file.
     """
     positive("--seconds", seconds)
-    from .. import store
+    from rocketproof_properties import store
 
     if json is not None:
         store.check_writable(json)
-    from ..benches.bench import simulate as measure
+    from .bench import simulate as measure
 
     rows, finished = measure(seconds=seconds)
     if json is not None:
@@ -138,8 +140,9 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = Non
     json
         Write the rows to this file.
     """
-    from .. import store
-    from ..benches import bench
+    from rocketproof_properties import store
+
+    from . import bench
 
     if json is not None:
         store.check_writable(json)
@@ -165,8 +168,9 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
     """
     for size in sizes:
         positive("--sizes", size)
-    from .. import store
-    from ..benches import bench
+    from rocketproof_properties import store
+
+    from . import bench
 
     for path, option in ((json, "--json"), (plot, "--plot")):
         if path is not None:
@@ -175,3 +179,8 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
     if json is not None:
         store.write_json(json, rows)
     return OK if finished else STOPPED
+
+
+app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
+for _command in (search, skew, serve, simulate, judge, audit):
+    app.command(_command)

@@ -12,17 +12,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..deployments.apache import Apache
-from ..deployments.deployment import Setup, Target, TargetError
-from ..deployments.javaprograms import JavaPrograms
-from ..deployments.processes import Processes
-from ..deployments.served import Served
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Setup, Target, TargetError
+from rocketproof_properties.deployments.javaprograms import JavaPrograms
+from rocketproof_properties.deployments.processes import Processes
+from rocketproof_properties.deployments.served import Served
+
 from .figures import aligned, machine_line
 
 Bench = dict[str, Any]
 
 PROGRAM = "Throughput"
-SOURCES = Path(__file__).resolve().parents[2] / "bench" / "java"
+SOURCES = Path(__file__).resolve().parents[1] / "bench" / "java"
 BROKER = "broker-a"
 PROFILE = "P494"
 THREADS = (1, 8)

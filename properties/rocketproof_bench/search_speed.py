@@ -18,12 +18,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rocketproof_model import RocketproofError, specification
+from rocketproof_properties.choices import InputError
 
-from ..choices import InputError
 from .figures import Bench, Tell, aligned, machine_line
 from .peers import PEERS, PeerError, Run
 
-MODELS = Path(__file__).resolve().parents[2] / "bench"
+MODELS = Path(__file__).resolve().parents[1] / "bench"
 SCOPES = ("small", "main", "three")
 PROFILE = "P49"
 KEYS = (
@@ -86,7 +86,7 @@ def child(order: Bench, cache: str) -> Bench:
     """One measurement in a fresh process whose caches lie in this folder."""
     places = [p for p in sys.path if p and Path(p).is_dir()]
     env = {**os.environ, "ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(places)}
-    command = [sys.executable, "-m", "rocketproof_properties.benches.measure", json.dumps(order)]
+    command = [sys.executable, "-m", "rocketproof_bench.measure", json.dumps(order)]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
@@ -153,7 +153,7 @@ def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
 
 
 def _memory() -> int | None:
-    from ..checks.matrix import default_memory
+    from rocketproof_properties.checks.matrix import default_memory
 
     return default_memory()
 

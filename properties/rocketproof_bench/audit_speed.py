@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rocketproof_properties.audits.command import plan_of
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
 from rocketproof_traces.pools import Spread, on_processes
@@ -24,7 +25,6 @@ from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
-from ..audits.command import plan_of
 from .fabricate import Plan as Made
 from .fabricate import fabricate
 from .figures import Bench, Tell, aligned, machine_line

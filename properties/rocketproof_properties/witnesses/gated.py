@@ -10,13 +10,13 @@ import queue
 from typing import Final
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.remoting.ports import Network
 from rocketproof_impl.producer.errors import BrokerError, ClientError
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.result import SendResult
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
+from rocketproof_impl.remoting.ports import Network
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.tasks import Future, Wait
 from rocketproof_model import RocketproofError

@@ -2,9 +2,9 @@
 
 A known violation's witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so
 that it changes with the specification. Any other witness is one that `rocketproof check` has written. The target is set up as the
-witness's constants say (`_settings`, `_write_table`), the course that its actions take from outside (`schedule.py`) becomes requests (`wire.py`),
-and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is not a part of the
-model, is looked at too.
+witness's constants say (`_settings`, `_write_table`), the course that its actions take from outside (`schedule.py`) becomes requests
+(`wire.py`), and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is
+not a part of the model, is looked at too.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ..catalogue.claim import Case
 from ..checks.sources import Source
 from ..choices import InputError
 from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
-from .wire import UNIT, WireReplay
 from ..targets.start import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule
+from .wire import UNIT, WireReplay
 
 BASE: Final = "P49"
 SECONDS: Final = 300.0

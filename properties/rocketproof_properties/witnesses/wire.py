@@ -18,26 +18,23 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
-from rocketproof_traces.stored.record import record_at
-from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
-from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.stored.record import record_at
 
 from ..deployments import probe
 from ..deployments.deployment import Deployment
 from ..generators.programs import BY_CLASS
 from ..runs.client import places
-from ..targets.base import decoded
 from ..steps.vocabulary import plain
 from ..targets.actions import ANSWERS, STEPS
+from ..targets.base import decoded
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
 
@@ -86,7 +83,9 @@ class WireReplay:
         self._versions = [self._table(b)[1] for b in range(self.scope.brokers)]
 
     def _producer(self, p: int, prefix: str) -> GatedProducer:
-        chosen = ProducerSettings(default_topic_queue_nums=self.constants["client_queues"], retry_times_when_send_failed=self.constants["retries"])
+        chosen = ProducerSettings(
+            default_topic_queue_nums=self.constants["client_queues"], retry_times_when_send_failed=self.constants["retries"]
+        )
         made = self._client.producer(
             f"{prefix}producers-{p}",
             name_servers=(str(self.running.name_server),),

@@ -15,7 +15,7 @@ from rocketproof_properties.deployments.deployment import Capability, Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.validation import report
-from rocketproof_properties.validation.validate import Request, again, mark, validate
+from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
 from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, replay
 
 PROFILE = "P494"
@@ -86,7 +86,7 @@ def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monke
     """Here no file is as small as the witness says, so that the message is stored."""
     monkeypatch.setattr("rocketproof_properties.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
-    found = validate(Request(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
+    found = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
     assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]
     assert found.exit_code == 1
     (row,) = json.loads((folder / "report.json").read_text())["witnesses"]
@@ -109,7 +109,7 @@ def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pyt
 def test_kills_are_in_the_report(tmp_path: Path) -> None:
     """A loss that there was not is put in, to see that it would be told."""
     folder = tmp_path / "report"
-    found = validate(Request(Served(PROFILE), folder, 1, 1, kills=1))
+    found = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, kills=1))
     assert found.kills is not None and (found.kills.kills, found.after_kills) == (1, [])
     assert found.exit_code == 0
     data = json.loads((folder / "report.json").read_text())

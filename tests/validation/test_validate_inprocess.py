@@ -22,7 +22,7 @@ from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.validation import accept, report, single
 from rocketproof_properties.validation.shrink import shrink
-from rocketproof_properties.validation.validate import Request, again, mark, validate
+from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
 from rocketproof_protocol.topics import SCHEDULE
 
 PROFILE = "P494"
@@ -45,7 +45,7 @@ def runner(running: Deployment, tmp_path: Path) -> Iterator[Runner]:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.Report, Path]:
     folder = tmp_path_factory.mktemp("validation") / "report"
-    return validate(Request(InProcess(PROFILE), folder, 60, 3, shrink=1)), folder
+    return validate(ValidationRequest(InProcess(PROFILE), folder, 60, 3, shrink=1)), folder
 
 
 def test_the_implementation_is_as_described(done: tuple[report.Report, Path]) -> None:
@@ -250,7 +250,7 @@ def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: P
 
     monkeypatch.setattr(Runner, "perform", perform)
     monkeypatch.setattr(session, "PATIENCE", 1.0)
-    found = validate(Request(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
+    found = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
     assert "does not answer any more" in found.stopped
     assert found.exit_code == 3
     assert len(found.judged) == 6
@@ -263,7 +263,7 @@ def test_what_was_done_before_ctrl_c_is_judged_and_kept(tmp_path: Path) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
-    found = validate(Request(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
+    found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
     assert (found.stopped, found.exit_code, len(found.judged)) == ("Ctrl-C", 3, 5)
     assert json.loads((tmp_path / "report" / "report.json").read_text())["stopped"] == "Ctrl-C"
 

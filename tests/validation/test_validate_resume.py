@@ -11,13 +11,13 @@ from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.validation.resume import is_over
-from rocketproof_properties.validation.validate import Request, validate
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 PROGRAMS, SEED = 8, 7
 
 
-def request(folder: Path, *, resumes: bool = False) -> Request:
-    return Request(InProcess(), folder, PROGRAMS, SEED, workers=1, shrink=0, resumes=resumes)
+def request(folder: Path, *, resumes: bool = False) -> ValidationRequest:
+    return ValidationRequest(InProcess(), folder, PROGRAMS, SEED, workers=1, shrink=0, resumes=resumes)
 
 
 def interrupted(folder: Path, after: int) -> None:
@@ -77,7 +77,7 @@ def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
         def open(self, *_: object) -> None:  # type: ignore[override]
             raise AssertionError
 
-    again = validate(Request(Gone(), folder, PROGRAMS, SEED, shrink=0, resumes=True))
+    again = validate(ValidationRequest(Gone(), folder, PROGRAMS, SEED, shrink=0, resumes=True))
     assert (len(again.judged), again.exit_code) == (PROGRAMS, 0)
     assert len(again.logs) == len(first.logs)
     assert all(is_over(path) for path in (folder / "histories").iterdir())

@@ -15,7 +15,7 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.staging import in_turn
 from rocketproof_properties.judging.wholelog import FOLDER, judge_log, read, record
 from rocketproof_properties.runs.parsed import load
-from rocketproof_properties.validation.validate import Request, again, validate
+from rocketproof_properties.validation.validate import ValidationRequest, again, validate
 
 PROFILE = "P494"
 FILE = "00000000000000000000"
@@ -24,7 +24,7 @@ FILE = "00000000000000000000"
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs") / "report"
-    found = validate(Request(InProcess(PROFILE), folder, 24, 5, shrink=0))
+    found = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
     assert [str(one.verdict) for one in found.findings] == []
     assert found.logs and all(one.claims for one in found.logs)
     return folder

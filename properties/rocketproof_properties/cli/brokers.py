@@ -217,7 +217,7 @@ def validate(
             folder, found = again, validating.again(again, profile, accepted, progress)
         else:
             folder = resume or report or next_folder()
-            request = validating.Request(
+            request = validating.ValidationRequest(
                 choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"]),
                 folder,
                 programs=asked["programs"],

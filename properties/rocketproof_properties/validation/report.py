@@ -40,7 +40,7 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 
 @dataclass
-class Finding:
+class ValidationFinding:
     """What is not as described, in how many programs, and the smallest one that shows it.
 
     `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not.
@@ -72,7 +72,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Row:
+class ClaimRow:
     """A property under a condition: in how many programs it could be judged, and in how many it was broken."""
 
     id: str
@@ -93,7 +93,7 @@ class Row:
 
 
 @dataclass
-class Report:
+class ValidationReport:
     """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
     judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
 
@@ -111,7 +111,7 @@ class Report:
     judged: list[Judged] = field(default_factory=list)
     logs: list[Judged] = field(default_factory=list)
     shared: list[Judged] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ValidationFinding] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     stopped: str = ""
@@ -119,12 +119,12 @@ class Report:
     kills: CrashTests | None = None
 
     @property
-    def open(self) -> list[Finding]:
+    def open(self) -> list[ValidationFinding]:
         """The findings that nobody has accepted."""
         return [one for one in self.findings if one.accepted is None]
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ClaimRow]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
         for one in (*self.judged, *self.logs, *self.shared):
@@ -137,10 +137,10 @@ class Report:
                 if judge in one.by:
                     tried[judge, "", "holds"] += 1
                     broken[judge, "", "holds"] += any(v.judge == judge for v in one.findings)
-        return [Row(*key, tried[key], broken[key]) for key in sorted(tried)]
+        return [ClaimRow(*key, tried[key], broken[key]) for key in sorted(tried)]
 
     @property
-    def vanished(self) -> list[Row]:
+    def vanished(self) -> list[ClaimRow]:
         return [row for row in self.rows if row.expected == "violated" and row.agrees is False]
 
     @property
@@ -194,15 +194,15 @@ class Report:
         }
 
 
-def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[Finding]:
+def gather(judged: Iterable[Judged], programs: Mapping[Path, Program]) -> list[ValidationFinding]:
     """The findings of all programs, those of one judge about one property together, shown by the shortest program."""
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], ValidationFinding] = {}
     for one in judged:
         for verdict in one.findings:
             program = programs[one.path]
             if not one.program:
                 program = Program(0, one.source, (), program.needs)  # no one program has made it
-            new = Finding(verdict, program, f"{one.path.parent.name}/{one.path.name}")
+            new = ValidationFinding(verdict, program, f"{one.path.parent.name}/{one.path.name}")
             known = found.get(new.key)
             if known is None:
                 found[new.key] = new
@@ -232,7 +232,7 @@ def prepare(folder: Path) -> None:
         raise InputError(f"--report {folder} cannot be made ({error.strerror}); give a folder that you may write to") from None
 
 
-def write(report: Report, folder: Path) -> None:
+def write(report: ValidationReport, folder: Path) -> None:
     """Write everything but the histories, which are there. Raises InputError if it cannot be written."""
     try:
         for old in (folder / PROGRAMS).glob("finding-*.py"):
@@ -273,7 +273,7 @@ def document(folder: Path, name: str, schema: str, version: int, option: str) ->
     return dict(found)
 
 
-def source(finding: Finding, profile: str) -> str:
+def source(finding: ValidationFinding, profile: str) -> str:
     """A program that runs as it stands: it sends the steps to a broker and says whether the finding comes."""
     steps: Sequence[Step] = finding.program.steps
     said = "\n".join(line.rstrip() for line in finding.verdict.text.splitlines()).replace("\\", "\\\\").replace('"""', "'''")
@@ -288,7 +288,7 @@ def source(finding: Finding, profile: str) -> str:
     )
 
 
-def junit(report: Report) -> Xml.Element:
+def junit(report: ValidationReport) -> Xml.Element:
     """The verdicts and findings as other tools of a build read them: a test a row, a failure a finding."""
     rows = report.rows
     root = Xml.Element("testsuites")

@@ -16,7 +16,7 @@ from typing import Final
 from ..deployments.served import Served
 from ..patches.patch import prepare
 from ..patches.registry import mutants
-from .validate import Request, validate
+from .validate import ValidationRequest, validate
 
 _SERVE = "from rocketproof_properties.validation.seeded import main; main()"
 
@@ -72,7 +72,7 @@ class Hunt:
 def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
     """Validate the implementation with a mutant until something is found. Raises TargetError."""
     with tempfile.TemporaryDirectory() as folder:
-        request = Request(SeededFault(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
+        request = ValidationRequest(SeededFault(mutant, profile), Path(folder) / "report", programs, seed, workers, shrink=0, first=True)
         found = validate(request)
     first = found.findings[0].verdict if found.findings else None
     said = "" if first is None else f"{first.judge}: {first.property}"

@@ -14,12 +14,12 @@ from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
 from ..witnesses.known import Performed
 from .crashtests import CrashTests
-from .report import Finding, Report, Row
+from .report import ClaimRow, ValidationFinding, ValidationReport
 
 _SHOWN = 10  # sentences of one kind
 
 
-def render(report: Report, folder: Path, console: Console | None = None) -> None:
+def render(report: ValidationReport, folder: Path, console: Console | None = None) -> None:
     """Print it."""
     console = console or Console(highlight=False)
     width = min(max(console.width, 80), 160)
@@ -70,7 +70,7 @@ def _lost(lost: Mapping[str, str], width: int) -> Iterable[Text]:
         yield _folded(f"{name}: {said}", width, 4)
 
 
-def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
+def _lines(report: ValidationReport, folder: Path, width: int) -> Iterable[Text]:
     rows = report.rows
     held = [row for row in rows if row.expected == "holds" and row.agrees]
     yield Text(f"{len(held)} properties hold in all programs that could show otherwise", "green" if held else "")
@@ -110,7 +110,7 @@ def _lines(report: Report, folder: Path, width: int) -> Iterable[Text]:
     yield Text(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
 
 
-def _witnesses(report: Report, width: int) -> Iterable[Text]:
+def _witnesses(report: ValidationReport, width: int) -> Iterable[Text]:
     if report.witnesses:
         yield Text("\nKnown violations whose witnesses in the model were replayed:")
     for one in report.witnesses:
@@ -132,7 +132,7 @@ def _kills(kills: CrashTests, width: int) -> Iterable[Text]:
         yield _folded(f"and {count - _SHOWN} more in the report", width, 4)
 
 
-def _finding(number: int, one: Finding, folder: Path, width: int) -> Iterable[Text]:
+def _finding(number: int, one: ValidationFinding, folder: Path, width: int) -> Iterable[Text]:
     times = "" if one.count == 1 else f" in {one.count} programs"
     repeated = f", again {one.again} of {one.repeats} times" if one.repeats else ""
     yield Text(f"\n! finding {number}: {one.verdict.property} by the {_by(one)}{times}{repeated}", "bold red")
@@ -151,18 +151,18 @@ def _finding(number: int, one: Finding, folder: Path, width: int) -> Iterable[Te
     yield Text(f"    python {shlex.quote(str(folder / one.file))} BROKER", "dim")
 
 
-def _by(one: Finding) -> str:
+def _by(one: ValidationFinding) -> str:
     return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(one.verdict.judge, one.verdict.judge)
 
 
-def _unknown(rows: Iterable[Row]) -> Iterable[Text]:
+def _unknown(rows: Iterable[ClaimRow]) -> Iterable[Text]:
     few = [row for row in rows if row.agrees is None and row.condition]
     if few:
         said = "1 known violation was" if len(few) == 1 else f"{len(few)} known violations were"
         yield Text(f"\n{said} tried too seldom to be missed: {', '.join(row.id for row in few)}")
 
 
-def _closing(report: Report) -> str:
+def _closing(report: ValidationReport) -> str:
     requests = sum(one.requests for one in report.judged)
     findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills)
     name, version = report.target.get("name", ""), report.target.get("version") or ""

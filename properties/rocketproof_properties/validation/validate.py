@@ -25,7 +25,7 @@ from ..runs.runner import Bounds, Gone, Runner
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, report, resume
 from .crashtests import NEEDED, CrashTests, crash_test
-from .report import HISTORIES, SMALLEST, Finding, Report
+from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .shrink import shrink
 
 Progress = Callable[[str, int, int], None]
@@ -35,7 +35,7 @@ MOST_SHRUNK: Final = 10
 
 
 @dataclass(frozen=True)
-class Request:
+class ValidationRequest:
     """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding.
 
     `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
@@ -59,7 +59,7 @@ class Request:
     resumes: bool = False
 
 
-def validate(request: Request, progress: Progress = lambda what, done, all_: None) -> Report:
+def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
     """Run it all; what was recorded stays, whatever happens. Raises TargetError where the target cannot be set up, InputError."""
     missing = sorted(one.value for one in NEEDED - request.target.offers)
     if request.kills and missing:
@@ -72,7 +72,7 @@ def validate(request: Request, progress: Progress = lambda what, done, all_: Non
 
 
 class _Validation:
-    def __init__(self, request: Request, progress: Progress) -> None:
+    def __init__(self, request: ValidationRequest, progress: Progress) -> None:
         self.request = request
         self.progress = progress
         self.target = request.target
@@ -84,7 +84,7 @@ class _Validation:
         self.before = 0.0
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
-        self.report = Report(
+        self.report = ValidationReport(
             {
                 "name": self.target.name,
                 "version": self.target.version,
@@ -99,7 +99,7 @@ class _Validation:
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def run(self) -> Report:
+    def run(self) -> ValidationReport:
         """All groups of programs, then the report."""
         made = self.report
         made.lost = {capability.value: said for capability, said in self.target.lost.items()}
@@ -237,7 +237,7 @@ class _Validation:
                 self.target, request.kills, seed=request.seed, progress=lambda done, of: self.progress("kill", done, of)
             )
 
-    def _gather(self, judged: Sequence[Judged]) -> list[Finding]:
+    def _gather(self, judged: Sequence[Judged]) -> list[ValidationFinding]:
         """Add the findings of a group; those that are new."""
         new = []
         for finding in report.gather(judged, self.programs):
@@ -249,7 +249,7 @@ class _Validation:
                 same.count += finding.count
         return new
 
-    def _shrink(self, runner: Runner, findings: Sequence[Finding]) -> None:
+    def _shrink(self, runner: Runner, findings: Sequence[ValidationFinding]) -> None:
         """Make the findings' programs smaller on the target, as long as there is time."""
         for number, one in enumerate(findings[:MOST_SHRUNK], 1):
             if self.request.shrink <= 0 or self.bounds.over:
@@ -294,7 +294,7 @@ def _configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[No
                 running.configure(broker, old)
 
 
-def judge_accepted(made: Report, entries: Sequence[accept.Accepted]) -> None:
+def judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
     """Mark the findings that are accepted, and say what is wrong with the entries."""
     today = datetime.now(UTC).date()
     sorted_ = accept.sort([one.verdict for one in made.findings], entries, today)
@@ -306,10 +306,10 @@ def judge_accepted(made: Report, entries: Sequence[accept.Accepted]) -> None:
 
 def again(
     folder: Path, profile: str | None, entries: Sequence[accept.Accepted], progress: Progress = lambda what, done, all_: None
-) -> Report:
+) -> ValidationReport:
     """Judge the histories of a saved report again, and write the report anew. Raises InputError, TraceError."""
     old = report.read(folder)
-    made = Report(
+    made = ValidationReport(
         old["target"],
         profile or str(old["profile"]),
         int(old["seed"]),
@@ -341,7 +341,7 @@ def again(
     return made
 
 
-def _repeated(findings: Sequence[Finding], old: Mapping[str, Any], folder: Path) -> None:
+def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path) -> None:
     """Keep how often a finding came again, and its smallest program if that still shows it: no target is asked now."""
     rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
     for one in findings:

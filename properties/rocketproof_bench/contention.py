@@ -15,7 +15,7 @@ from typing import Any
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.simulator.cluster import Cluster
-from rocketproof_impl.simulator.network import Letter
+from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
 from rocketproof_protocol import codes
@@ -67,10 +67,10 @@ class _Run:
         self.standing.append(task)
         return True
 
-    def _plan(self, letter: Letter) -> list[int]:
+    def _plan(self, packet: Packet) -> list[int]:
         """An answer to a client may be lost; everything else arrives."""
-        if letter.answer and letter.source == self.cluster.node(BROKER).settings.address and self.chance.random() < self.load.lost:
-            self.unheard.add(letter.target)
+        if packet.answer and packet.source == self.cluster.node(BROKER).settings.address and self.chance.random() < self.load.lost:
+            self.unheard.add(packet.target)
             return []
         return [0]
 

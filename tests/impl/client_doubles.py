@@ -12,7 +12,7 @@ from rocketproof_impl.producer.result import STATUS
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, encode_route
 from rocketproof_impl.simulator.chance import SimulatedRandomness
-from rocketproof_impl.simulator.network import Letter, SimulatedChannel, SimulatedNetwork
+from rocketproof_impl.simulator.network import Packet, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import DataVersion, TopicConfig
@@ -116,12 +116,12 @@ class Field:
 
     def lose(self, *, to: str, answers: bool = False) -> None:
         """From now on requests to an address get lost, or their answers."""
-        self.network.plan = lambda letter: [] if _matches(letter, to, answers) else [0]
+        self.network.plan = lambda packet: [] if _matches(packet, to, answers) else [0]
 
     def delay(self, *, to: str, millis: int) -> None:
         """From now on answers from an address take that long."""
-        self.network.plan = lambda letter: [millis] if _matches(letter, to, True) else [0]
+        self.network.plan = lambda packet: [millis] if _matches(packet, to, True) else [0]
 
 
-def _matches(letter: Letter, to: str, answers: bool) -> bool:
-    return letter.answer == answers and (letter.source if answers else letter.target) == to
+def _matches(packet: Packet, to: str, answers: bool) -> bool:
+    return packet.answer == answers and (packet.source if answers else packet.target) == to

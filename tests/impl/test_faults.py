@@ -308,15 +308,15 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert run(Cluster(2), "bad network", 1) == run(Cluster(2), "bad network", 1) != run(Cluster(2), "bad network", 2)
 
 
-def test_letters_are_lost_doubled_and_late_as_often_as_said() -> None:
+def test_packets_are_lost_doubled_and_late_as_often_as_said() -> None:
     cluster = Cluster()
-    letters: list[object] = []
-    cluster.network.watch = letters.append
+    packets: list[object] = []
+    cluster.network.watch = packets.append
     cluster.caller()
     plan = NetworkFaults(lose=0.25, double=0.5, late=0.5, latest=9).plan(1)
     cluster.scheduler.complete(cluster.producer().send(Message("T", body=b"x")))
-    letter = letters[0]
-    found = [plan(letter) for _ in range(4000)]  # type: ignore[arg-type] # a letter of the network
+    packet = packets[0]
+    found = [plan(packet) for _ in range(4000)]  # type: ignore[arg-type] # a packet of the network
     copies = Counter(len(each) for each in found)
     assert abs(copies[0] - 1000) < 120
     assert abs(copies[2] - 1500) < 150
@@ -333,7 +333,7 @@ def test_a_cut_goes_one_way_or_both(cut: Cut, stopped: str) -> None:
         def __init__(self, source: str, target: str) -> None:
             self.source, self.target = source, target
 
-    found = {a + b for a in "abc" for b in "abc" if cut.stops(Between(a, b))}  # type: ignore[arg-type] # a letter's addresses are enough
+    found = {a + b for a in "abc" for b in "abc" if cut.stops(Between(a, b))}  # type: ignore[arg-type] # a packet's addresses are enough
     assert found == set(stopped.split())
 
 

@@ -20,7 +20,7 @@ from rocketproof_impl.producer.settings import RETRY_RESPONSE_CODES, ProducerSet
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
-from rocketproof_impl.simulator.network import Letter
+from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.tasks import Interrupted
 from rocketproof_protocol import codes
 
@@ -261,7 +261,7 @@ def test_an_interrupted_send_ends_at_once(field: Field) -> None:
 def test_each_attempt_gets_what_is_left_of_the_time(field: Field) -> None:
     """broker-a answers after 2 s that it failed, broker-b never: one second is left for it."""
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
-    field.network.plan = lambda letter: [2000] if letter.answer and letter.source == A else [] if letter.target == B else [0]
+    field.network.plan = lambda packet: [2000] if packet.answer and packet.source == A else [] if packet.target == B else [0]
     begin = field.clock.now()
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=1))
     with pytest.raises(ClientError, match=r"cost \[3000\]ms") as caught:
@@ -335,7 +335,7 @@ def test_after_a_second_look_the_request_has_what_is_left(field: Field) -> None:
     producer.choose = lambda info, last: MessageQueue("U", "broker-a", 0)
     field.server.routes["U"] = route(("broker-a", 1, 1, 6))
     producer.client.broker_addr_table.clear()
-    field.network.plan = lambda letter: [400] if letter.source == NAME_SERVER else [] if letter.source == A else [0]
+    field.network.plan = lambda packet: [400] if packet.source == NAME_SERVER else [] if packet.source == A else [0]
     with pytest.raises(ClientError, match=r"cost \[1000\]ms") as caught:
         send(field, producer, timeout=1000)
     assert str(caught.value.__cause__).endswith("timeout, 600(ms)")
@@ -349,7 +349,7 @@ def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) 
     field.server.routes["TBW102"] = route(("broker-a", 4, 4, 7))
     lock = producer.client.name_server_lock
     if slow == "brokers":
-        field.network.plan = lambda letter: [] if letter.answer and letter.source != NAME_SERVER else [0]
+        field.network.plan = lambda packet: [] if packet.answer and packet.source != NAME_SERVER else [0]
     else:
         field.run(lock.acquire())
         field.scheduler.after(2999, lock.release)
@@ -435,8 +435,8 @@ def test_async_retries_what_got_no_answer(field: Field, retries: int) -> None:
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_async_failed=retries))
     send(field, producer)
     tried: list[str] = []
-    field.network.watch = lambda letter: None if letter.answer else tried.append(letter.target)
-    field.network.plan = lambda letter: []
+    field.network.watch = lambda packet: None if packet.answer else tried.append(packet.target)
+    field.network.plan = lambda packet: []
     outcome = send_async(field, producer)
     assert isinstance(outcome, ClientError)
     assert outcome.message == f"wait response timeout {0 if retries else 3000}ms"
@@ -490,11 +490,11 @@ def test_a_retried_request_keeps_its_queue_and_gets_another_opaque(field: Field)
     assert header(first) == header(second)
     assert header(second).queue_id == 7
     assert requests(field) == [1, 1, 0]
-    sent: list[Letter] = []
+    sent: list[Packet] = []
     field.network.watch = sent.append
-    field.network.plan = lambda letter: []
+    field.network.plan = lambda packet: []
     send_async(field, producer)
-    opaques = [letter.command.opaque for letter in sent if letter.target != NAME_SERVER]
+    opaques = [packet.command.opaque for packet in sent if packet.target != NAME_SERVER]
     assert len(set(opaques)) == 3
 
 

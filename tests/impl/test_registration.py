@@ -13,7 +13,7 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command, response_to
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.network import HOLD, Letter, SimulatedChannel, SimulatedNetwork
+from rocketproof_impl.simulator.network import HOLD, Packet, SimulatedChannel, SimulatedNetwork
 from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.topic import MULTI_TAG, TopicConfig
 from rocketproof_profiles import PROFILES
@@ -121,14 +121,14 @@ def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
 @behaviour("NS-10", "TCM-17", "INV-25", "HAZ-11")
 def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
     bench = Bench()
-    bench.network.plan = lambda letter: HOLD
+    bench.network.plan = lambda packet: HOLD
     before = bench.scheduler.clock.now()
     assert bench.scheduler.complete(bench.topics.create_topic_in_send_message("T", "TBW102", "127.0.0.1:5", 4, 0)) is not None
     assert bench.scheduler.clock.now() == before
-    (letter,) = bench.network.held
-    assert letter.command.code == REGISTER_BROKER
-    assert letter.command.is_one_way
-    assert "T" in sent_table(letter.command)
+    (packet,) = bench.network.held
+    assert packet.command.code == REGISTER_BROKER
+    assert packet.command.is_one_way
+    assert "T" in sent_table(packet.command)
 
 
 @behaviour("HAZ-11", "NS-10", "LIV-01")
@@ -298,7 +298,7 @@ def test_a_broker_and_a_name_server_understand_each_other() -> None:
     assert bench.topics.is_order_topic("T")
     assert set(server.topic_queue_table) == set(bench.topics.table)
     sent: list[int] = []
-    bench.network.watch = lambda letter: None if letter.answer else sent.append(letter.command.code)
+    bench.network.watch = lambda packet: None if packet.answer else sent.append(packet.command.code)
     bench.register(force=False)
     bench.register(force=False)
     assert sent == [QUERY_DATA_VERSION, REGISTER_BROKER, QUERY_DATA_VERSION]
@@ -321,7 +321,7 @@ def test_a_name_server_that_is_down_stops_nobody(oneway: bool) -> None:
 @behaviour("HAZ-11")
 def test_a_lost_answer_is_waited_for_six_seconds() -> None:
     bench = Bench()
-    bench.network.plan = lambda letter: []
+    bench.network.plan = lambda packet: []
     before = bench.scheduler.clock.now()
     bench.register()
     assert bench.scheduler.clock.now() - before == 6000
@@ -330,11 +330,11 @@ def test_a_lost_answer_is_waited_for_six_seconds() -> None:
 def test_registrations_of_one_broker_follow_one_another() -> None:
     bench = Bench()
     bench.topics.update(TopicConfig("T"))
-    answers: list[Letter] = []
+    answers: list[Packet] = []
 
-    def plan(letter: Letter) -> list[int] | str:
-        if letter.answer:
-            answers.append(letter)
+    def plan(packet: Packet) -> list[int] | str:
+        if packet.answer:
+            answers.append(packet)
             return HOLD
         return [0]
 

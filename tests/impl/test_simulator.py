@@ -187,27 +187,27 @@ def _network(times: int = 1) -> tuple[Scheduler, SimulatedNetwork, Callable[[int
 def test_a_call_gets_the_answer_to_its_own_request() -> None:
     _, network, call = _network(times=2)
     assert [call(5), call(6)] == [5, 6]
-    assert [letter.command.code for letter in network.unmatched] == [5, 6]
+    assert [packet.command.code for packet in network.unmatched] == [5, 6]
 
 
-def test_a_lost_letter_costs_the_caller_its_time() -> None:
+def test_a_lost_packet_costs_the_caller_its_time() -> None:
     scheduler, network, call = _network()
     start = scheduler.clock.now()
-    network.plan = lambda letter: [] if letter.answer else [0]
+    network.plan = lambda packet: [] if packet.answer else [0]
     with pytest.raises(TimedOut):
         call(5)
     assert scheduler.clock.now() == start + 1000
 
 
-def test_letters_are_delayed_doubled_and_held() -> None:
+def test_packets_are_delayed_doubled_and_held() -> None:
     scheduler, network, call = _network()
     start = scheduler.clock.now()
-    network.plan = lambda letter: [30, 40] if letter.answer else [0]
+    network.plan = lambda packet: [30, 40] if packet.answer else [0]
     assert call(5) == 5
     assert scheduler.clock.now() == start + 30
     scheduler.advance(10)
     assert len(network.unmatched) == 1
-    network.plan = lambda letter: HOLD
+    network.plan = lambda packet: HOLD
     task = scheduler.spawn(network.endpoint("127.0.0.1:3").call("127.0.0.1:1", Command(9), 1000))
     scheduler.settle()
     network.deliver(network.held[0])
@@ -217,7 +217,7 @@ def test_letters_are_delayed_doubled_and_held() -> None:
 
 def test_nobody_listens_and_a_connection_is_lost() -> None:
     scheduler, network, call = _network()
-    network.plan = lambda letter: HOLD
+    network.plan = lambda packet: HOLD
     task = scheduler.spawn(network.endpoint("127.0.0.1:3").call("127.0.0.1:1", Command(9), 1000))
     scheduler.settle()
     network.close("127.0.0.1:1")

@@ -228,7 +228,7 @@ def _late(field: Field, last: str | None) -> MessageQueue:
 @behaviour("CLI-28", "CLI-30", "M-113")
 def test_a_silent_broker_uses_up_the_time_of_all_attempts(field: Field) -> None:
     """The second attempt begins with nothing left, which is allowed, and ends at once; the third likewise."""
-    field.network.plan = lambda letter: [0] if NAME_SERVER in (letter.source, letter.target) else []
+    field.network.plan = lambda packet: [0] if NAME_SERVER in (packet.source, packet.target) else []
     begin = field.clock.now()
     with pytest.raises(ClientError, match=r"Send \[3\] times") as caught:
         send(field, field.producer(), timeout=500)

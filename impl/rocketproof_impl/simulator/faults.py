@@ -12,20 +12,20 @@ from random import Random
 
 from .cluster import Cluster, Node
 from .disk import no_room
-from .network import Letter
+from .network import Packet
 
 
 @dataclass(frozen=True)
 class Cut:
-    """No letter goes from one address to another, nor back if `both`. An address may lack its end: "127.0.0.1:109" is any that
+    """No packet goes from one address to another, nor back if `both`. An address may lack its end: "127.0.0.1:109" is any that
     begins so."""
 
     source: str = ""
     target: str = ""
     both: bool = True
 
-    def stops(self, letter: Letter) -> bool:
-        return self._lies(letter.source, letter.target) or (self.both and self._lies(letter.target, letter.source))
+    def stops(self, packet: Packet) -> bool:
+        return self._lies(packet.source, packet.target) or (self.both and self._lies(packet.target, packet.source))
 
     def _lies(self, source: str, target: str) -> bool:
         return source.startswith(self.source) and target.startswith(self.target)
@@ -33,8 +33,8 @@ class Cut:
 
 @dataclass(frozen=True)
 class NetworkFaults:
-    """Of each letter, requests and answers alike: how probable it is that it is lost, comes twice, or comes late, and how late
-    at most, in milliseconds. Letters that are late come in another order than they were sent."""
+    """Of each packet, requests and answers alike: how probable it is that it is lost, comes twice, or comes late, and how late
+    at most, in milliseconds. Packets that are late come in another order than they were sent."""
 
     lose: float = 0.0
     double: float = 0.0
@@ -42,14 +42,14 @@ class NetworkFaults:
     latest: int = 1000
     cuts: tuple[Cut, ...] = ()
 
-    def plan(self, seed: int) -> Callable[[Letter], Sequence[int]]:
-        """What becomes of each letter, for `SimulatedNetwork.plan`."""
+    def plan(self, seed: int) -> Callable[[Packet], Sequence[int]]:
+        """What becomes of each packet, for `SimulatedNetwork.plan`."""
         random = Random(seed)
 
-        def plan(letter: Letter) -> Sequence[int]:
+        def plan(packet: Packet) -> Sequence[int]:
             lost, twice = random.random() < self.lose, random.random() < self.double
             delays = [random.randint(1, self.latest) if random.random() < self.late else 0 for _ in range(1 + twice)]
-            return () if lost or any(cut.stops(letter) for cut in self.cuts) else delays
+            return () if lost or any(cut.stops(packet) for cut in self.cuts) else delays
 
         return plan
 
@@ -85,7 +85,7 @@ class DiskFaults:
 
 @dataclass(frozen=True)
 class Faults:
-    """What happens at once: to letters, to the disk of each broker, and to the clock, which jumps so many milliseconds."""
+    """What happens at once: to packets, to the disk of each broker, and to the clock, which jumps so many milliseconds."""
 
     about: str
     network: NetworkFaults = NetworkFaults()
@@ -97,10 +97,10 @@ HOUR = 3_600_000
 FORCE = frozenset({"force"})
 
 FAULTS: dict[str, Faults] = {
-    "lossy network": Faults("one letter in five is lost", NetworkFaults(lose=0.2)),
-    "echoing network": Faults("one letter in five comes twice, the second one late", NetworkFaults(double=0.2, late=0.5)),
-    "slow network": Faults("half of the letters come up to a second late, and in another order", NetworkFaults(late=0.5)),
-    "bad network": Faults("letters are lost, come twice and come late", NetworkFaults(lose=0.1, double=0.1, late=0.3, latest=4000)),
+    "lossy network": Faults("one packet in five is lost", NetworkFaults(lose=0.2)),
+    "echoing network": Faults("one packet in five comes twice, the second one late", NetworkFaults(double=0.2, late=0.5)),
+    "slow network": Faults("half of the packets come up to a second late, and in another order", NetworkFaults(late=0.5)),
+    "bad network": Faults("packets are lost, come twice and come late", NetworkFaults(lose=0.1, double=0.1, late=0.3, latest=4000)),
     "cut from the name server": Faults("nobody reaches the name server", NetworkFaults(cuts=(Cut(target="127.0.0.1:9876"),))),
     "no answers": Faults("brokers get requests and their answers are lost", NetworkFaults(cuts=(Cut(source="127.0.0.1:109", both=False),))),
     "full disk": Faults("what is not on the disk yet finds no room", disk=DiskFaults(room=0)),

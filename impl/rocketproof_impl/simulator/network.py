@@ -1,6 +1,6 @@
-"""The network of the simulator: requests and answers as letters that arrive, are lost, doubled, delayed or held.
+"""The network of the simulator: requests and answers as packets that arrive, are lost, doubled, delayed or held.
 
-`plan` decides about each letter: the delays in milliseconds of its copies ([0] is the usual one, [] loses it, [0, 0]
+`plan` decides about each packet: the delays in milliseconds of its copies ([0] is the usual one, [] loses it, [0, 0]
 doubles it), or HOLD to keep it until `deliver` or `drop`. `history` is what went over the wire.
 """
 
@@ -25,7 +25,7 @@ class Server(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Letter:
+class Packet:
     """A command on its way. `answer` says whether it goes back to the caller."""
 
     source: str
@@ -52,7 +52,7 @@ class SimulatedChannel:
     def write(self, command: Command) -> None:
         if self.closed:
             raise OSError(f"the connection from {self.caller} is closed")
-        self._network.carry(Letter(self.server, self.caller, command, self, True))
+        self._network.carry(Packet(self.server, self.caller, command, self, True))
 
 
 class Endpoint:
@@ -70,7 +70,7 @@ class Endpoint:
         sent = self._stamped(request)
         answer: Future[Command] = Future()
         channel.pending[sent.opaque] = answer
-        self._network.carry(Letter(self.address, address, sent, channel, False))
+        self._network.carry(Packet(self.address, address, sent, channel, False))
         if not answer.done and not await Wait(answer, millis):
             channel.pending.pop(sent.opaque, None)
             raise TimedOut(f"wait response on the channel <{address}> timeout, {millis}(ms)")
@@ -80,7 +80,7 @@ class Endpoint:
         channel = self._network.channel(self.address, address)
         sent = self._stamped(request)
         sent.flag |= ONE_WAY
-        self._network.carry(Letter(self.address, address, sent, channel, False))
+        self._network.carry(Packet(self.address, address, sent, channel, False))
 
     def _stamped(self, request: Command) -> Command:
         """A copy with an opaque of its own, as each attempt puts it on the wire."""
@@ -89,16 +89,16 @@ class Endpoint:
 
 
 class SimulatedNetwork:
-    """All connections. Letters arrive at once unless `plan` says otherwise."""
+    """All connections. Packets arrive at once unless `plan` says otherwise."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._servers: dict[str, Server] = {}
         self._channels: dict[tuple[str, str], SimulatedChannel] = {}
-        self.plan: Callable[[Letter], Sequence[int] | str] | None = None
-        self.watch: Callable[[Letter], None] | None = None
-        self.held: list[Letter] = []
-        self.unmatched: list[Letter] = []
+        self.plan: Callable[[Packet], Sequence[int] | str] | None = None
+        self.watch: Callable[[Packet], None] | None = None
+        self.held: list[Packet] = []
+        self.unmatched: list[Packet] = []
 
     def listen(self, address: str, server: Server) -> None:
         self._servers[address] = server
@@ -125,7 +125,7 @@ class SimulatedNetwork:
                 pending, channel.pending = channel.pending, {}
                 for answer in pending.values():
                     answer.fail(SendFailed(f"the connection from {key[0]} to {key[1]} is lost"))
-        self.held = [letter for letter in self.held if not letter.channel.closed or (silent and letter.answer)]
+        self.held = [packet for packet in self.held if not packet.channel.closed or (silent and packet.answer)]
         return made
 
     def channel(self, caller: str, server: str) -> SimulatedChannel:
@@ -137,39 +137,39 @@ class SimulatedNetwork:
             found = self._channels[caller, server] = SimulatedChannel(self, caller, server)
         return found
 
-    def carry(self, letter: Letter) -> None:
-        """Bring a letter on its way."""
+    def carry(self, packet: Packet) -> None:
+        """Bring a packet on its way."""
         if self.watch is not None:
-            self.watch(letter)
+            self.watch(packet)
         if self.plan is None:
-            self.deliver(letter)
+            self.deliver(packet)
             return
-        decided = self.plan(letter)
+        decided = self.plan(packet)
         if decided == HOLD:
-            self.held.append(letter)
+            self.held.append(packet)
             return
         for delay in decided:
             assert isinstance(delay, int)
             if delay == 0:
-                self.deliver(letter)
+                self.deliver(packet)
             else:
-                self._scheduler.after(delay, lambda: self.deliver(letter))
+                self._scheduler.after(delay, lambda: self.deliver(packet))
 
-    def deliver(self, letter: Letter) -> None:
-        """The letter arrives, held or not."""
-        if letter in self.held:
-            self.held.remove(letter)
-        if not letter.answer:
-            if letter.channel.closed:
+    def deliver(self, packet: Packet) -> None:
+        """The packet arrives, held or not."""
+        if packet in self.held:
+            self.held.remove(packet)
+        if not packet.answer:
+            if packet.channel.closed:
                 return
-            self._servers[letter.target].receive(letter.channel, letter.command)
+            self._servers[packet.target].receive(packet.channel, packet.command)
             return
-        waiting = letter.channel.pending.pop(letter.command.opaque, None)
+        waiting = packet.channel.pending.pop(packet.command.opaque, None)
         if waiting is None:
-            self.unmatched.append(letter)
+            self.unmatched.append(packet)
         else:
-            waiting.complete(letter.command)
+            waiting.complete(packet.command)
 
-    def drop(self, letter: Letter) -> None:
-        """A held letter is lost."""
-        self.held.remove(letter)
+    def drop(self, packet: Packet) -> None:
+        """A held packet is lost."""
+        self.held.remove(packet)

@@ -24,7 +24,7 @@ from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.faults import DiskFaults, heal, inject
 from rocketproof_impl.simulator.journal import Metadata, PowerLoss
-from rocketproof_impl.simulator.network import Letter
+from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
 from rocketproof_impl.store.flush import FlushOnDemand
 from rocketproof_impl.store.service import DISK_FULL
@@ -332,8 +332,8 @@ class SimulatedDeployment(Deployment):
     def _do_lossy(self, node: Node, lossy: bool) -> None:
         """One-way registrations are lost, or arrive again."""
 
-        def plan(letter: Letter) -> Sequence[int]:
-            lost = letter.command.code == codes.REGISTER_BROKER and letter.command.is_one_way
+        def plan(packet: Packet) -> Sequence[int]:
+            lost = packet.command.code == codes.REGISTER_BROKER and packet.command.is_one_way
             return [] if lost else [0]
 
         self.cluster.network.plan = plan if lossy else None

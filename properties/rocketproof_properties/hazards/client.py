@@ -6,7 +6,7 @@ from rocketproof_impl.java import INT_MAX, INT_MIN, absolute, remainder
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.producer.result import SendResult
 from rocketproof_impl.producer.settings import ProducerSettings
-from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_protocol.properties import UNIQ_KEY
 
 from .cluster import StoryCluster, failed, queues, sent
@@ -20,8 +20,8 @@ def unique_keys(cluster: StoryCluster, broker: str) -> list[str]:
     return [parse_properties(message.properties_text, exact=exact)[UNIQ_KEY] for message in cluster.broker(broker).store.records()]
 
 
-def is_answer_to_a_send(letter: Letter) -> bool:
-    return letter.answer and "queueOffset" in (letter.command.ext_fields or {})
+def is_answer_to_a_send(packet: Packet) -> bool:
+    return packet.answer and "queueOffset" in (packet.command.ext_fields or {})
 
 
 @hazard("HAZ-27", asserts="CLI-25")
@@ -103,7 +103,7 @@ def duplicate_by_retry(story: Story) -> None:
     cluster.find_queues(producer)
     story.say("broker-a stores a message, and crashes before its answer has arrived. The producer tries broker-b.")
     producer.round_robin.counter.value = 0
-    cluster.network.plan = lambda letter: HOLD if is_answer_to_a_send(letter) and letter.source == "127.0.0.1:10911" else [0]
+    cluster.network.plan = lambda packet: HOLD if is_answer_to_a_send(packet) and packet.source == "127.0.0.1:10911" else [0]
     sending = cluster.scheduler.spawn(producer.send(Message("T", body=b"hello")))
     cluster.scheduler.settle()
     cluster.crash("broker-a")

@@ -89,7 +89,7 @@ def auto_creation_lost_for_good(story: Story) -> None:
 def counted_sends(cluster: StoryCluster) -> list[int]:
     """A list that grows with every send request on the wire."""
     found: list[int] = []
-    cluster.network.watch = lambda letter: found.append(letter.command.code) if letter.command.code == 310 else None
+    cluster.network.watch = lambda packet: found.append(packet.command.code) if packet.command.code == 310 else None
     return found
 
 

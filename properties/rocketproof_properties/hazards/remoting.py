@@ -82,7 +82,7 @@ def one_way_requests_get_answers(story: Story) -> None:
     cluster = story.cluster()
     story.say("A caller sends a request one way, with a code that the broker does not know.")
     cluster.do(cluster.caller().post(cluster.node().settings.address, Command(9999)))
-    found = [answer(letter.command) for letter in cluster.network.unmatched]
+    found = [answer(packet.command) for packet in cluster.network.unmatched]
     said = [] if cluster.profile.default_processor else ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"]
     story.check("answers that nobody waits for", found, said)
     story.say("A message is sent one way.")

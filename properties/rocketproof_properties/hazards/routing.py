@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import REGISTER_BROKER
 
@@ -12,8 +12,8 @@ from .gallery import hazard
 from .story import Story
 
 
-def is_registration(letter: Letter) -> bool:
-    return letter.command.code == REGISTER_BROKER and not letter.answer
+def is_registration(packet: Packet) -> bool:
+    return packet.command.code == REGISTER_BROKER and not packet.answer
 
 
 @hazard("HAZ-01", asserts="CLI-21 TCM-17", properties="LIV-03")
@@ -70,7 +70,7 @@ def registration_lost(story: Story) -> None:
     To avoid it: create topics by hand; that registration waits for its answer.
     """
     cluster = story.cluster(brokers=2)
-    cluster.network.plan = lambda letter: [] if is_registration(letter) else [0]
+    cluster.network.plan = lambda packet: [] if is_registration(packet) else [0]
     early, late = cluster.producer("early"), cluster.producer("late")
     story.say("A first message creates T on broker-a. The registration is lost on its way.")
     story.check("the send", cluster.produce(early, at=0), "SEND_OK, broker-a queue 0 offset 0")
@@ -127,7 +127,7 @@ def read_write_asymmetry(story: Story) -> None:
     story.check("its queues", cluster.find_queues(producer, "V"), "a0 a1 a2 a3")
     story.say("Its first message goes to queue 2. Only the third attempt finds a queue.")
     told: list[str] = []
-    cluster.network.watch = lambda letter: told.append((letter.command.remark or "SUCCESS").split(", ")[0]) if letter.answer else None
+    cluster.network.watch = lambda packet: told.append((packet.command.remark or "SUCCESS").split(", ")[0]) if packet.answer else None
     story.check("the send", cluster.produce(producer, "V", at=2), "SEND_OK, broker-a queue 0 offset 0")
     story.check("the answers", told, ["request queueId[2] is illegal", "request queueId[3] is illegal", "SUCCESS"])
     story.check("V on the broker", cluster.topic("V"), "read 2, write 2, RW-")
@@ -183,7 +183,7 @@ def data_version_inequality(story: Story) -> None:
     """
     cluster = story.cluster()
     story.say("A first message creates T with 4 queues. The registration is on its way.")
-    cluster.network.plan = lambda letter: HOLD if is_registration(letter) and letter.command.is_one_way else [0]
+    cluster.network.plan = lambda packet: HOLD if is_registration(packet) and packet.command.is_one_way else [0]
     cluster.send()
     story.check("T at the name server", cluster.routed(), [])
 

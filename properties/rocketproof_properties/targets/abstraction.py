@@ -1,6 +1,6 @@
 """The abstraction function: the state of the specification that a simulated cluster is in.
 
-It is read off tables, files, letters and threads, and never copied from what the specification expects. What the
+It is read off tables, files, packets and threads, and never copied from what the specification expects. What the
 specification counts and no broker keeps (how often a topic was put, what a request has touched) is in the jobs and
 counters, which the target fills from what it sees before and after each step.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.simulator.cluster import Cluster, Node
-from rocketproof_impl.simulator.network import Letter
+from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model import Instance
@@ -44,7 +44,7 @@ class Job:
     size: int
     call: Task[Any]
     handler: Task[Any] | None = None
-    answer: Letter | None = None
+    answer: Packet | None = None
     result: str = "none"
     offset: int = 0
     appended: int = 0
@@ -104,7 +104,7 @@ class ScopeCluster:
     def table_file(self, b: int) -> str:
         return f"{self.node(b).settings.store_path_root_dir}/config/topics.json"
 
-    def letter(self, b: int) -> Letter | None:
+    def packet(self, b: int) -> Packet | None:
         """The registration of a broker that is on the wire."""
         sent = [
             x
@@ -155,16 +155,16 @@ def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
     running = node.broker
     table = running.topics.table if running else {}
     filed, file_version = cluster.file(b)
-    letter = cluster.letter(b)
-    carried, letter_version = _carried(cluster, letter)
+    packet = cluster.packet(b)
+    carried, registration_version = _carried(cluster, packet)
     server = cluster.simulated.name_server
     live = server.broker_live_table.get(node.settings.address)
     _put(found, "up", (b,), running is not None)
     _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
     _put(found, "file_version", (b,), file_version)
     _put(found, "lock", (b,), _holder(cluster, b))
-    _put(found, "registration_version", (b,), letter_version)
-    _put(found, "registration_in_flight", (b,), letter is not None)
+    _put(found, "registration_version", (b,), registration_version)
+    _put(found, "registration_in_flight", (b,), packet is not None)
     _put(found, "live", (b,), live is not None)
     _put(found, "live_version", (b,), live.data_version.counter if live else 0)
     lowest = cluster.s.scope.counts.lo
@@ -181,10 +181,10 @@ def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
         _put(found, "announcements", (b, t), cluster.count.announcements.get((b, t), 0))
 
 
-def _carried(cluster: ScopeCluster, letter: Letter | None) -> tuple[dict[str, TopicConfig], int]:
-    if letter is None:
+def _carried(cluster: ScopeCluster, packet: Packet | None) -> tuple[dict[str, TopicConfig], int]:
+    if packet is None:
         return {}, 0
-    table, version = table_from_data(json.loads(letter.command.body or b"{}")["topicConfigSerializeWrapper"])
+    table, version = table_from_data(json.loads(packet.command.body or b"{}")["topicConfigSerializeWrapper"])
     return table, version.counter if version else 0
 
 
@@ -282,8 +282,8 @@ def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
     _put(found, "refreshed", (p,), p in cluster.count.refreshed)
 
 
-def _broker_name(letter: Letter) -> str:
-    return (letter.command.ext_fields or {}).get("brokerName", "")
+def _broker_name(packet: Packet) -> str:
+    return (packet.command.ext_fields or {}).get("brokerName", "")
 
 
 def _put(found: Seen, name: str, at: tuple[int, ...], value: Any) -> None:

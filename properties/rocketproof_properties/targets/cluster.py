@@ -1,7 +1,7 @@
 """The simulated cluster as a target of the specification: how each action is done on it, and which state it is in.
 
 `perform` does an action by the means that the real thing offers: a request on the wire, one step of a broker's thread, a
-letter delivered or lost, a process ended. What it shows is kept in jobs and counters (`abstraction.py`, which reads the state).
+packet delivered or lost, a process ended. What it shows is kept in jobs and counters (`abstraction.py`, which reads the state).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
-from rocketproof_impl.simulator.network import HOLD, Endpoint, Letter
+from rocketproof_impl.simulator.network import HOLD, Endpoint, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.tasks import Pause
@@ -115,11 +115,11 @@ class SimulatedTarget(ModelTarget):
         assert isinstance(caller, Endpoint)
         return caller.address
 
-    def _plan(self, letter: Letter) -> Sequence[int] | str:
+    def _plan(self, packet: Packet) -> Sequence[int] | str:
         """Registrations and the answers to sends wait on the wire; everything else arrives."""
-        if not letter.answer:
-            return HOLD if letter.command.code == codes.REGISTER_BROKER else [0]
-        return HOLD if letter.channel.caller in self._clients and letter.channel.server != NAME_SERVER else [0]
+        if not packet.answer:
+            return HOLD if packet.command.code == codes.REGISTER_BROKER else [0]
+        return HOLD if packet.channel.caller in self._clients and packet.channel.server != NAME_SERVER else [0]
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The producer's next queue is the one that the action names."""
@@ -198,7 +198,7 @@ class SimulatedTarget(ModelTarget):
         """What a step may change and nobody counts: the table's objects and their content, registrations on the wire, the log's records."""
         node = self.parts.node(job.broker)
         table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.parts.names} if node.broker else {}
-        return table, self.parts.letter(job.broker) is not None, self.parts.log(job.broker).total
+        return table, self.parts.packet(job.broker) is not None, self.parts.log(job.broker).total
 
     def _watch(self, p: int, job: Job, place: str, before: tuple[Any, ...]) -> None:
         """Keep what the step showed."""
@@ -211,7 +211,7 @@ class SimulatedTarget(ModelTarget):
                 job.created = True
             if (table[name][1] if name in table else None) != now.get(name):
                 job.touched = True
-        if place == "unlocked" and not sent and self.parts.letter(job.broker) is not None:
+        if place == "unlocked" and not sent and self.parts.packet(job.broker) is not None:
             self._count(self.parts.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
@@ -238,7 +238,7 @@ class SimulatedTarget(ModelTarget):
     def _count(counts: dict[tuple[int, int], int], b: int, t: int) -> None:
         counts[b, t] = min(CAP, counts.get((b, t), 0) + 1)
 
-    def _answer(self, p: int) -> Letter | None:
+    def _answer(self, p: int) -> Packet | None:
         mine = [x for x in self.cluster.network.held if x.answer and self._clients.get(x.channel.caller) == p]
         if len(mine) > 1:
             raise Deviation(f"client {p} has {len(mine)} answers on the wire: a request has one answer")
@@ -327,18 +327,18 @@ class SimulatedTarget(ModelTarget):
         self.cluster.scheduler.settle()
 
     def _do_accept_registration(self, b: int) -> None:
-        letter = self.parts.letter(b)
-        if letter is None:
+        packet = self.parts.packet(b)
+        if packet is None:
             raise Deviation(f"no registration of {self.parts.node(b).name} is on the wire: the specification says that there is one")
-        self.cluster.network.deliver(letter)
+        self.cluster.network.deliver(packet)
         self.cluster.scheduler.settle()
 
     _do_ignore_registration = _do_accept_registration
 
     def _do_lose_registration(self, b: int) -> None:
-        letter = self.parts.letter(b)
-        assert letter is not None
-        self.cluster.network.drop(letter)
+        packet = self.parts.packet(b)
+        assert packet is not None
+        self.cluster.network.drop(packet)
         self.parts.count.losses += 1
         waiting = self._registering.get(b)
         if waiting is not None and not waiting.done.done:

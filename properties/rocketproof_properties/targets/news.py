@@ -1,6 +1,6 @@
 """A simulated broker, the name server and a producer as a target of the specification of news, second by second.
 
-Letters that the specification moves stay on the wire until it does. The timers' periods are those that the implementation
+Packets that the specification moves stay on the wire until it does. The timers' periods are those that the implementation
 names. A refresh leaves a millisecond late, so that its time limit is not over while the specification lets its answer come; what
 follows within the second counts from the whole one.
 """
@@ -11,7 +11,7 @@ from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.remoting.command import ONE_WAY
 from rocketproof_impl.simulator.cluster import Cluster
-from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_model import Instance
 from rocketproof_model.specification.deadlines import REQUEST, News
@@ -44,12 +44,12 @@ class NewsTarget(ModelTarget):
         self.asking: Task[None] | None = None
         self.since: dict[str, int] = {}
 
-    def _plan(self, letter: Letter) -> list[int] | str:
+    def _plan(self, packet: Packet) -> list[int] | str:
         """What creation says without waiting, and the producer's question about the topic with its answer, wait for an action."""
-        code = letter.command.code
-        creation = code == codes.REGISTER_BROKER and letter.command.flag & ONE_WAY
-        asks = code == codes.GET_ROUTEINFO_BY_TOPIC and (letter.command.ext_fields or {}).get("topic") == TOPIC
-        return HOLD if self.serving or (not letter.answer and (creation or asks)) else [0]
+        code = packet.command.code
+        creation = code == codes.REGISTER_BROKER and packet.command.flag & ONE_WAY
+        asks = code == codes.GET_ROUTEINFO_BY_TOPIC and (packet.command.ext_fields or {}).get("topic") == TOPIC
+        return HOLD if self.serving or (not packet.answer and (creation or asks)) else [0]
 
     # Actions
 
@@ -105,15 +105,15 @@ class NewsTarget(ModelTarget):
     def _now(self) -> int:
         return self.cluster.clock.now()
 
-    def _held(self, code: int, what: str) -> Letter:
-        found = [letter for letter in self.cluster.network.held if not letter.answer and letter.command.code == code]
+    def _held(self, code: int, what: str) -> Packet:
+        found = [packet for packet in self.cluster.network.held if not packet.answer and packet.command.code == code]
         if not found:
             raise Deviation(f"{what} is not on the wire: the specification has one there")
         return found[-1]
 
     @property
-    def _answer(self) -> Letter | None:
-        return next((letter for letter in self.cluster.network.held if letter.answer), None)
+    def _answer(self) -> Packet | None:
+        return next((packet for packet in self.cluster.network.held if packet.answer), None)
 
     @property
     def _created(self) -> bool:

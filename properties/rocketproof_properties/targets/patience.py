@@ -1,6 +1,6 @@
 """A simulated producer as a target of the specification of a send's patience: its waits for the lock, the name server, the broker.
 
-Somebody else holds the client's lock whenever the send wants it, and letters stay on the wire. A second is a millisecond short of
+Somebody else holds the client's lock whenever the send wants it, and packets stay on the wire. A second is a millisecond short of
 one, so that what is due when an action comes is not over before it.
 """
 
@@ -17,7 +17,7 @@ from rocketproof_impl.remoting.command import response_to
 from rocketproof_impl.remoting.errors import SendFailed
 from rocketproof_impl.route import MASTER_ID
 from rocketproof_impl.simulator.cluster import Cluster
-from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
@@ -45,7 +45,7 @@ class PatienceTarget(ModelTarget):
         self.cluster.scheduler.complete(broker.registration.register_periodically())
         self.producer = self.cluster.producer()
         self.cluster.scheduler.stops = lambda task, pause: pause in (ROUTED, FAILED)
-        self.cluster.network.plan = lambda letter: [0] if letter.answer else HOLD
+        self.cluster.network.plan = lambda packet: [0] if packet.answer else HOLD
         self.producer.choose = self._choose
         self.update_route = self.client.update_route
         vars(self.client)["update_route"] = self._update_route
@@ -94,12 +94,12 @@ class PatienceTarget(ModelTarget):
         self._time_out()
 
     def _do_route_found(self) -> None:
-        self.cluster.network.deliver(self._letter())
+        self.cluster.network.deliver(self._packet())
 
     _do_answered = _do_route_found
 
     def _do_no_route(self) -> None:
-        asked = self._letter()
+        asked = self._packet()
         answer = response_to(asked.command)
         answer.code = codes.TOPIC_NOT_EXIST
         asked.channel.write(answer)
@@ -109,7 +109,7 @@ class PatienceTarget(ModelTarget):
         if 0 < self._left() < SECOND:
             self._time_out()
         else:
-            asked = self._letter()
+            asked = self._packet()
             asked.channel.pending.pop(asked.command.opaque).fail(SendFailed("the connection is lost"))
 
     _do_fails = _do_no_answer
@@ -155,15 +155,15 @@ class PatienceTarget(ModelTarget):
         """Milliseconds until the wait is over."""
         return (self._sending.deadline or 0) - self._now()
 
-    def _letters(self) -> list[Letter]:
+    def _packets(self) -> list[Packet]:
         """The requests whose answers are waited for."""
-        return [letter for letter in self.cluster.network.held if letter.command.opaque in letter.channel.pending]
+        return [packet for packet in self.cluster.network.held if packet.command.opaque in packet.channel.pending]
 
-    def _letter(self) -> Letter:
-        letters = self._letters()
-        if len(letters) != 1:
-            raise Deviation(f"{len(letters)} requests wait for an answer: the specification has one")
-        return letters[0]
+    def _packet(self) -> Packet:
+        packets = self._packets()
+        if len(packets) != 1:
+            raise Deviation(f"{len(packets)} requests wait for an answer: the specification has one")
+        return packets[0]
 
     def _doing(self) -> str:
         if self.send is None:
@@ -172,10 +172,10 @@ class PatienceTarget(ModelTarget):
             return "over"
         if self.send.at is not None:
             return "choice"
-        letters = self._letters()
-        if not letters:
+        packets = self._packets()
+        if not packets:
             return "lock"
-        if letters[0].command.code == codes.GET_ROUTEINFO_BY_TOPIC:
+        if packets[0].command.code == codes.GET_ROUTEINFO_BY_TOPIC:
             return "ask"
         end = self.begun + self.timeout
         if self.send.deadline != end:

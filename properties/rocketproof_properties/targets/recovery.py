@@ -11,7 +11,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
-from rocketproof_impl.simulator.network import HOLD, Letter
+from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.store import record
 from rocketproof_impl.tasks import Future
@@ -73,11 +73,11 @@ class RecoveryTarget(ModelTarget):
         self.calls: list[Task[Command]] = []
         self.flush = self.node.running.store.flush = _Asked()
         self.cluster.network.plan = self._plan
-        for letter in list(self.cluster.network.held):
-            self.cluster.network.drop(letter)
+        for packet in list(self.cluster.network.held):
+            self.cluster.network.drop(packet)
 
-    def _plan(self, letter: Letter) -> list[int] | str:
-        return HOLD if letter.source == self.node.settings.address and not self.sync else [0]
+    def _plan(self, packet: Packet) -> list[int] | str:
+        return HOLD if packet.source == self.node.settings.address and not self.sync else [0]
 
     # Actions
 

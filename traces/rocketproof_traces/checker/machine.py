@@ -111,7 +111,7 @@ class Machine:
         self.functions = Functions(self.instance)
         self.handler = [self.functions[a.name] for a in model.actions if "p" in a.parameters]
         self.update = self.functions["update_topic"]
-        self.registering = [self.functions[a.name] for a in model.actions if a.name in REGISTERING]
+        self.registering = [(f, self._all_read(f)) for f in (self.functions[a.name] for a in model.actions if a.name in REGISTERING)]
         self.shared = model.variable("job.phase").first
         self.columns = {v.name.removeprefix("job."): v.first - self.shared for v in model.variables if v.name.startswith("job.")}
         self.first = {v.name: v.first for v in model.variables}
@@ -161,6 +161,11 @@ class Machine:
         """What the name server's slots hold where it has this of a topic."""
         values = (0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm)
         return {self.first[name] + topic: value for name, value in zip(_ROUTES, values, strict=True)}
+
+    @staticmethod
+    def _all_read(function: Function) -> int:
+        """The slots of all variables that a step may look at."""
+        return bits(slot for ref in function.refs for slot in range(ref.args[0].first, ref.args[0].first + ref.args[0].size))
 
     def waiting(self, shared: State) -> list[Move]:
         """What a request does that waits until no registration is in flight: nothing, but it looks whether one is."""

@@ -20,7 +20,7 @@ from .machine import MOST_QUEUES, Machine, Shape, bits
 from .parts import UNREADABLE, Part
 from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Routed, Said, Send, Update, fits_int
-from .search import Search
+from .search import EVERY_SLOT, Search
 from .steps import Answer, Point, Request, Searched
 
 SLAVE = "from slave broker"  # what a slave says where a master would change a topic
@@ -210,7 +210,7 @@ class PartChecker:
             vain=vain,
             watched=self.part.alone or not again,
             private=self.machine.private,
-            deciding=deciding | (self.machine.route_slots if self.part.recorded else 0),
+            deciding=EVERY_SLOT if self.part.recorded else deciding,  # one client: looking ahead costs more than it saves
         )
 
     def _add(self, request: Request, one: Operation | None) -> int:

@@ -283,9 +283,8 @@ class Registering(_OneStep):
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         machine, found = self.machine, []
         state = shared + machine.idle
-        for function in machine.registering:
+        for function, reads in machine.registering:
             if function.enabled(state, (0,)):
-                reads = bits(s for s in function.reads(state, (0,)) if s < machine.shared)
                 found.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER))
         return found
 

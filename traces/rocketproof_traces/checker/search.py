@@ -50,6 +50,7 @@ from rocketproof_model.interpreter import State
 
 from .steps import GIVEN_UP, Answer, Local, Move, Point, Request, Searched, Step
 
+EVERY_SLOT = -1
 _Block = tuple[State, "Local | None", "list[Step]"]
 _FIRST: Local = (-1,)
 _OVER: Local = (-2,)
@@ -103,7 +104,7 @@ class Search:
     vain: frozenset[int] = frozenset()
     watched: bool = True
     private: frozenset[str] = frozenset()
-    deciding: int = -1
+    deciding: int = EVERY_SLOT
     expanded: int = 0
     _prints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
     _forms: list[int] = field(default_factory=list)
@@ -166,7 +167,7 @@ class Search:
         self._live, self._unseen = [live], [_without(live, slots)]
         for answer in reversed(self.answers):
             request = self.requests[answer.request]
-            more = live | request.future(request.start)[0]
+            more = live if live == EVERY_SLOT else live | request.future(request.start)[0]
             if more != live:
                 live = more
                 self._unseen.append(_without(live, slots))

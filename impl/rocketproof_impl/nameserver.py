@@ -27,9 +27,9 @@ from rocketproof_protocol.codes import (
     UNREGISTER_BROKER,
     WIPE_WRITE_PERM_OF_BROKER,
 )
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 
-from .fastjson import loads
 from .java import boolean_text, parse_long
 from .periodic import Periodic
 from .ports import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .fastjson import dumps, loads
+from rocketproof_protocol.fastjson import dumps, loads
 
 MASTER_ID = 0
 

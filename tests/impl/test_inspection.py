@@ -9,8 +9,8 @@ import pytest
 from sending import Stand
 
 from rocketproof_impl.broker.settingstext import FIELDS, properties_of
-from rocketproof_impl.fastjson import loads, map_text
 from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_protocol.fastjson import loads, map_text
 
 
 def test_the_whole_table_of_topics() -> None:

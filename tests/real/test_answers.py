@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rocketproof_impl import fastjson
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.connection import TcpConnection
 from rocketproof_properties.deployments.deployment import NAME_SERVER, Deployment, Setup
 from rocketproof_properties.deployments.served import Served
+from rocketproof_protocol import fastjson
 
 COMMANDS = ("java", "mvn")
 BROKER = "broker-a"

@@ -14,7 +14,6 @@ import pytest
 from waiting import until
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.fastjson import loads
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
@@ -30,6 +29,7 @@ from rocketproof_properties.deployments.deployment import Deployment, Setup
 from rocketproof_properties.deployments.ports import Addresses
 from rocketproof_properties.deployments.probe import ask
 from rocketproof_protocol import codes
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import NOT, PREPARED
 from rocketproof_traces.pools import on_processes
 from rocketproof_traces.stored.segments import log_files

@@ -12,9 +12,9 @@ from rocketproof_protocol.codes import (
     UPDATE_AND_CREATE_TOPIC,
     UPDATE_BROKER_CONFIG,
 )
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
-from ..fastjson import loads
 from ..java import null_pointer
 from ..names import topic_problem
 from ..remoting.command import Command, response_to

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from rocketproof_protocol.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.topics import RETRY_PREFIX
 
-from ..fastjson import loads
 from ..java import null_pointer
 from ..remoting.command import ONE_WAY, Command, response_to
 from ..remoting.dispatch import write

@@ -16,8 +16,8 @@ from rocketproof_protocol.codes import (
     TOPIC_NOT_EXIST,
     VIEW_MESSAGE_BY_ID,
 )
+from rocketproof_protocol.fastjson import dumps, map_text
 
-from ..fastjson import dumps, map_text
 from ..remoting.command import Command, response_to
 from ..remoting.headers import QUEUE, TOPIC, VIEW_MESSAGE, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
 from ..remoting.ports import Channel

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.fastjson import loads
 
 from .. import persistence
-from ..fastjson import loads
 from ..ports import Disk
 from .settings import BrokerSettings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
-from rocketproof_impl import fastjson
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, TimedOut
 from rocketproof_impl.remoting.frame import FrameError
+from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, GET_MAX_OFFSET, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.topics import TEMPLATE
 

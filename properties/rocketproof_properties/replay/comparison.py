@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rocketproof_impl import fastjson
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
+from rocketproof_protocol import fastjson
 
 from . import masks
 from .cases import Answer, is_short, shorten

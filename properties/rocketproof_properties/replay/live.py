@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rocketproof_impl import fastjson
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     END_TRANSACTION,
     GET_ALL_TOPIC_CONFIG,

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rocketproof_impl import fastjson
 from rocketproof_impl.message import parse_properties
-from rocketproof_protocol import codes
+from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.stored.record import Log, Record, read_log, record_at

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from rocketproof_impl.fastjson import loads
+from rocketproof_protocol.fastjson import loads
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting.command import Command

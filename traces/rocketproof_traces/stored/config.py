@@ -5,19 +5,18 @@ The tables are JSON as fastjson writes it, where the names of an object may be b
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
+
+from rocketproof_protocol.fastjson import loads
 
 from .errors import StoredError
 from .paths import exists, join, read_whole
 
 _TIMES = Struct(">qqq")
 _OFFSETS = Struct(">qq")
-_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(-?\d+)(\s*:)', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def read_json(path: str) -> dict[str, Any]:
     """An object of a file. Raises StoredError for what is none."""
     try:
         text = read_whole(path).decode("utf-8")
-        found = json.loads(_PIECES.sub(_quoted, text))
+        found = loads(text)
     except UnicodeDecodeError as error:
         raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
     except RecursionError:
@@ -71,11 +70,6 @@ def read_json(path: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise StoredError(path, "is no JSON object", "give the broker's own file")
     return found
-
-
-def _quoted(match: re.Match[str]) -> str:
-    before, number, after = match.groups()
-    return match.group() if number is None else f'{before}"{number}"{after}'
 
 
 def read_topics(path: str) -> Topics:

@@ -18,11 +18,12 @@ from rocketproof_traces.stored import config, kernel, plausible
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.facts import column
 from rocketproof_traces.stored.index import index_files
-from rocketproof_traces.stored.layout import FILLER_SIZE
+from rocketproof_traces.stored.layout import ENTRY, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE
 from rocketproof_traces.stored.memory import MARGIN
-from rocketproof_traces.stored.names import LONGEST, Names
+from rocketproof_traces.stored.names import Names
+from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import join, names_of, open_source, read
-from rocketproof_traces.stored.queues import ENTRY, FILLER, NO_ENTRY, NO_QUEUE, Lookup, Queues
+from rocketproof_traces.stored.queues import Lookup, Queues
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, missing, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk

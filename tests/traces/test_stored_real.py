@@ -14,8 +14,9 @@ from rocketproof_traces.stored import layout
 from rocketproof_traces.stored.config import has_abort, read_checkpoint, read_json, read_topics
 from rocketproof_traces.stored.facts import Kind
 from rocketproof_traces.stored.index import index_files
+from rocketproof_traces.stored.layout import ENTRY, NO_ENTRY, NO_QUEUE
 from rocketproof_traces.stored.names import Names
-from rocketproof_traces.stored.queues import ENTRY, NO_ENTRY, NO_QUEUE, Lookup, Queues
+from rocketproof_traces.stored.queues import Lookup, Queues
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..stored.queues import ENTRY, Queue
+from ..stored.layout import ENTRY
+from ..stored.queues import Queue
 from ..stored.segments import LogFile
 from .records import Records
 

@@ -10,9 +10,8 @@ from numba import njit
 from rocketproof_model.compiled import compiled
 
 from .facts import LIMIT
-from .layout import ENTRY_SIZE, FILLER_SIZE
+from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE
 from .memory import big32, big64
-from .queues import ENTRY, FILLER, NO_ENTRY, NO_QUEUE
 
 _FACTOR = -7046029254386353131
 

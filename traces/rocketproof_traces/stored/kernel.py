@@ -42,7 +42,7 @@ from .layout import (
     TOPIC_LIMIT,
 )
 from .memory import big16, big32, big64, byte, lowest, put, same, word
-from .names import CAPACITY, COUNT, LONGEST, ROOM, USED
+from .nametable import CAPACITY, COUNT, LONGEST, ROOM, USED
 from .numbering import number_in
 from .properties import CRC, RARE, read_properties
 from .table import COLUMN_COUNT, LINE, line

@@ -41,6 +41,11 @@ ENTRY_SIZE: Final = 20
 FILLER_SIZE: Final = 0x7FFFFFFF
 EXTENSION_LIMIT: Final = -(1 << 31) - 1  # a tags code up to here is an address in the queue's extension
 
+
+NO_QUEUE, ENTRY, NO_ENTRY, FILLER = range(4)
+"""What is found at a place of a queue: the store has no such queue; the entry; nothing, as the index is before the queue's first or behind
+its last; filler."""
+
 # An index file: begin and end timestamps 8 + 8, begin and end physical offsets 8 + 8, slots in use 4, next entry 4;
 # then slots of 4; then entries: key's hash 4, physical offset 8, seconds since the begin 4, entry before it in the slot 4.
 INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20

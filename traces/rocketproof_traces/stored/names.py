@@ -6,16 +6,14 @@ A number is a row: the names known at the start come first, in their order, the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .memory import MARGIN
-
-LONGEST: Final = 255  # bytes of a name; longer ones get no number
-SLOTS, MASK, STARTS, LENGTHS, HASHES, POOL, COUNT, USED, CAPACITY, ROOM = range(0, 80, 8)
-"""Where the kernel finds, behind `address`, the addresses of the arrays and the four counts."""
+from .nametable import CAPACITY, COUNT, LONGEST, ROOM, USED
+from .numbering import number_of
 
 
 class Names:
@@ -50,8 +48,6 @@ class Names:
 
     def number(self, name: str | bytes) -> int:
         """The number of a name, which is added where it is new. Raises ValueError for more than LONGEST bytes."""
-        from .numbering import number_of
-
         data = name.encode() if isinstance(name, str) else name
         if len(data) > LONGEST:
             raise ValueError(f"a name has at most {LONGEST} bytes")

@@ -10,7 +10,7 @@ from numba import njit
 from rocketproof_model.compiled import compiled
 
 from .memory import byte, put, put_byte, word
-from .names import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED
+from .nametable import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED
 from .texts import head
 
 _FACTOR, _FACTOR_2, _FACTOR_3 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # odd, their bits as if by chance

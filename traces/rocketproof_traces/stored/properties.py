@@ -28,7 +28,7 @@ from .crc import crc32
 from .facts import BIT, PROPERTIES, RUN_ON
 from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
 from .memory import lowest, put, same, word
-from .names import LONGEST
+from .nametable import LONGEST
 from .numbering import number_of
 from .table import line
 from .texts import backward, head, integer, is_true, java_hash

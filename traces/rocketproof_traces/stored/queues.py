@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .facts import LIMIT, Column
-from .layout import ENTRY_SIZE, FILLER_SIZE
+from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY
 from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, read
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
 _LOCAL, _REMOTE, _LEAST = 1 << 11, 1 << 16, 64  # entries of a window
 BEYOND: Final = 1 << 12  # entries
-NO_QUEUE, ENTRY, NO_ENTRY, FILLER = range(4)
-"""What `found` says: the store has no such queue; the entry; the index is before the queue's first or behind its last; filler."""
 
 
 @dataclass(frozen=True)

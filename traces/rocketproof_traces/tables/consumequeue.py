@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from ..stored.errors import StoredError
 from ..stored.facts import Column
-from ..stored.layout import ENTRY_SIZE
-from ..stored.queues import ENTRY, FILLER, Queue, Queues
+from ..stored.layout import ENTRY, ENTRY_SIZE, FILLER
+from ..stored.queues import Queue, Queues
 from .clauses import Clauses, about, bounds, number_mask, text_passes
 from .table import INT, LONG, OF_NAMES, OF_NUMBERS, PRESENCE, TEXT, Table, packed
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from rocketproof_protocol.fastjson import loads
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.remoting.command import Command
@@ -25,6 +24,7 @@ from rocketproof_model.result import Witness
 from rocketproof_model.specification import Scope
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.stored.record import record_at
 

@@ -163,7 +163,7 @@ def test_printed_models_build_the_same_model() -> None:
     @generated(0, MODELS, models())
     def agree(case: Case) -> None:
         names: dict[str, object] = {name: getattr(language, name) for name in dir(language) if not name.startswith("_")}
-        exec("from rocketproof_model import lemmas, *\n" + describe(case.instance), names)
+        exec("from rocketproof_model import *\n" + describe(case.instance), names)
         again = names["instance"]
         assert isinstance(again, Instance)
         one, other = oracle.explore(case.instance), oracle.explore(again)

@@ -19,7 +19,7 @@ def is_blank(text: str | None) -> bool:
 
 
 def topic_problem(topic: str, limit: int) -> str | None:
-    """Why a name is no topic's: blank, characters, length, in this order (CHK-02). The whole name has to match."""
+    """Why a name is not legal for a topic: blank, characters, length, in this order (CHK-02). The whole name has to match."""
     if is_blank(topic):
         return BLANK
     if LEGAL.fullmatch(topic) is None:

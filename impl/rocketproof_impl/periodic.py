@@ -37,7 +37,7 @@ def drive(driver: Driver, thing: object, tasks: Iterable[Periodic], use: Callabl
     """Call an object's periodic functions at their times from now on.
 
     One that waits is a thread; while it goes on, its next times are left out. One that fails is called again all the same. What a
-    function gives that is no thread, such as the connections to be closed, is handed to `use`.
+    function gives that is not a thread, such as the connections to be closed, is handed to `use`.
     """
     for task in tasks:
         driver.every(task.first, task.period, _Repeated(driver, thing, task.name, use))

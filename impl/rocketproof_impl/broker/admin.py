@@ -113,7 +113,7 @@ class AdminBrokerProcessor:
         return slave
 
     def _is_not_for_administrators(self, topic: str, response: Command) -> bool:
-        """Whether a name is no topic's, or a topic is the broker's own."""
+        """Whether the name is not legal, or the topic is one of the broker's own."""
         problem = topic_problem(topic, self._broker.profile.topic_limit)
         if problem is None and self._is_system_topic(topic):
             problem = f"The topic[{topic}] is conflict with system topic."

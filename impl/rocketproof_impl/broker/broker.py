@@ -126,7 +126,7 @@ class Broker(BrokerParts):
         return (self.transaction_check,) if checks else ()
 
     def fail_fast(self) -> None:
-        """Answer requests that wait in vain (REM-10)."""
+        """Answer requests that have waited too long (REM-10)."""
         self.fast_failure.clean()
 
     async def deliver_delayed(self) -> None:

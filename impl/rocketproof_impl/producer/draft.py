@@ -95,7 +95,7 @@ def transaction_flag(message: Message) -> int:
 def move_reconsume_times(message: Message) -> tuple[int, int | None, dict[str, str]]:
     """Both counts of a message to a retry topic, for the header, and the properties without them (CLI-34).
 
-    Other topics have 0 and None, and keep all properties. Raises JavaError for a count that is no number.
+    Other topics have 0 and None, and keep all properties. Raises JavaError for a count that is not a number.
     """
     if not message.topic.startswith(RETRY_PREFIX):
         return 0, None, message.properties
@@ -108,7 +108,7 @@ def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trail
     """One message whose body are these messages (CLI-35). `trailing`: see `properties_text`.
 
     Each has a unique key of its own, and the whole has none; it only says whether the sender waits, as they all do or all do not.
-    Raises ClientError for messages that cannot go together, JavaError for a delay level that is no number.
+    Raises ClientError for messages that cannot go together, JavaError for a delay level that is not a number.
     """
     if not messages:
         raise ClientError("messages must not be null or empty")

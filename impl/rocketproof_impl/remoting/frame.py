@@ -98,7 +98,7 @@ def _read_json(header: bytes) -> Command:
 
 
 def _int32(value: Any) -> int:
-    """A number of the header. Raises FrameError for one that is no int of Java's."""
+    """A number of the header. Raises FrameError for one that is not an int of Java's."""
     number = int(value)
     if not -(2**31) <= number < 2**31:
         raise FrameError(f"{number} does not fit into 32 bits")

@@ -310,7 +310,7 @@ class CommitLog:
         return record.decode(data, exact=self._profile.exact_properties)
 
     def records(self, start: int, end: int) -> Iterator[tuple[int, Message | None]]:
-        """The records from one offset to another, each with the offset behind it; None for what is no message."""
+        """The records from one offset to another, each with the offset behind it; None for what is not a message."""
         data = b""  # what is read already, from `start` on
         while start < end:
             if len(data) < BLANK_SIZE:

@@ -33,7 +33,7 @@ def tags_code(message: Message, deliver_time: Callable[[int, int], int]) -> int:
     """The hash of the tags, 0 without any; in the schedule topic the time at which the message is due, in milliseconds (REC-04).
 
     A message without a level that was sent to the schedule topic by its name has the hash (HAZ-42).
-    `deliver_time` gives the time from level and store timestamp. Raises JavaError for a level that is no number.
+    `deliver_time` gives the time from level and store timestamp. Raises JavaError for a level that is not a number.
     """
     if message.topic == SCHEDULE and (text := message.properties.get(DELAY)) is not None and (level := parse_int(text)) > 0:
         return deliver_time(level, message.store_timestamp)

@@ -29,7 +29,7 @@ MAX_LEVEL = len(LEVELS)
 
 
 def delay_level(message: Message) -> int:
-    """The DELAY property, 0 if absent. Raises JavaError for a text that is no number (CL-02)."""
+    """The DELAY property, 0 if absent. Raises JavaError for a text that is not a number (CL-02)."""
     text = message.properties.get(DELAY)
     return 0 if text is None else parse_int(text)
 
@@ -145,7 +145,7 @@ class ScheduleMessageService:
             return None
 
     def _deliver_time(self, tags_code: int, level: int) -> int:
-        """The entry's time; one that lies further ahead than the level's delay is no time of ours, and counts as come (HAZ-42)."""
+        """The entry's time; one that lies further ahead than the level's delay was not set by this broker, and counts as come (HAZ-42)."""
         now = self._clock.now()
         return now if tags_code > now + LEVELS[level - 1] else tags_code
 

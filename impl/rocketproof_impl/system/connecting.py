@@ -15,7 +15,7 @@ CONNECT_MILLIS = 3000
 
 
 def connect(threads: Threads, address: str, made: Callable[[], P]) -> Future[P]:
-    """The protocol of a new connection to `host:port`. The future raises OSError, also for what is no address or takes too long."""
+    """The protocol of a new connection to `host:port`. The future raises OSError, also for what is not an address or takes too long."""
     return threads.beside(_connect(threads.loop, address, made))
 
 

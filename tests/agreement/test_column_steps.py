@@ -149,7 +149,8 @@ def test_recorded_steps_of_the_specification(scope: str, profile: str) -> None:
     instance = specification.model.given(**constants(profile))
     claims = [c for c in catalogue.properties(specification) if c.kind in ("always", "step")]
     steps = walked(instance, 4, 25)
-    sound = [c for c in claims if not any(expected(instance, 0, step, [c]) for step in steps)]
+    wrong = {name.removesuffix("'") for step in steps for _, _, name, *_ in expected(instance, 0, step, claims)}
+    sound = [c for c in claims if c.id not in wrong]
     assert sound
     assert check_steps(instance, Steps.of(instance, steps), sound) == []
     chance = random.Random(scope)

@@ -136,7 +136,7 @@ def _mistakes(item: pytest.Item) -> list[str]:
         if not mark.args or mark.kwargs:
             found.append(f"{item.nodeid}: {MARKER}() takes one or more ids, such as {MARKER}('CHK-10')")
         found += [
-            f"{item.nodeid}: {MARKER}({id_!r}) is no rule, property, hazard or mutant; {offer(str(id_), rules())}"
+            f"{item.nodeid}: {MARKER}({id_!r}) is not a rule, property, hazard or mutant; {offer(str(id_), rules())}"
             for id_ in mark.args
             if not isinstance(id_, str) or not is_known(id_)
         ]

@@ -161,8 +161,8 @@ def test_unknown_id_is_an_error_of_its_file(
     assert done.ret != pytest.ExitCode.OK
     done.stdout.fnmatch_lines_random(
         [
-            "*TestAll::test_one: behaviour('INV30') is no rule, property, hazard or mutant; the nearest of 203 are *",
-            "*test_two[[]2[]]: behaviour('CHK-1O') is no rule, *CHK-10*",
+            "*TestAll::test_one: behaviour('INV30') is not a rule, property, hazard or mutant; the nearest of 203 are *",
+            "*test_two[[]2[]]: behaviour('CHK-1O') is not a rule, *CHK-10*",
             "*test_three: behaviour() takes one or more ids, such as behaviour('CHK-10')",
         ]
     )

@@ -67,21 +67,21 @@ def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
         ('name = "x"\nname = "y"\n', 2, "Cannot overwrite"),
         ("[broker", 1, "Expected ']'"),
         ('name = "x"\n', 1, "the table [broker]"),
-        ("name = 3\n[broker]\nstart = ['x']\n", 1, "name is no text"),
+        ("name = 3\n[broker]\nstart = ['x']\n", 1, "name is not a text"),
         ('profile = "P50"\n[broker]\nstart = ["x"]\n', 1, "unknown profile 'P50'"),
-        ('[broker]\n\nstart = "x"\n', 3, "start is no list of texts"),
+        ('[broker]\n\nstart = "x"\n', 3, "start is not a list of texts"),
         ("[broker]\nstart = []\n", 2, "start is empty"),
         ('[name-server]\nready = "x"\n[broker]\nstart = ["x"]\n', 1, "no start command"),
         ('[broker]\nstart = ["x"]\n\nstrat = ["y"]\n', 4, "unknown key 'strat' in [broker]"),
         ('[broker]\nstart = ["x"]\n[limit]\nready = 3\n', 3, "unknown key 'limit'"),
         ('[broker]\nstart = ["x", "{prot}"]\n', 2, "unknown placeholder {prot}"),
         ('[broker]\nstart = ["x", "{port"]\n', 2, "write {{ for a brace"),
-        ('[broker]\nstart = ["x"]\nready = "("\n', 3, "ready is no regular expression"),
-        ('[broker]\nstart = ["x"]\naround = [1.5]\n', 3, "around is no list of distances"),
-        ('[broker]\nstart = ["x"]\nenv = { A = [1] }\n', 3, "A is no text or number"),
+        ('[broker]\nstart = ["x"]\nready = "("\n', 3, "ready is not a regular expression"),
+        ('[broker]\nstart = ["x"]\naround = [1.5]\n', 3, "around is not a list of distances"),
+        ('[broker]\nstart = ["x"]\nenv = { A = [1] }\n', 3, "A is not a text or a number"),
         ('without = ["kil"]\n[broker]\nstart = ["x"]\n', 1, "unknown capability 'kil'; use kill"),
-        ('[broker]\nstart = ["x"]\n[limits]\nstop = -1\n', 4, "stop is no number of seconds above 0"),
-        ('limits = 3\n[broker]\nstart = ["x"]\n', 1, "limits is no table"),
+        ('[broker]\nstart = ["x"]\n[limits]\nstop = -1\n', 4, "stop is not a number of seconds above 0"),
+        ('limits = 3\n[broker]\nstart = ["x"]\n', 1, "limits is not a table"),
         ('[name-server]\nstart = ["x"]\nsettings = { a = 1 }\n[broker]\nstart = ["x"]\n', 3, "unknown key 'settings' in [name-server]"),
     ],
 )
@@ -97,5 +97,5 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read as a target"):
         read(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="it is no text"):
+    with pytest.raises(InputError, match="it is not a text"):
         read(tmp_path / "bytes.toml")

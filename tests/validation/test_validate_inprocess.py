@@ -217,7 +217,7 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
         ({"reason": ""}, "entry 1: reason is missing"),
         ({"until": '"2999-01-01"'}, "entry 1: until is missing or no date"),
         ({"matches": '"x"'}, "entry 1: unknown key 'matches'; use match"),
-        ({"match": '"("'}, "entry 1: match is no regular expression"),
+        ({"match": '"("'}, "entry 1: match is not a regular expression"),
     ],
 )
 def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:

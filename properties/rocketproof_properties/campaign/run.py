@@ -93,7 +93,7 @@ def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[
     except KeyboardInterrupt:
         stopped = "Ctrl-C"
     except OSError as error:
-        raise InputError(f"{wanted.folder / _LOG} cannot be written ({error.strerror}); what is there is kept: mend it and go on") from None
+        raise InputError(f"{wanted.folder / _LOG} cannot be written ({error.strerror}); what is there is kept: fix it and go on") from None
     report("making findings small", totals.shards, len(all_))
     found = conclude(totals, made, tasks, wanted.seed, wanted.folder / "findings")
     store.write_json(wanted.folder / "findings.json", (one.data() for one in found), "--out")
@@ -125,7 +125,7 @@ def _take_up(wanted: Wanted, all_: Sequence[Shard]) -> dict[str, Came]:
     except OSError as error:
         raise InputError(f"--out {wanted.folder} cannot be used ({error.strerror}); give a folder of your own") from None
     except ValueError:
-        raise InputError(f"{path} is no campaign; give --out a new folder") from None
+        raise InputError(f"{path} is not a campaign; give --out a new folder") from None
     if before != asked:
         was = ", ".join(f"--{key} {before.get(key)}" for key in ("profile", "programs", "seed"))
         raise InputError(f"{wanted.folder} holds a campaign with {was}; ask for the same to go on with it, or give --out a new folder")

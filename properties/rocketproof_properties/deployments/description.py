@@ -79,7 +79,7 @@ def read(path: Path) -> Description:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"{path} cannot be read as a target ({getattr(problem, 'strerror', None) or 'it is no text'})") from None
+        raise InputError(f"{path} cannot be read as a target ({getattr(problem, 'strerror', None) or 'it is not a text'})") from None
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -144,7 +144,7 @@ class _Reader:
     def _command(self, table: Mapping[str, Any], where: str, key: str) -> tuple[str, ...]:
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            self._refuse(where, key, f'{key} is no list of texts; give {key} = ["program", "argument"]')
+            self._refuse(where, key, f'{key} is not a list of texts; give {key} = ["program", "argument"]')
         return tuple(self._template(one, where, key) for one in value)
 
     def _texts(self, table: Mapping[str, Any], where: str, key: str) -> dict[str, str]:
@@ -154,7 +154,7 @@ class _Reader:
             if isinstance(one, bool):
                 one = str(one).lower()
             if not isinstance(one, str | int | float):
-                self._refuse(f"{where}.{key}", name, f"{name} is no text or number")
+                self._refuse(f"{where}.{key}", name, f"{name} is not a text or a number")
             found[name] = self._template(str(one), f"{where}.{key}", name)
         return found
 
@@ -172,19 +172,19 @@ class _Reader:
         try:
             return re.compile(text) if text else None
         except re.error as problem:
-            self._refuse(where, "ready", f"ready is no regular expression: {problem}")
+            self._refuse(where, "ready", f"ready is not a regular expression: {problem}")
 
     def _around(self, table: Mapping[str, Any], where: str) -> tuple[int, ...]:
         value = table.get("around", [])
         if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) and abs(one) < 1000 for one in value):
-            self._refuse(where, "around", "around is no list of distances from the port; give around = [-2, 1]")
+            self._refuse(where, "around", "around is not a list of distances from the port; give around = [-2, 1]")
         return tuple({0, *value})
 
     def _capabilities(self, data: Mapping[str, Any]) -> frozenset[Capability]:
         value = data.get("without", [])
         names = [one.value for one in Capability if one in OF_TARGETS]
         if not isinstance(value, list):
-            self._refuse("", "without", f"without is no list; {offer('', names)}")
+            self._refuse("", "without", f"without is not a list; {offer('', names)}")
         for one in value:
             if one not in names:
                 self._refuse("", "without", f"unknown capability {one!r}; {offer(str(one), names)}")
@@ -193,7 +193,7 @@ class _Reader:
     def _seconds(self, limits: Mapping[str, Any], key: str, default: float) -> float:
         value = limits.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            self._refuse("limits", key, f"{key} is no number of seconds above 0")
+            self._refuse("limits", key, f"{key} is not a number of seconds above 0")
         return float(value)
 
     def _one_of(self, data: Mapping[str, Any], key: str, default: str, names: Mapping[str, Any]) -> str:
@@ -205,13 +205,13 @@ class _Reader:
     def _text(self, table: Mapping[str, Any], where: str, key: str, default: str) -> str:
         value = table.get(key, default)
         if not isinstance(value, str):
-            self._refuse(where, key, f"{key} is no text; put it into quotes")
+            self._refuse(where, key, f"{key} is not a text; put it into quotes")
         return value
 
     def _table(self, data: Mapping[str, Any], where: str, key: str) -> Mapping[str, Any]:
         value = data.get(key, {})
         if not isinstance(value, dict):
-            self._refuse(where, key, f"{key} is no table; write [{f'{where}.' if where else ''}{key}] with lines below")
+            self._refuse(where, key, f"{key} is not a table; write [{f'{where}.' if where else ''}{key}] with lines below")
         return value
 
     def _keys(self, table: Mapping[str, Any], where: str, names: set[str]) -> None:

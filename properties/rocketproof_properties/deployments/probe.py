@@ -72,7 +72,7 @@ def cluster(name_server: str, seconds: float = SECONDS) -> dict[str, str]:
     answer = ask(name_server, Command(GET_BROKER_CLUSTER_INFO), seconds)
     if answer.code != SUCCESS or answer.body is None:
         said = f"it answers {answer.code} to a question about the cluster"
-        raise NotANameServer(f"{name_server} is no name server ({said}); is it a broker's address?")
+        raise NotANameServer(f"{name_server} is not a name server ({said}); is it a broker's address?")
     found = masters(answer.body)
     if not found:
         raise NoBrokers(f"the name server at {name_server} knows no broker; start one that registers there, or wait until it has")
@@ -89,7 +89,7 @@ def masters(body: bytes) -> dict[str, str]:
 def broker(address: str, seconds: float = SECONDS) -> None:
     """Nothing if a broker answers there. Raises NotABroker, and what `ask` raises."""
     if _refuses(address, seconds):
-        raise NotABroker(f"{address} is no broker (it does not know a question about a queue); is it a name server's address?")
+        raise NotABroker(f"{address} is not a broker (it does not know a question about a queue); is it a name server's address?")
 
 
 def _refuses(address: str, seconds: float) -> bool:

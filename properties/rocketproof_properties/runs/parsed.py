@@ -156,7 +156,7 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
 
 
 def load(path: Path) -> ParsedHistory:
-    """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is no history."""
+    """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is not a history."""
     header, events = read(path)
     kept: list[Event] = []
     whole = True

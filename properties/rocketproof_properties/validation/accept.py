@@ -45,7 +45,7 @@ def read(path: Path) -> tuple[Accepted, ...]:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no text"
+        said = error.strerror if isinstance(error, OSError) else "it is not a text"
         raise InputError(f"--accept {path}: cannot be read ({said}); give a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"--accept {path}: is no TOML: {error}; see the example in the documentation of validate") from None
@@ -57,7 +57,7 @@ def read(path: Path) -> tuple[Accepted, ...]:
 
 def _entry(where: str, row: Any) -> Accepted:
     if not isinstance(row, dict):
-        raise InputError(f"{where}: is no table; write [[accept]] above its keys")
+        raise InputError(f"{where}: is not a table; write [[accept]] above its keys")
     for key in row:
         if key not in _KEYS:
             raise InputError(f"{where}: unknown key {key!r}; {offer(key, _KEYS)}")
@@ -71,7 +71,7 @@ def _entry(where: str, row: Any) -> Accepted:
     try:
         pattern = None if match is None else re.compile(str(match))
     except re.error as error:
-        raise InputError(f"{where}: match is no regular expression ({error})") from None
+        raise InputError(f"{where}: match is not a regular expression ({error})") from None
     return Accepted(row["property"], row["reason"], until, pattern)
 
 

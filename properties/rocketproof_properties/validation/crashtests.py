@@ -263,7 +263,7 @@ def _strange(entries: list[tuple[int, int, int]]) -> str:
     """What is wrong with the offsets of a queue in the order of the log; empty if nothing is."""
     offsets = [offset for offset, _, _ in entries]
     wrong = next((number for number, offset in enumerate(offsets) if number != offset), None)
-    return "" if wrong is None else f"offset {offsets[wrong]} where {wrong} is due, of {len(offsets)}"
+    return "" if wrong is None else f"offset {offsets[wrong]} where {wrong} was expected, of {len(offsets)}"
 
 
 def log_records(store: Path) -> Iterator[tuple[int, Any]]:

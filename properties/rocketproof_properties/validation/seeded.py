@@ -29,7 +29,7 @@ UNSEEN: Final = frozenset(
         *(f"M-{n}" for n in range(52, 62)),  # files at a crash
         *("M-25", "M-62", "M-65", "M-66", "M-69", "M-70", "M-71", "M-72", "M-106"),  # equivalent; time-outs of a disk; statistics, hooks
         *("M-89", "M-95", "M-96", "M-97", "M-98", "M-99", "M-107"),  # the limit of another profile; a stuck lock, a slave
-        *(f"M-{n}" for n in range(108, 114)),  # the producer, which is no part of a broker
+        *(f"M-{n}" for n in range(108, 114)),  # the producer, which is not a part of a broker
     }
 )
 """Mutants that show nothing to a client of a broker with the profile of 4.9.4."""

@@ -60,7 +60,7 @@ def _closing_self_test(name: str, found: Sequence[Checked]) -> str:
     bad = [one.what for one in found if not one.works]
     if not bad:
         return f"{name}: all that it offers works, {len(found)} things tried"
-    return f"{name}: {len(bad)} of {len(found)} things tried do not work: {', '.join(bad)}; mend the target's adapter before validating"
+    return f"{name}: {len(bad)} of {len(found)} things tried do not work: {', '.join(bad)}; fix the target's adapter before validating"
 
 
 def _lost(lost: Mapping[str, str], width: int) -> Iterable[Text]:

@@ -52,7 +52,7 @@ def _origin(row: dict[str, Any]) -> dict[str, Any]:
     body = row.get("body")
     brokers = body.get("brokerDatas") if isinstance(body, dict) else None
     found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
-    request = row.get("request") or {}
+    request = row["request"] if isinstance(row.get("request"), dict) else {}
     if request.get("code") == codes.GET_ROUTEINFO_BY_TOPIC and (request.get("extFields") or {}).get("topic") == TEMPLATE:
         found["settings"] = {"autoCreateTopicEnable": str(row["response"]["code"] == 0).lower()}
     return found | ({"target": f"broker {row['version']}"} if "version" in row else {})

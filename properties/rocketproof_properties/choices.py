@@ -46,5 +46,5 @@ def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[s
     """Name and value of a setting of a broker, given as name=value. Raises InputError, which shows an example."""
     name, equals, value = setting.partition("=")
     if not name or not equals:
-        raise InputError(f"--set {setting}: is no setting; give name=value, such as {example}")
+        raise InputError(f"--set {setting}: is not a setting; give name=value, such as {example}")
     return name, value

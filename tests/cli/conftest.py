@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
-from rocketproof_properties.checks import farm, show, sources
+from rocketproof_properties.checks import processes, show, sources
 from rocketproof_properties.cli import run
 
 
@@ -118,7 +118,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, specification.__name__, specification)
     monkeypatch.setitem(sys.modules, made.__name__, made)
     monkeypatch.setattr(sources, "_specification", sources._specification.__wrapped__)
-    monkeypatch.setattr(farm, "available", lambda units, workers: False)  # other processes would find the real ones
+    monkeypatch.setattr(processes, "available", lambda units, workers: False)  # other processes would find the real ones
     return made
 
 

@@ -214,7 +214,7 @@ def test_a_value_that_leaves_its_type_is_refused_in_one_line(rocketproof: Run) -
     assert done.code == 2
     assert done.out == ""
     assert done.err.splitlines()[-1].startswith("rocketproof: counter.py: n becomes 4 by up()"), done.err
-    assert "mend the model" in done.err
+    assert "fix the model" in done.err
 
 
 @pytest.mark.parametrize("width", [80, 110, 160])

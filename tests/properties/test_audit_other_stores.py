@@ -100,7 +100,7 @@ def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
         ("messageDelayLevel=", "is no value"),
         ("maxMessageSize=4m", "maxMessageSize=4m is no value"),
         ("brokerName=a", "brokerName"),
-        ("maxMessageSize", "is no setting; give name=value, such as maxMessageSize"),
+        ("maxMessageSize", "is not a setting; give name=value, such as maxMessageSize"),
     ],
 )
 def test_a_setting_that_cannot_be_meant(text: str, said: str) -> None:

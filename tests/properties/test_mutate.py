@@ -455,7 +455,7 @@ def test_all_noticed(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (["M-12"], "without any mutant tests/test_shop.py::test_broken (assert not True) failed, so they can find none; mend them first"),
+        (["M-12"], "without any mutant tests/test_shop.py::test_broken (assert not True) failed, so they can find none; fix them first"),
         (["M-1", "M-13"], "patch of 'toyshop.shop:fits': 'not there' occurs nowhere in it"),
         (["M-99"], "unknown mutant 'M-99'"),
         (["M-1", "--tests", "nowhere"], "there are no tests at nowhere; give their folder with --tests"),
@@ -519,7 +519,7 @@ def test_a_mutant_by_hand(shop: Path) -> None:
     code, said = outcome("--behaviour", "CHK-02", "--behaviour", "APP-01")
     assert code == 0 and "3 passed, 6 deselected" in said, said
     code, said = outcome("--mutant", "M-9")
-    assert code == 4 and "--mutant M-9 is no variant; use M-9a, M-9b" in said, said
+    assert code == 4 and "--mutant M-9 is not a variant; use M-9a, M-9b" in said, said
 
 
 def test_the_table() -> None:

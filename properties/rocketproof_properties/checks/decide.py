@@ -111,7 +111,7 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
         reason = MEMORY
     except EvaluationError as error:
         if unit.source.file is not None:
-            remedy = "mend the model: give the variable a wider type, or the action a guard"
+            remedy = "fix the model: give the variable a wider type, or the action a guard"
             raise InputError(f"{unit.source.file}: {error}; {remedy}") from None
         work.answer.problems.append(f"{unit}: {error}")
     except RocketproofError as error:

@@ -15,7 +15,7 @@ from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
 from .. import store
-from . import farm
+from . import processes
 from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
@@ -111,7 +111,7 @@ class _Run:
     def __init__(self, made: list[Unit], listener: Listener, settings: Settings) -> None:
         self.units, self.listener, self.settings = made, listener, settings
         self.watch = Watch(Limits(seconds=settings.seconds))
-        self.processes = min(settings.workers, len(made)) if farm.available(made, settings.workers) else 1
+        self.processes = min(settings.workers, len(made)) if processes.available(made, settings.workers) else 1
         self.begun = 0
         self.rows: dict[Task, Row] = {}
         self.coverage: dict[str, Coverage] = {}
@@ -121,7 +121,7 @@ class _Run:
 
     def all(self) -> None:
         if self.processes > 1:
-            farm.run(self.units, self.processes, self.budget, self.begin, self.listener.progress, self.done)
+            processes.run(self.units, self.processes, self.budget, self.begin, self.listener.progress, self.done)
             return
         for unit in self.units:
             budget = self.budget()

@@ -3,7 +3,7 @@
 The file defines `model(**sizes)` that returns a Model, or a Model called `model`. `SCOPES`, a dict of a name to the
 sizes, is optional; its first entry is the default. `EXPECTED`, a dict of a property's id to `holds`, `violated` or
 `unknown`, is optional too; what it does not name is expected to hold. Whatever goes wrong becomes one line
-`file:line: what; how to mend it`.
+`file:line: what; how to fix it`.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _inspect(path: str, line: int, model: Model) -> None:
     try:
         initial(model.given())
     except (EvaluationError, ArithmeticError) as error:
-        raise InputError(f"{where} has no initial state: {error}; mend `init` of that variable") from None
+        raise InputError(f"{where} has no initial state: {error}; fix `init` of that variable") from None
 
 
 def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, str]:

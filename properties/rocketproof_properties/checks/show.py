@@ -156,7 +156,7 @@ def _cells(row: Row, profiles: str, proof: str) -> tuple[str, ...]:
 
 def _remark(row: Row) -> str:
     if row.vacuous:
-        return "vacuous: its premise never held in any explored state; widen the scope or mend the premise"
+        return "vacuous: its premise never held in any explored state; widen the scope or fix the premise"
     said = STOPPED.get(row.reason, row.reason) if row.verdict in ("unknown", "not inductive") else row.note
     if row.agrees is False and row.why:
         return f"{said}{'; ' if said else ''}expected because {row.why}"

@@ -173,7 +173,7 @@ class _Campaign:
         failing = [f"{ran.test} ({ran.why})" if ran.why else ran.test for ran in usual.ran.values() if ran.failed]
         if failing:
             more = f" and {len(failing) - 3} more" if len(failing) > 3 else ""
-            raise InputError(f"without any mutant {', '.join(failing[:3])}{more} failed, so they can find none; mend them first")
+            raise InputError(f"without any mutant {', '.join(failing[:3])}{more} failed, so they can find none; fix them first")
         return usual
 
     def _try(self, trials: Sequence[_Trial], usual: _Usual, temporary: Path) -> None:

@@ -29,7 +29,7 @@ _MISSING = object()
 
 
 class PatchError(InputError):
-    """A change does not fit the program it is meant for; `str(error)` says where and how to mend it."""
+    """A change does not fit the program it is meant for; `str(error)` says where and how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -185,12 +185,12 @@ def _parsed(source: str, where: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     try:
         node = ast.parse("if True:\n" + source if nested else source).body[0]
     except SyntaxError as error:
-        raise PatchError(f"patch of {where!r}: the changed source cannot be compiled: {error.msg}; mend its new text") from None
+        raise PatchError(f"patch of {where!r}: the changed source cannot be compiled: {error.msg}; fix its new text") from None
     if nested:
         assert isinstance(node, ast.If)
         node = ast.increment_lineno(node.body[0], -1)
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise PatchError(f"patch of {where!r}: it is no `def`; change it with a Value")
+        raise PatchError(f"patch of {where!r}: it is not a `def`; change it with a Value")
     return node
 
 
@@ -216,7 +216,7 @@ def _add(ready: Ready, function: FunctionType, where: str, source: str) -> None:
     try:
         compiled = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
-        raise PatchError(f"patch of {where!r}: the changed source cannot be compiled: {error.msg}; mend its new text") from None
+        raise PatchError(f"patch of {where!r}: the changed source cannot be compiled: {error.msg}; fix its new text") from None
     code = _dug_out(compiled, ["made", *(owner if tree is not node else []), node.name])
     code = code.replace(co_qualname=function.__code__.co_qualname, co_firstlineno=function.__code__.co_firstlineno)
     if code.co_freevars != function.__code__.co_freevars:
@@ -261,7 +261,7 @@ def _check(function: FunctionType, where: str, source: str, code: CodeType) -> N
     unknown = sorted(_globals(code) - known - _globals(function.__code__))
     if unknown:
         raise PatchError(
-            f"patch of {where!r}: the changed source uses {', '.join(unknown)}, which its module does not know; mend its new text"
+            f"patch of {where!r}: the changed source uses {', '.join(unknown)}, which its module does not know; fix its new text"
         )
 
 

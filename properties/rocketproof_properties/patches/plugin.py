@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
             (mutant,) = mutants([named.removesuffix(letter)])
             if letter not in mutant.patches:
                 variants = ", ".join(mutant.row.id + letter for letter in mutant.patches)
-                raise pytest.UsageError(f"--mutant {named} is no variant; use {variants}")
+                raise pytest.UsageError(f"--mutant {named} is not a variant; use {variants}")
             ready = prepare(mutant.patches[letter])
         except RocketproofError as error:
             raise pytest.UsageError(str(error)) from None

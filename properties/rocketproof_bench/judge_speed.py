@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_traces.bulk.cache import Shelf
+from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import take
-from rocketproof_traces.bulk.partition import divide
+from rocketproof_traces.bulk.partition import partition
 from rocketproof_traces.bulk.verdicts import judge_whole
 from rocketproof_traces.bulk.work import Order, dockets
 from rocketproof_traces.history import event_line, header_line
@@ -57,24 +57,24 @@ def run_many_bench(
         folder = Path(name)
         tell(f"a history of {events * RUNS} events")
         _write(folder / "history.ndjson", events)
-        shelf = Shelf(str(folder / "shelf"))
-        shelf.create()
+        cache = PieceCache(str(folder / "cache"))
+        cache.create()
         cpu, wall = time.process_time(), time.perf_counter()
-        taken = take(shelf, str(folder / "history.ndjson"))
+        taken = take(cache, str(folder / "history.ndjson"))
         count = sum(piece.rows for piece in taken.pieces)
         rows.append(
             _row("read NDJSON", {"events": count, "cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall})
         )
         tell("judging in one process")
-        own = _row("judge, one process", child([sys.executable, "-m", __name__, shelf.path, PROFILE]))
+        own = _row("judge, one process", child([sys.executable, "-m", __name__, cache.path, PROFILE]))
         rows.append(own)
-        window = _duckdb(f"{shelf.path}/*.parquet", count, tell)
+        window = _duckdb(f"{cache.path}/*.parquet", count, tell)
         if window is not None:
             rows.append(window)
             own["of_duckdb"] = own["cpu_seconds"] / window["cpu_seconds"]
         if spark:
             tell("judging on Spark, once to warm up")
-            rows.append(_spark(Order((shelf.path,), PROFILE, "", shelf.path), folder, count))
+            rows.append(_spark(Order((cache.path,), PROFILE, "", cache.path), folder, count))
             rows[-1]["of_local"] = own["cpu_seconds"] / rows[-1]["cpu_seconds"]
     return rows
 
@@ -133,14 +133,14 @@ def _row(tool: str, found: Bench) -> Bench:
 
 
 def measure(root: str, profile: str) -> dict[str, Any]:
-    """What judging all histories of a shelf takes, the specification's functions compiled before."""
-    shelf = Shelf(root)
-    todo = dockets(shelf.taken().values(), {}, Order((), profile, "", root))
-    calls = [batch for docket in todo for batch in divide(shelf, docket)]
+    """What judging all histories of a cache takes, the specification's functions compiled before."""
+    cache = PieceCache(root)
+    todo = dockets(cache.taken().values(), {}, Order((), profile, "", root))
+    calls = [batch for docket in todo for batch in partition(cache, docket)]
     judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, LIMIT)
     del calls
     cpu, wall = time.process_time(), time.perf_counter()
-    verdicts = [judge_whole(divide(shelf, docket), profile, LIMIT) for docket in todo]
+    verdicts = [judge_whole(partition(cache, docket), profile, LIMIT) for docket in todo]
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
     return {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def order(tmp: Path, name: str, *sources: Path) -> Order:
-    return Order(tuple(map(str, sources)), PROFILE, str(tmp / name / "out"), str(tmp / name / "shelf"))
+    return Order(tuple(map(str, sources)), PROFILE, str(tmp / name / "out"), str(tmp / name / "cache"))
 
 
 def fill(folder: Path) -> Path:

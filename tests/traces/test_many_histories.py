@@ -18,7 +18,7 @@ from many_histories import PROFILE, alone, history, write, write_parquet
 
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local, partition
-from rocketproof_traces.bulk.cache import Shelf
+from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import sources, stamp_of
 from rocketproof_traces.bulk.results import DONE, Results, Summary
 from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
@@ -32,7 +32,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def judge(tmp: Path, *sources: Path, profile: str = PROFILE, **more: object) -> Summary:
-    order = Order(tuple(map(str, sources)), profile, str(tmp / "out"), str(tmp / "shelf"), **more)  # type: ignore[arg-type]
+    order = Order(tuple(map(str, sources)), profile, str(tmp / "out"), str(tmp / "cache"), **more)  # type: ignore[arg-type]
     return local.judge(order)
 
 
@@ -81,7 +81,7 @@ def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
     assert judge(tmp_path, path).data() == first.data()
 
 
-@pytest.mark.parametrize("form", ["parquet", "pieces", "shuffled pieces", "shelf"])
+@pytest.mark.parametrize("form", ["parquet", "pieces", "shuffled pieces", "cache"])
 def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
     _, events = history(wrong="T1")
     header = Header()
@@ -89,10 +89,10 @@ def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
     folder.mkdir()
     if form == "parquet":
         write_parquet(folder / "many.parquet", {"a": events, "b": events})
-    elif form == "shelf":
+    elif form == "cache":
         piece = write(tmp_path / "whole.ndjson", Header({"history": "a"}), events)
         judge(tmp_path / "before", piece)
-        folder = tmp_path / "before" / "shelf"
+        folder = tmp_path / "before" / "cache"
     else:
         pieces = [events[k : k + 40] for k in range(0, len(events), 40)]
         if form == "shuffled pieces":
@@ -172,7 +172,7 @@ def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path
 def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))
-    order = Order(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "shelf"))
+    order = Order(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
     found = local.judge(order, cores=2)
     shutil.rmtree(tmp_path / "out")
     assert local.judge(order).data() == found.data()
@@ -183,9 +183,9 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
     header, events = history(sends=400)
     path = write(tmp_path / "long.ndjson", header, events)
     judge(tmp_path, path)
-    shelf = Shelf(str(tmp_path / "shelf"))
-    (docket,) = dockets(shelf.taken().values(), {}, Order((), PROFILE, "", ""))
-    batches = list(partition.divide(shelf, docket))
+    cache = PieceCache(str(tmp_path / "cache"))
+    (docket,) = dockets(cache.taken().values(), {}, Order((), PROFILE, "", ""))
+    batches = list(partition.partition(cache, docket))
     assert sum(batch.num_rows for batch in batches) == 1 + 3 + 400 * 6 + 401 * 3
     parts = {row["part"] for batch in batches for row in batch.to_pylist()}
     assert parts == {-1, 0, 1, 2}

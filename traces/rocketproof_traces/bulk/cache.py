@@ -29,7 +29,7 @@ BATCH = 16_384
 
 @dataclass(frozen=True)
 class Piece:
-    """Events of one history, in order, in a file of the shelf; `newest` is the latest of their times."""
+    """Events of one history, in order, in a file of the cache; `newest` is the latest of their times."""
 
     file: str
     history: str
@@ -74,7 +74,7 @@ def written(files: fs.FileSystem, path: str) -> Iterator[str]:
             files.delete_file(part)
 
 
-class Shelf:
+class PieceCache:
     """One folder of pieces."""
 
     def __init__(self, root: str) -> None:
@@ -134,8 +134,8 @@ class Shelf:
 class Runs:
     """Writes the events of one history as they come, into as many pieces as there are ascending runs."""
 
-    def __init__(self, shelf: Shelf, source: str, history: str, numbers: Iterator[int]) -> None:
-        self._shelf, self._source, self._history, self._numbers = shelf, source, history, numbers
+    def __init__(self, cache: PieceCache, source: str, history: str, numbers: Iterator[int]) -> None:
+        self._cache, self._source, self._history, self._numbers = cache, source, history, numbers
         self.pieces: list[Piece] = []
         self._writer: pq.ParquetWriter | None = None
         self._part = ""
@@ -161,9 +161,9 @@ class Runs:
         self.pieces[-1] = Piece(piece.file, piece.history, piece.rows + table.num_rows, piece.first, int(seqs[-1]), newest)
 
     def _begin(self, first: int) -> pq.ParquetWriter:
-        file = f"{self._shelf.name(self._source)}-{next(self._numbers):06d}.parquet"
-        self._part = f"{self._shelf.path}/{file}.{uuid.uuid4().hex}.part"
-        self._writer = pq.ParquetWriter(self._part, EVENTS, filesystem=self._shelf.files, compression="zstd", compression_level=1)
+        file = f"{self._cache.name(self._source)}-{next(self._numbers):06d}.parquet"
+        self._part = f"{self._cache.path}/{file}.{uuid.uuid4().hex}.part"
+        self._writer = pq.ParquetWriter(self._part, EVENTS, filesystem=self._cache.files, compression="zstd", compression_level=1)
         self.pieces.append(Piece(file, self._history, 0, first, first))
         return self._writer
 
@@ -173,13 +173,13 @@ class Runs:
             self._writer.close()
             self._writer = None
             with suppress(OSError):
-                self._shelf.files.delete_file(self._part)
+                self._cache.files.delete_file(self._part)
 
     def close(self) -> None:
         """End the piece under way."""
         if self._writer is not None:
             self._writer.close()
-            self._shelf.files.move(self._part, f"{self._shelf.path}/{self.pieces[-1].file}")
+            self._cache.files.move(self._part, f"{self._cache.path}/{self.pieces[-1].file}")
             self._writer = None
 
 
@@ -192,4 +192,4 @@ def by_history(taken: Iterable[Taken]) -> dict[str, list[Taken]]:
     return found
 
 
-__all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "Shelf", "Taken", "by_history", "place", "written"]
+__all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "PieceCache", "Taken", "by_history", "place", "written"]

@@ -1,4 +1,4 @@
-"""From what somebody recorded to pieces on the shelf: NDJSON histories and their pieces, recordings of single requests (all of these as
+"""From what somebody recorded to pieces in the cache: NDJSON histories and their pieces, recordings of single requests (all of these as
 they are or compressed), Parquet.
 
 A source is known by its shape. What can be read before a damaged place is kept, and the place is noted; nothing is read twice.
@@ -27,7 +27,7 @@ from ..compressed import open_text
 from ..errors import TraceError
 from ..history import Event, Header, recordings
 from ..stored.paths import join, readable
-from .cache import BATCH, SUFFIX, Runs, Shelf, Taken, place
+from .cache import BATCH, SUFFIX, PieceCache, Runs, Taken, place
 from .tables import EVENTS, event_row, object_of
 
 NEEDED = ("seq", "process", "type", "op", "value")
@@ -92,30 +92,30 @@ def stamp_of(source: str) -> str:
     return f"{info.size}-{info.mtime_ns}" if info.type == fs.FileType.File else ""
 
 
-def take(shelf: Shelf, source: str) -> Taken:
-    """Read a source onto the shelf. It gives the same pieces each time; a source that cannot be read is a problem of its history."""
-    intake = _Intake(shelf, source)
+def take(cache: PieceCache, source: str) -> Taken:
+    """Read a source into the cache. It gives the same pieces each time; a source that cannot be read is a problem of its history."""
+    ingest = _Ingest(cache, source)
     stamp = stamp_of(source)
     try:
-        intake.read()
+        ingest.read()
     except RocketproofError as error:
-        intake.stop(error)
+        ingest.stop(error)
     except (OSError, pa.ArrowException, OverflowError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        intake.stop(TraceError(source, f"cannot be read ({' '.join(said.split())})", "give a history"))
+        ingest.stop(TraceError(source, f"cannot be read ({' '.join(said.split())})", "give a history"))
     except BaseException:
-        intake.drop()
+        ingest.drop()
         raise
-    taken = Taken(source, stamp, intake.pieces(), intake.origins, tuple(intake.problems))
-    shelf.put(taken)
+    taken = Taken(source, stamp, ingest.pieces(), ingest.origins, tuple(ingest.problems))
+    cache.put(taken)
     return taken
 
 
-class _Intake:
+class _Ingest:
     """One source being read."""
 
-    def __init__(self, shelf: Shelf, source: str) -> None:
-        self.shelf, self.source = shelf, source
+    def __init__(self, cache: PieceCache, source: str) -> None:
+        self.cache, self.source = cache, source
         self.origins: dict[str, Any] = {}
         self.problems: list[tuple[str, int | None, str]] = []
         self._numbers = itertools.count()
@@ -182,7 +182,7 @@ class _Intake:
 
     def _put(self, name: str, table: pa.Table) -> None:
         if name not in self._runs:
-            self._runs[name] = Runs(self.shelf, self.source, name, self._numbers)
+            self._runs[name] = Runs(self.cache, self.source, name, self._numbers)
         if not self._runs[name].open and sum(run.open for run in self._runs.values()) >= MOST_OPEN:
             for run in self._runs.values():
                 run.close()

@@ -15,9 +15,9 @@ from typing import TypeVar
 import pyarrow as pa
 
 from ..pools import answers, processes
-from .cache import Shelf
+from .cache import PieceCache
 from .ingest import take
-from .partition import KEPT, Docket, divide
+from .partition import KEPT, Docket, partition
 from .results import Results, Summary
 from .tables import CALLS
 from .verdicts import judge_whole
@@ -36,21 +36,21 @@ def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     ready = shelved(order)
     if ready is None:
         found = named(order)
-        new = fresh(found, Shelf(order.shelf).taken())
+        new = fresh(found, PieceCache(order.cache).taken())
         tell(f"reading {len(new)} of {len(found)} files")
-        for _ in _spread(partial(_take, order.shelf), new, cores):
+        for _ in _spread(partial(_take, order.cache), new, cores):
             pass
     order = ready or order
     results = Results(order.out)
-    todo = dockets(Shelf(order.shelf).taken().values(), results.stamps(), order)
+    todo = dockets(PieceCache(order.cache).taken().values(), results.stamps(), order)
     tell(f"judging {len(todo)} histories")
     for wave in _waves(todo):
         results.add(_judged(order, wave, cores))
     return results.summary(order.profile)
 
 
-def _take(shelf: str, source: str) -> None:
-    take(Shelf(shelf), source)
+def _take(cache: str, source: str) -> None:
+    take(PieceCache(cache), source)
 
 
 def _judged(order: Order, todo: list[Docket], cores: int) -> Iterator[pa.Table]:
@@ -59,7 +59,7 @@ def _judged(order: Order, todo: list[Docket], cores: int) -> Iterator[pa.Table]:
     for docket in todo:
         if _events(docket) > HELD:
             with tempfile.TemporaryDirectory() as folder:
-                files = spill(divide(Shelf(order.shelf), docket), Path(folder), -(-_events(docket) // HELD))
+                files = spill(partition(PieceCache(order.cache), docket), Path(folder), -(-_events(docket) // HELD))
                 yield from _spread(partial(_judge_file, order), files, cores)
 
 
@@ -82,7 +82,7 @@ def _events(docket: Docket) -> int:
 
 
 def _judge(order: Order, docket: Docket) -> pa.Table:
-    return judge_whole(divide(Shelf(order.shelf), docket), order.profile, order.limit)
+    return judge_whole(partition(PieceCache(order.cache), docket), order.profile, order.limit)
 
 
 def _judge_file(order: Order, file: Path) -> pa.Table:

@@ -23,7 +23,7 @@ from ..checker.parts import Survey
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
 from ..history.operations import Call, breaking, check_asked, paired, snapshot
-from .cache import BATCH, Piece, Shelf
+from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
 HISTORY = -1
@@ -34,7 +34,7 @@ _COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", 
 
 
 class Row(NamedTuple):
-    """An event as it lies on the shelf, its value still text."""
+    """An event as it lies in the cache, its value still text."""
 
     seq: int
     time: int | None
@@ -62,14 +62,14 @@ class Docket:
     late: float | None = None
 
 
-def divide(shelf: Shelf, docket: Docket) -> Iterator[pa.RecordBatch]:
+def partition(cache: PieceCache, docket: Docket) -> Iterator[pa.RecordBatch]:
     """The history's rows of CALLS, those of a part in no certain order."""
-    return _Division(shelf, docket).batches()
+    return _Partition(cache, docket).batches()
 
 
-class _Division:
-    def __init__(self, shelf: Shelf, docket: Docket) -> None:
-        self.shelf, self.docket = shelf, docket
+class _Partition:
+    def __init__(self, cache: PieceCache, docket: Docket) -> None:
+        self.cache, self.docket = cache, docket
         self.survey = Survey(cluster_of(Header(docket.origin)), is_recording(Header(docket.origin)))
         self.events = 0
         self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
@@ -82,7 +82,7 @@ class _Division:
     def _events(self) -> Iterator[Row]:
         """The events up to the first that is missing or breaks the rules of histories."""
         rules, last = Rules(), None
-        for row in _in_order(self.shelf, self.docket.pieces):
+        for row in _in_order(self.cache, self.docket.pieces):
             if row.seq != rules.next:
                 if last is None or row.seq != last.seq:
                     self.missing, self.after = (rules.next, row.seq), row.time
@@ -109,7 +109,7 @@ class _Division:
     def _again(self) -> Iterator[Row]:
         """The same events once more."""
         number = 0
-        for row in _in_order(self.shelf, self.docket.pieces):
+        for row in _in_order(self.cache, self.docket.pieces):
             if number == self.events:
                 return
             if row.seq == number:
@@ -230,12 +230,12 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(column, f.type) for column, f in zip(columns, CALLS, strict=True)], schema=CALLS)
 
 
-def _read(shelf: Shelf, piece: Piece) -> Iterator[Row]:
-    for batch in shelf.batches(piece, _COLUMNS):
+def _read(cache: PieceCache, piece: Piece) -> Iterator[Row]:
+    for batch in cache.batches(piece, _COLUMNS):
         yield from map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
-def _in_order(shelf: Shelf, pieces: Iterable[Piece]) -> Iterator[Row]:
+def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[Row]:
     """The events of pieces by their numbers: one piece after the other, and side by side where they overlap."""
     ordered = sorted(pieces, key=lambda p: (p.first, p.last, p.file))
     at = 0
@@ -247,9 +247,9 @@ def _in_order(shelf: Shelf, pieces: Iterable[Piece]) -> Iterator[Row]:
             end = max(end, ordered[at].last)
             at += 1
         if len(together) == 1:
-            yield from _read(shelf, together[0])
+            yield from _read(cache, together[0])
         else:
-            yield from heapq.merge(*(_read(shelf, piece) for piece in together), key=lambda row: row.seq)
+            yield from heapq.merge(*(_read(cache, piece) for piece in together), key=lambda row: row.seq)
 
 
-__all__ = ["HISTORY", "Docket", "divide", "value_of"]
+__all__ = ["HISTORY", "Docket", "partition", "value_of"]

@@ -1,4 +1,4 @@
-"""What there is to do, the same for every engine: sources that are not on the shelf yet, and histories that were not judged as they are."""
+"""What there is to do, the same for every engine: sources that are not in the cache yet, and histories that were not judged as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyarrow import fs
 
 from ..errors import TraceError
 from ..stored.paths import readable
-from .cache import SUFFIX, Shelf, Taken, by_history
+from .cache import SUFFIX, PieceCache, Taken, by_history
 from .ingest import sources
 from .partition import Docket
 
@@ -21,13 +21,13 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `shelf`, verdicts to
+    """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `cache`, verdicts to
     `out`. `limit` bounds the states that are expanded in each part; `late` is in seconds, None: a missing event is waited for."""
 
     sources: tuple[str, ...]
     profile: str
     out: str
-    shelf: str
+    cache: str
     limit: int = 1_000_000
     late: float | None = None
 
@@ -36,12 +36,12 @@ def shelved(order: Order) -> Order | None:
     """The order if its one source is a folder of pieces already, and is to be judged as it lies; else None."""
     if len(order.sources) != 1:
         return None
-    shelf = Shelf(order.sources[0])
+    cache = PieceCache(order.sources[0])
     with readable(order.sources[0]):
-        if shelf.files.get_file_info(shelf.path).type != fs.FileType.Directory:
+        if cache.files.get_file_info(cache.path).type != fs.FileType.Directory:
             return None
-        names = [info.path for info in shelf.files.get_file_info(fs.FileSelector(shelf.path))]
-    return replace(order, shelf=order.sources[0]) if any(name.endswith(SUFFIX) for name in names) else None
+        names = [info.path for info in cache.files.get_file_info(fs.FileSelector(cache.path))]
+    return replace(order, cache=order.sources[0]) if any(name.endswith(SUFFIX) for name in names) else None
 
 
 def named(order: Order) -> list[tuple[str, str]]:
@@ -49,12 +49,12 @@ def named(order: Order) -> list[tuple[str, str]]:
     found = sources(list(order.sources))
     if not found:
         raise TraceError(", ".join(order.sources), "holds no files", "give files or folders of histories")
-    Shelf(order.shelf).create()
+    PieceCache(order.cache).create()
     return found
 
 
 def fresh(found: Sequence[tuple[str, str]], taken: Mapping[str, Taken]) -> list[str]:
-    """The sources (with stamps) that are not on the shelf as they are now."""
+    """The sources (with stamps) that are not in the cache as they are now."""
     return [source for source, stamp in found if source not in taken or taken[source].stamp != stamp]
 
 

@@ -128,8 +128,8 @@ class Machine:
         self.deciding = frozenset(deciding)
         self._arrived: dict[Hashable, Local] = {}
         self._enabled: dict[Hashable, list[Enabled]] = {}
-        self._sure: dict[Hashable, tuple[str, Local] | None] = {}
-        self._plain: dict[Hashable, Local] = {}
+        self._forced: dict[Hashable, tuple[str, Local] | None] = {}
+        self._canonical: dict[Hashable, Local] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
 
     # Shared states
@@ -242,19 +242,19 @@ class Machine:
             self._enabled[key] = found
         return found
 
-    def sure(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> Move | None:
+    def forced(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> Move | None:
         """The step, not the last, that a handler can take here, if nobody sees it, it is the only way to an end that is `right`, whatever
         others do before the handler goes on, and it leads to one and the same place whenever it is taken."""
         key = (local, draws, right, self.control(shared))
-        if key not in self._sure:
+        if key not in self._forced:
             known = [code if self._settled.get(slot, code) == code else None for slot, code in enumerate(shared)]
             ways = list(self._ways([*known, *local], right))
-            self._sure[key] = None
+            self._forced[key] = None
             if len(ways) == 1 and not ways[0].writes and None not in ways[0].local and not ways[0].local[self.columns["answer"]]:
                 for one in self.enabled(shared, local, draws):
                     if one.function is ways[0].function:
-                        self._sure[key] = one.function.action.name, self.step(*one[:2], shared, local, one.reads).local or local
-        found = self._sure[key]
+                        self._forced[key] = one.function.action.name, self.step(*one[:2], shared, local, one.reads).local or local
+        found = self._forced[key]
         return None if found is None else Move(found[0], shared, found[1], 0, 0)
 
     def future(self, local: Local, right: Right) -> tuple[int, int]:
@@ -276,14 +276,14 @@ class Machine:
             found = self._future[key] = (reads, writes)
         return found
 
-    def plain(self, local: Local, right: Right) -> Local:
+    def canonical(self, local: Local, right: Right) -> Local:
         """The handler with nothing in it that nobody looks at any more."""
         key = (local, right)
-        found = self._plain.get(key)
+        found = self._canonical.get(key)
         if found is None:
             reads = self.future(local, right)[0] >> self.shared
             columns = enumerate(zip(local, self.idle, strict=True))
-            found = self._plain[key] = tuple([code if reads >> column & 1 else idle for column, (code, idle) in columns])
+            found = self._canonical[key] = tuple([code if reads >> column & 1 else idle for column, (code, idle) in columns])
         return found
 
     def _ways(self, state: Partial, right: Right) -> Iterator[_Way]:

@@ -198,7 +198,7 @@ class PartChecker:
     def _searching(self, opened: Sequence[tuple[int, int, int | None]], limit: int, tick: Callable[[int], None]) -> Search:
         self.answers = _answers(opened)
         again = self.machine.looks_again
-        vain = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.vain or not again))
+        giving_up = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.giving_up or not again))
         deciding = bits(self.machine.deciding - {self.machine.first["lock"]})
         return Search(
             self.requests,
@@ -207,7 +207,7 @@ class PartChecker:
             limit,
             tick,
             lock=self.machine.first["lock"],
-            vain=vain,
+            giving_up=giving_up,
             watched=self.part.alone or not again,
             private=self.machine.private,
             deciding=EVERY_SLOT if self.part.recorded else deciding,  # one client: looking ahead costs more than it saves

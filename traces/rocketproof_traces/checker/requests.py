@@ -96,7 +96,7 @@ class Send:
         return tuple(range(self.machine.shape.queues))
 
     @property
-    def vain(self) -> bool:
+    def giving_up(self) -> bool:
         """Whether a wait for the lock in vain leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
         said = "TOPIC_NOT_EXIST" in self._words
         return self.patient and (said or self.machine.shape.classes[self.topic] == "retry")
@@ -113,14 +113,14 @@ class Send:
             found.append(self._end(move, move.local) if move.local[answer] else move)
         return found or machine.waiting(shared)
 
-    def sure(self, shared: State, local: Local) -> Move | None:
-        return self.machine.sure(shared, local, self.draws, self._right)
+    def forced(self, shared: State, local: Local) -> Move | None:
+        return self.machine.forced(shared, local, self.draws, self._right)
 
     def future(self, local: Local) -> tuple[int, int]:
         return self.machine.future(local, self._right)
 
-    def plain(self, local: Local) -> Local:
-        return self.machine.plain(local, self._right)
+    def canonical(self, local: Local) -> Local:
+        return self.machine.canonical(local, self._right)
 
     def _end(self, move: Move, local: Local) -> Move:
         """The answered request: is it the recorded answer?"""
@@ -147,13 +147,13 @@ class Send:
 class _OneStep:
     """A request that takes effect at one time."""
 
-    def sure(self, shared: State, local: Local) -> Move | None:
+    def forced(self, shared: State, local: Local) -> Move | None:
         return None
 
     def future(self, local: Local) -> tuple[int, int]:
         return 0, -1
 
-    def plain(self, local: Local) -> Local:
+    def canonical(self, local: Local) -> Local:
         return local
 
 

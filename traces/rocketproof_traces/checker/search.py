@@ -5,22 +5,22 @@ only where a step of theirs and a step of someone else touch the same slot. Ever
 by waiting. A request that never ended may take effect at any later time, or never.
 
 *Near* are the answered request and whatever is connected with it by slots that one writes and the other touches, from here to its end if
-nobody else moves (its print). A step that assigns what is there already and has not looked at it counts as a write: later it may change
-something. The print of a near request need not know what others make it do: until one of them takes a step that another near one sees,
-each goes its own way, and after that step the prints are taken anew. The print of one that is not near must: others that are not near
-may have moved before. So a request whose way another one may change is near, too (`_led`). The lock needs no such care: a print has the
-steps of a free lock and of a held one.
+nobody else moves (its footprint). A step that assigns what is there already and has not looked at it counts as a write: later it may
+change something. The footprint of a near request need not know what others make it do: until one of them takes a step that another near
+one sees, each goes its own way, and after that step the footprints are taken anew. The footprint of one that is not near must: others
+that are not near may have moved before. So a request whose way another one may change is near, too (`_led`). The lock needs no such care:
+a footprint has the steps of a free lock and of a held one.
 
-What is left out beside that, derived from the model by the requests' `sure`, `future` and `plain`:
+What is left out beside that, derived from the model by the requests' `forced`, `future` and `canonical`:
 
-* Waiting before a sure step. It is the only way on, leads to the same place now and later, and nobody sees it: in any explanation it can
+* Waiting before a forced step. It is the only way on, leads to the same place now and later, and nobody sees it: in any explanation it can
   be moved to here.
 * Steps of requests that never end, after which they write nothing that an answer may still depend on. An explanation does without them.
 * States that differ only in slots on which no later answer depends, in parts of local states that are never looked at again, or in
   which of alike endless requests is where. What explains the rest from one of them explains it from the other.
 
 Creating a topic takes a lock, and orders in which requests pass a lock are many that come to the same. Where nobody *gains* by seeing
-the lock held (`watched` and `vain` below), three things are left out:
+the lock held (`watched` and `giving_up` below), three things are left out:
 
 1. Rest while a request waits for the lock, or just before it takes it. What it did before only read that there is no topic, and a topic
    does not go again. So if it goes on to create the topic, it can as well have looked just before it took the lock. If it finds, under
@@ -90,7 +90,7 @@ class _Place:
 class Search:
     """One search over the answers of a partition. `control` takes the deciding part out of a shared state.
 
-    `lock` is the slot of the lock, 0 where it is free. `vain` are the requests that may end as recorded, or change something, because
+    `lock` is the slot of the lock, 0 where it is free. `giving_up` are the requests that may end as recorded, or change something, because
     they waited for it in vain; `watched`: these have to see it held. `private` are the labels of steps that write nothing but the lock.
     `deciding` are the slots, without the lock, on which it depends what requests do next.
     """
@@ -101,12 +101,12 @@ class Search:
     limit: int
     tick: Callable[[int], None] = lambda _: None
     lock: int | None = None
-    vain: frozenset[int] = frozenset()
+    giving_up: frozenset[int] = frozenset()
     watched: bool = True
     private: frozenset[str] = frozenset()
     deciding: int = EVERY_SLOT
     expanded: int = 0
-    _prints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
+    _footprints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
     _forms: list[int] = field(default_factory=list)
     _alike: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _live: list[int] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Search:
         if not self._live:
             self._know_kinds()
             self._look_ahead(len(starts[0].shared))
-            self._hidden = 0 if self.lock is None or (self.watched and self.vain) else 1 << self.lock
+            self._hidden = 0 if self.lock is None or (self.watched and self.giving_up) else 1 << self.lock
         best, stuck, chain = first, list(starts), _Chain((), None)
         if first >= total:
             return Searched(first, True, False, 0, stuck, [])
@@ -222,13 +222,13 @@ class Search:
                 place.todo.append((reached, _Chain((*settled, *taken, *more), before)))
 
     def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
-        """The prints of the answered request and of the others that can move."""
+        """The footprints of the answered request and of the others that can move."""
         mine = answer.request
         free = self._with_lock(shared, 0)
-        known = self._prints.setdefault(self.control(free), {})
-        marks = {mine: self._print(mine, moved.get(mine, _FIRST), free, known)}
+        known = self._footprints.setdefault(self.control(free), {})
+        marks = {mine: self._footprint(mine, moved.get(mine, _FIRST), free, known)}
         for other in self._open(answer.pending, moved):
-            marks[other] = self._print(other, moved.get(other, _FIRST), free, known)
+            marks[other] = self._footprint(other, moved.get(other, _FIRST), free, known)
         return marks
 
     def _settle(self, near: Sequence[int], shared: State, moved: dict[int, Local | None], live: int) -> list[Step]:
@@ -238,13 +238,13 @@ class Search:
             local = moved.get(one, _FIRST)
             if local == _FIRST:
                 local = self.requests[one].start
-            while local is not None and (move := self.requests[one].sure(shared, local)) is not None:
+            while local is not None and (move := self.requests[one].forced(shared, local)) is not None:
                 local = moved[one] = move.local
                 steps.append(Step(one, move.label))
             if local is not None and one in self._alike and not self.requests[one].future(local)[1] & live:
                 moved[one] = None
             elif local is not None and one in moved:
-                moved[one] = self.requests[one].plain(local)
+                moved[one] = self.requests[one].canonical(local)
         return steps
 
     def _open(self, pending: Sequence[int], moved: Mapping[int, Local | None]) -> Iterator[int]:
@@ -308,7 +308,7 @@ class Search:
         while self._hidden and local is not None:
             only = self._only(one, shared, local)
             taken = only if only is not None and only.label in self.private and not only.reads else None
-            if taken is None and one not in self.vain:
+            if taken is None and one not in self.giving_up:
                 if self._held(shared):
                     later = self._only(one, self._with_lock(shared, 0), local)
                     if later is not None and self._held(later.shared):
@@ -325,9 +325,9 @@ class Search:
         moves = [m for m in self.requests[one].moves(shared, local) if not m.dead and m.label != GIVEN_UP]
         return moves[0] if len(moves) == 1 else None
 
-    def _print(self, one: int, local: Local | None, free: State, known: dict[Hashable, tuple[int, int]]) -> tuple[int, int]:
-        """What the request may read and write from here to its end if nobody else moves, whatever becomes of the lock. `known` are prints
-        that were taken where the same is decided."""
+    def _footprint(self, one: int, local: Local | None, free: State, known: dict[Hashable, tuple[int, int]]) -> tuple[int, int]:
+        """What the request may read and write from here to its end if nobody else moves, whatever becomes of the lock. `known` are
+        footprints that were taken where the same is decided."""
         request = self.requests[one]
         key: Hashable = self._forms[one] if local is _FIRST else (request.kind, local)
         found = known.get(key)

@@ -43,7 +43,7 @@ class Request(Protocol):
         """The next steps. Which there are and what they touch depends on the deciding slots alone."""
         ...
 
-    def sure(self, shared: State, local: Local) -> Move | None:
+    def forced(self, shared: State, local: Local) -> Move | None:
         """A step, not the last, that nobody sees, without which the request cannot end as recorded, whatever others do before it is taken,
         and that leads to one and the same place whenever it is taken."""
         ...
@@ -52,7 +52,7 @@ class Request(Protocol):
         """The slots that it may read and write on its way to the recorded end, whatever others do. More than it does is allowed."""
         ...
 
-    def plain(self, local: Local) -> Local:
+    def canonical(self, local: Local) -> Local:
         """The local state without what it never looks at again."""
         ...
 

@@ -5,7 +5,7 @@ history and part). Between them goes what Spark shuffles, calls packed by part; 
 of each task.
 
 A single folder of files is a stream: `availableNow` takes the files that its checkpoint has not seen. What a history needs of earlier runs
-is on the shelf, written so that doing it again changes nothing.
+is in the cache, written so that doing it again changes nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ..bulk.cache import Piece, Shelf
+from ..bulk.cache import Piece, PieceCache
 from ..bulk.ingest import sources, take
-from ..bulk.partition import Docket, divide
+from ..bulk.partition import Docket, partition
 from ..bulk.results import Results, Summary
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
@@ -66,7 +66,7 @@ def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
         found = named(order)
         if len(order.sources) == 1 and [source for source, _ in found] != list(order.sources) and not is_remote():
             _stream(spark, order, tell)  # a server of Spark Connect would run the batches without this process's files
-        _take(spark, order, fresh(found, Shelf(order.shelf).taken()), tell)  # and what has changed since a stream saw it
+        _take(spark, order, fresh(found, PieceCache(order.cache).taken()), tell)  # and what has changed since a stream saw it
     order = ready or order
     _judge_batch(spark, order, tell)
     return Results(order.out).summary(order.profile)
@@ -79,13 +79,13 @@ def _stream(spark: SparkSession, order: Order, tell: Tell) -> None:
 
     def batch(rows: DataFrame, _: int) -> None:
         known = {_plain(row["path"]) for row in rows.collect()}
-        new = fresh([one for one in sources(list(order.sources)) if _plain(one[0]) in known], Shelf(order.shelf).taken())
+        new = fresh([one for one in sources(list(order.sources)) if _plain(one[0]) in known], PieceCache(order.cache).taken())
         _take(spark, order, new, tell)
         _judge_batch(spark, order, tell)
 
     query = (
         files.writeStream.foreachBatch(batch)
-        .option("checkpointLocation", f"{order.shelf.rstrip('/')}/_checkpoint")
+        .option("checkpointLocation", f"{order.cache.rstrip('/')}/_checkpoint")
         .trigger(availableNow=True)
         .start()
     )
@@ -101,25 +101,25 @@ def _plain(path: str) -> str:
 
 
 def _take(spark: SparkSession, order: Order, new: Sequence[str], tell: Tell) -> None:
-    """Read sources onto the shelf, a task each."""
+    """Read sources into the cache, a task each."""
     if not new:
         return
     tell(f"reading {len(new)} files")
-    root = order.shelf
+    root = order.cache
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                take(Shelf(root), source)
+                take(PieceCache(root), source)
                 yield pa.RecordBatch.from_pydict({"source": [source]})
 
     _spread(spark, "source", new).mapInArrow(run, "source string").count()
 
 
 def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
-    """Judge the histories on the shelf that were not judged as they are, and write their verdicts as one batch."""
+    """Judge the histories in the cache that were not judged as they are, and write their verdicts as one batch."""
     results = Results(order.out)
-    todo = dockets(Shelf(order.shelf).taken().values(), results.stamps(), order)
+    todo = dockets(PieceCache(order.cache).taken().values(), results.stamps(), order)
     if not todo:
         return
     tell(f"judging {len(todo)} histories")
@@ -129,13 +129,13 @@ def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
 
 def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFrame:
     """The verdicts on histories, rows of VERDICTS."""
-    root, profile, limit = order.shelf, order.profile, order.limit
+    root, profile, limit = order.cache, order.profile, order.limit
 
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
                 with uncollected():
-                    yield from map(_packed, divide(Shelf(root), _docket(json.loads(text))))
+                    yield from map(_packed, partition(PieceCache(root), _docket(json.loads(text))))
 
     def verdict(packed: pa.Table) -> pa.Table:
         return judge_calls(_unpacked(packed), profile, limit)

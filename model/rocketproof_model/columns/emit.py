@@ -7,7 +7,7 @@ A function of a program (`i64` numbers; `columns` and `results` are tables of po
 It reads `rows` values from number `first` on of each column and writes as many to each result, from 0 on: the words of
 `failed`, the words of `faults`, then the values of the terms that are numbers, 0 where there is none. Bit k of a word belongs to
 term k: `faults` says that it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
-rows at once.
+rows at once. (Why LLVM's text: explicit/kernel.py, whose emitter this is.)
 
 A number that is not a value of its variable's type has no meaning: reading it is a fault, where the interpreter reads it. Which ones
 can occur is known from how wide the column's numbers are, so a column of bytes for an `Int(0, 255)` costs no test.

@@ -12,10 +12,9 @@ Functions of a kernel (all integers are 64 bits, all arrays are addresses of suc
 `any` is the OR of all masks. In the checking form each of them returns -1 where the interpreter raises
 EvaluationError. An instance number counts through `model.actions` and `action.instances`; `Kernel.move` undoes it.
 
-Why LLVM's text and not a compiler of Python's: the same guards and effects, written as functions that Numba takes, need 21 CPU-seconds
-to compile for the scope `small` of the specification (17 for `restart`), and 1.7 us for a state's successors (10.6) without packing,
-checks and coverage; this text takes 0.57 s (0.34) and 0.8 us (1.5) with them, Python's functions of the same model 53 us (51), the
-interpreter 610 us (790). (properties/bench/README.md)
+Why LLVM's text and not a compiler of Python's: what it compiles in 0.57 CPU-seconds (the specification's scope `small`) takes Numba
+21, for code that runs at half to a seventh of the speed; a state's successors take Python functions 53 us, the interpreter 610, this
+0.8 (properties/bench/README.md).
 
 The model's constants are read at run time from `consts`, so one kernel serves all instances of a model, mutants
 included. Parameters of actions with few instances are unrolled, others become loops. Guards are asked in order; what
@@ -131,7 +130,7 @@ def _compiled_actions(places: Layout, checked: bool, unroll: int, word_bits: int
     key = (word_bits, checked, unroll, tuple(model.constants), tuple(model.variables), tuple(model.actions))  # it may have grown
     if key not in known:
         with deep_terms():
-            text = _HEAD + _succ(model, places, checked, unroll)
+            text = _HEAD + _Successors(model, places, checked, unroll).text()
         known[key] = native.compile_text(text, ("succ",)).addresses["succ"]
     return known[key]
 
@@ -175,10 +174,6 @@ def _masks(name: str, model: Model, places: Layout, formulas: Sequence[Expr], ch
     e.line(f"ret i64 {e.choose(fault, FAULT, every)}")
     reads, body = "noalias readonly", "\n".join(e.lines)
     return f"define i64 @{name}(ptr {reads} %state, ptr {reads} %consts, ptr noalias %masks, ptr {reads} %after) {{\nentry:\n{body}\n}}\n"
-
-
-def _succ(model: Model, places: Layout, checked: bool, unroll: int) -> str:
-    return _Successors(model, places, checked, unroll).text()
 
 
 Gained = tuple[Number, ...]
@@ -232,11 +227,10 @@ class _Successors:
         return looped[::-1]
 
     def _stop_on(self, fault: Truth) -> None:
-        if fault is False:
-            return
-        following = self.e.fresh("L")
-        self.e.line(f"br i1 {_truth(fault)}, label %fault, label %{following}")
-        self.e.label(following)
+        if fault is not False:
+            following = self.e.fresh("L")
+            self.e.line(f"br i1 {_truth(fault)}, label %fault, label %{following}")
+            self.e.label(following)
 
     def _level(self, depth: int, asked: int, bound: dict[str, Number]) -> Gained:
         """Instances with the first `depth` parameters bound, of which the first `asked` guards hold.
@@ -404,6 +398,3 @@ def _may_leave(update: Update) -> bool:
 
 def _truth(value: Truth) -> str:
     return str(value).lower() if isinstance(value, bool) else value
-
-
-__all__ = ["BITS", "FAULT", "Kernel", "build", "compile_masks", "mask_words"]

@@ -55,6 +55,14 @@ def test_the_implementation_is_as_described(done: tuple[report.Report, Path]) ->
     assert found.exit_code == 0
 
 
+def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> None:
+    """No answer and no record say which queue was drawn, only the queue's next offset does."""
+    steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]
+    for number in range(1, 9):  # a draw of queue 0 would be right by chance
+        path = runner.perform(Program(number, "", tuple((name, dict(args)) for name, args in steps)))
+        assert judge_file(path, PROFILE, ("reference",)).verdicts == []
+
+
 def test_the_report_is_written_for_people_and_programs(done: tuple[report.Report, Path]) -> None:
     found, folder = done
     data = json.loads((folder / "report.json").read_text())

@@ -230,7 +230,12 @@ class Reference:
         if "queueId" in answer:
             return int(answer["queueId"])
         born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
-        return _queue_of(born[0]) if born else 0
+        return _queue_of(born[0]) if born else self._fuller_queue(asked.fields.get("topic", ""))
+
+    def _fuller_queue(self, topic: str) -> int:
+        """A queue of which the target counts more than we have: there it put what nobody could read back. 0 if there is none."""
+        counted = self.history.states.get("queues", {}).get("queues", ())
+        return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
 
     def _again(self, before: Message) -> Message | None:
         """The record that a message became when it was sent back, the first that no earlier request has become."""

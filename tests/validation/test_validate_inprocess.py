@@ -43,12 +43,12 @@ def runner(running: Deployment, tmp_path: Path) -> Iterator[Runner]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.Report, Path]:
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationReport, Path]:
     folder = tmp_path_factory.mktemp("validation") / "report"
     return validate(ValidationRequest(InProcess(PROFILE), folder, 60, 3, shrink=1)), folder
 
 
-def test_the_implementation_is_as_described(done: tuple[report.Report, Path]) -> None:
+def test_the_implementation_is_as_described(done: tuple[report.ValidationReport, Path]) -> None:
     found, _ = done
     assert [str(one.verdict) for one in found.findings] == []
     assert len(found.judged) == 60
@@ -63,7 +63,7 @@ def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> Non
         assert judge_file(path, PROFILE, ("reference",)).verdicts == []
 
 
-def test_the_report_is_written_for_people_and_programs(done: tuple[report.Report, Path]) -> None:
+def test_the_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     data = json.loads((folder / "report.json").read_text())
     assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 1, PROFILE, 0)
@@ -75,20 +75,20 @@ def test_the_report_is_written_for_people_and_programs(done: tuple[report.Report
     assert len(list((folder / "histories").glob("*.ndjson"))) == 60
 
 
-def test_known_violations_are_known(done: tuple[report.Report, Path]) -> None:
+def test_known_violations_are_known(done: tuple[report.ValidationReport, Path]) -> None:
     found, _ = done
     shown = {(row.id, row.condition) for row in found.rows if row.expected == "violated" and row.broken}
     assert ("INV-44", "messages with a delay") in shown
 
 
-def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Report, Path]) -> None:
+def test_a_report_is_judged_again_without_a_broker(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     anew = again(folder, None, ())
     assert anew.rows == found.rows
     assert (anew.exit_code, anew.seed, len(anew.judged)) == (0, 3, 60)
 
 
-def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.Report, Path], tmp_path: Path) -> None:
+def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
     """P40 stores the sender's text of properties as it is."""
     _, folder = done
     copy = tmp_path / "copy"
@@ -186,7 +186,7 @@ def test_the_program_of_a_finding_runs_as_it_stands(
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     path = runner.perform(Program(1, "", (SEND,)))
     verdict = next(one for one in judge_file(path, PROFILE).findings if one.property == "INV-30.records")
-    finding = report.Finding(verdict, load(path).program, path.name, file="programs/finding-1.py")
+    finding = report.ValidationFinding(verdict, load(path).program, path.name, file="programs/finding-1.py")
     names: dict[str, Any] = {"__name__": "kept"}
     exec(compile(report.source(finding, PROFILE), "finding-1.py", "exec"), names)
     (address,) = running.brokers.values()

@@ -6,7 +6,7 @@ asked of `shows`, which runs it wherever it runs: on a simulated cluster, on a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ..steps.vocabulary import Step
@@ -20,7 +20,7 @@ def shrink(
     evidence: Evidence,
     shows: Callable[[Sequence[Part]], Evidence | None],
     *,
-    simpler: Callable[[Part], Iterator[Part]] = lambda part: iter(()),
+    simpler: Callable[[Part], Iterable[Part]] | None = None,
     needed: Callable[[Evidence], Sequence[Part]] | None = None,
 ) -> tuple[list[Part], Evidence]:
     """A smallest sequence that still shows something, and what it shows: no part of it can be left out or made simpler.
@@ -48,7 +48,7 @@ def shrink(
             changed = True
             while changed and at < len(found):
                 changed = False
-                for one in simpler(found[at]):
+                for one in simpler(found[at]) if simpler is not None else ():
                     tried = [*found[:at], one, *found[at + 1 :]]
                     again = shows(tried)
                     if again is not None:

@@ -121,7 +121,7 @@ def ordered(ask: Asking, topic: str) -> bool:
     ask("topic", topic=topic, order=True)
     answer = ask("send", topic="A")
     assert ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1).code == 0
-    return bool(ask.table()["topicConfigTable"][ask.stage.names.topic(topic)]["order"])
+    return bool(ask.table()["topicConfigTable"][ask.context.names.topic(topic)]["order"])
 
 
 def changes(ask: Asking) -> int:

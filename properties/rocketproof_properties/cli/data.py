@@ -17,7 +17,7 @@ def judge(
     out: str | None = None,
     parquet: str | None = None,
     late: float | None = None,
-    limit: int = 1_000_000,
+    limit: int | None = None,
     master: str | None = None,
     remote: str | None = None,
     cores: int | None = None,
@@ -43,7 +43,8 @@ def judge(
     late
         Seconds, by the clock of the events, after which an event of a history in pieces is not waited for any more.
     limit
-        How many states of each part of a history the judge may expand before it gives up.
+        How many states of each part of a history may be expanded before the judge gives up; 1,000,000 unless given, of a recording
+        10,000.
     master
         The URL of Spark's master, instead of this machine.
     remote
@@ -76,12 +77,13 @@ def judge(
         return _judge_one(Path(first), profile, limit, json)
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
+    from rocketproof_traces.checker.histories import LIMIT
     from rocketproof_traces.stored.paths import absolute
 
     from .. import verdicts
 
     folder, shelf = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit, late)
+    order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit or LIMIT, late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     if json is not None:
         store.write_json(json, found.data())
@@ -89,7 +91,7 @@ def judge(
     return verdicts.EXIT[found.verdict]
 
 
-def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
+def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces import history
     from rocketproof_traces.checker import histories, recordings
@@ -103,7 +105,7 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
         events = list(lines)
         try:
             with output.counting("judging answer") as report:
-                verdict = histories.judge_history(header, events, profile, limit, report)
+                verdict = histories.judge_history(header, events, profile, limit or histories.LIMIT, report)
         except TraceError as error:
             raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
         if json is not None:
@@ -111,7 +113,7 @@ def _judge_one(file: Path, profile: str, limit: int, json: Path | None) -> int:
         show.print_verdict(verdict)
         return {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
     with output.counting("judging case") as report:
-        found = recordings.judge_recording(file, profile, limit, report)
+        found = recordings.judge_recording(file, profile, limit or recordings.LIMIT, report)
     if json is not None:
         store.write_json(json, found.data())
     show.print_judgement(found)

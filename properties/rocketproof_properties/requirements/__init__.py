@@ -1,6 +1,7 @@
 """Rule by rule: where the implementation says it does it, which tests passed for it, which steps of the specification state it.
 
-Nothing is listed by hand. A rule is implemented where the docstring of a function or class of `rocketproof_impl` names its
+Nothing is listed by hand. A rule is implemented where the docstring of a function or class of `rocketproof_impl`, or of
+`rocketproof_protocol`, whose names of the wire it stands on, names its
 id. The docstring of a module counts only if the module defines neither, so that a table of contents is no evidence. A test
 is one that was marked with the id and passed.
 """
@@ -25,7 +26,7 @@ Coverage = Literal["covered", "no implementation", "no test", "failed test"]
 Results = Mapping[str, Mapping[str, Sequence[str]]]
 """Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
 
-_IMPLEMENTATION = "rocketproof_impl"
+_IMPLEMENTATION = ("rocketproof_protocol", "rocketproof_impl")
 _PLUGIN = "rocketproof_properties.pytest_plugin"
 _RAN = (0, 1, 5)  # pytest's exit codes for: all passed, some failed, none found
 _STDERR = 2
@@ -95,13 +96,15 @@ def requirements(results: Results) -> list[Requirement]:
     ]
 
 
-def implemented(package: str = _IMPLEMENTATION) -> dict[str, list[str]]:
-    """Per rule the places of a package whose docstrings name it, as `module:qualname`; the package is read, not imported."""
+def implemented(*packages: str) -> dict[str, list[str]]:
+    """Per rule the places whose docstrings name it, as `module:qualname`, in the implementation or in these packages, which are read
+    and not imported."""
     found: dict[str, list[str]] = {}
-    for place, text in docstrings(package):
-        for id_ in dict.fromkeys(ID.findall(text)):
-            if id_ in rules():
-                found.setdefault(id_, []).append(place)
+    for package in packages or _IMPLEMENTATION:
+        for place, text in docstrings(package):
+            for id_ in dict.fromkeys(ID.findall(text)):
+                if id_ in rules():
+                    found.setdefault(id_, []).append(place)
     return found
 
 

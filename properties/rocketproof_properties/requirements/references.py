@@ -25,8 +25,15 @@ from ..rules import ID, is_known, rules, sections
 
 Kind = Literal["code", "action", "property", "hazard", "mutant", "test", "mention"]
 KINDS: Final[Sequence[Kind]] = ("code", "action", "property", "hazard", "mutant", "test", "mention")
-PACKAGES: Final = ("rocketproof_profiles", "rocketproof_impl", "rocketproof_model", "rocketproof_traces", "rocketproof_properties")
-_CODE: Final = ("rocketproof_profiles", "rocketproof_impl")
+PACKAGES: Final = (
+    "rocketproof_protocol",
+    "rocketproof_profiles",
+    "rocketproof_impl",
+    "rocketproof_model",
+    "rocketproof_traces",
+    "rocketproof_properties",
+)
+_CODE: Final = ("rocketproof_protocol", "rocketproof_profiles", "rocketproof_impl")
 _MODEL: Final = "rocketproof_model"
 
 _LABEL = re.compile(r"([A-Z]+-\d{2,3}[a-z]?)(\.\w+)?")

@@ -45,9 +45,11 @@ class RecordedChecker(PartChecker):
         last = max((one.closed or one.opened for one in self.part.asked), default=0)
         search = self._searching(self._opened(last), limit, tick)
         points, first, findings, skipped = [Point(self._start(last))], 0, list[Finding](), 0
-        self.refused = set[str]()
+        self.refused, self.undecided = set[str](), set[str]()
         while True:
             found = search.run(points, first)
+            if found.limit:
+                self.undecided = {self._case_at(k) for k in range(found.end, len(self.answers))}
             if found.complete or found.limit:
                 break
             answer = self.answers[found.end]
@@ -73,7 +75,9 @@ class RecordedChecker(PartChecker):
         place is judged."""
         found: Counter[str] = Counter()
         for one, why in zip(self.part.asked, self.reasons, strict=True):
-            if not one.looks_after:
+            if one.case in self.undecided:
+                found["not decided within the limit"] += not one.looks_after
+            elif not one.looks_after:
                 status = STATUSES.get(one.code or 0, "") if one.op in SENDS and one.case not in self.refused else ""
                 found[why or ("no answer came" if one.closed is None else status)] += 1
         del found[""]

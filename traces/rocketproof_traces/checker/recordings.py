@@ -12,8 +12,13 @@ from rocketproof_model.specification import constants
 
 from ..history import Event, Header
 from ..history.recordings import histories
-from .histories import LIMIT, judge_history
+from .histories import judge_history
 from .part import Finding
+
+LIMIT = 10_000
+"""States that are expanded in each `cfg` unless told otherwise. One that follows its profile needs one or two for each case. Under a wrong
+profile the orders in which the broker may have stored delayed messages by itself make them many, when the first findings have said
+enough."""
 
 
 @dataclass(frozen=True)

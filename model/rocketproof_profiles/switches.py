@@ -152,7 +152,7 @@ class Profile:
     dlq_beyond: bool = switch(
         False, since("P533", True, "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more")
     )
-    """A message is retried once more than the limit says (DLQ-02)."""
+    """A message is retried once more than the limit says (DLQ-03)."""
 
     dlq_perm: int = switch(2, since("P49", 6))
     """The permission of a dead-letter topic that is created (DLQ-04)."""

@@ -1,4 +1,4 @@
-"""Consumer groups that are the brokers' own, and how often a group retries (DLQ-02)."""
+"""Consumer groups that are the brokers' own, and how often a group retries (DLQ-02, DLQ-03)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Programs for a broker on the wire: steps as data, made from a seed.
 
 A step is a name and its arguments, as `steps/vocabulary.py` lists them; `client` says who does it, and `("meet", {})` lets all clients
-wait for each other. Programs come from the strategies of the stateful tests, as far as a client can do their steps; from
+wait for each other. Programs come from the strategies beside them, as far as a client can do their steps; from
 the specification's requests, by one client or by several at a time; and from what only a wire shows. A program that needs a
 setting of the whole broker says so in `needs`.
 """

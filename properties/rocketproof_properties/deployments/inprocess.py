@@ -89,7 +89,7 @@ class _Nodes(Deployment):
                 node = self._running[part]
                 # A broker that stops leaves a second to its last puts, for the sake of a store that goes away with it here.
                 if isinstance(node, BrokerNode) and part not in self._stores:
-                    node.kill()
+                    self._background.complete(_ended(node))
                 else:
                     self.stop(part)
         finally:
@@ -123,3 +123,8 @@ class _Nodes(Deployment):
         except (OSError, NotLoaded) as problem:
             raise TargetError(f"{self.name}: {part} does not start: {problem}") from None
         self._running[part] = node
+
+
+async def _ended(node: BrokerNode) -> None:
+    """End a broker in the thread of its loop: asyncio's servers are for no other."""
+    node.kill()

@@ -20,7 +20,7 @@ from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
 from rocketproof_traces.stored.facts import BIT
-from rocketproof_traces.stored.record import Log, Record
+from rocketproof_traces.stored.record import Log, Record, host_of
 
 from .history import OK, Exchange, History
 
@@ -138,7 +138,7 @@ class Facts:
                 yield Shown(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
 
     def _kept_row(self, exchange: Exchange, record: Record) -> Row:
-        asked, found = exchange.request, _properties(record.properties_text)
+        asked, found = exchange.request, record.properties
         real = found.get(REAL_TOPIC)
         before = self._at(exchange.broker, asked.offset) if asked.kind == "send_back" else None
         times = asked.reconsume_times if before is None else before.reconsume_times
@@ -278,7 +278,7 @@ class Facts:
 
 
 def _record(record: Record, known: bool, same: bool, times: int) -> Row:
-    found = _properties(record.properties_text)
+    found = record.properties
     bits = sum(BIT[name] for name, value in found.items() if name in BIT and (name != ORIGIN_MESSAGE_ID or value.strip()))
     return row_of("record")(
         physicalOffset=record.at,
@@ -330,12 +330,6 @@ def _class_of(topic: str | None) -> int:
     return _NO_CLASS if topic is None else class_of(topic)
 
 
-@lru_cache(maxsize=4096)
-def _properties(text: str) -> dict[str, str]:
-    pairs = (item.split("\x01", 1) for item in text.split("\x02"))
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
-
-
 def _ids(fields: Mapping[str, str]) -> list[str]:
     return [id_ for id_ in fields.get("msgId", "").split(",") if id_]
 
@@ -348,7 +342,7 @@ def _named(id_: str) -> tuple[tuple[str, int], int]:
         data = b""
     if len(data) != 16:
         return ("", 0), -1
-    return (".".join(map(str, data[:4])), int.from_bytes(data[4:8], "big")), int.from_bytes(data[8:], "big")
+    return host_of(data[:8]), int.from_bytes(data[8:], "big")
 
 
 def _number(text: str | None, other: int) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from simulated import FakeChannel, Simulated
+
 from rocketproof_impl.broker.broker import Broker
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.executor import POOLS, ThreadPool
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.remoting.command import ONE_WAY, Command
@@ -19,44 +20,21 @@ from rocketproof_impl.remoting.headers import (
     encode_v2,
 )
 from rocketproof_impl.simulator.chance import SimulatedRandomness
-from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.network import SimulatedNetwork
-from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.result import PutResult
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 
 CALLER = "127.0.0.1:50001"
 HEADER = SendMessageRequestHeader("pg", "T", "TBW102", 4, 0, 0, 1_700_000_000_000, 0, "", 0)
-ALL_PROFILES = ("P40", "P45", "P49", "P494")
 
 
-class FakeChannel:
-    """A connection that remembers what was written on it; `broken` makes a write fail."""
-
-    def __init__(self) -> None:
-        self.remote = ("127.0.0.1", 50001)
-        self.written: list[Command] = []
-        self.broken = False
-
-    def write(self, command: Command) -> None:
-        if self.broken:
-            raise OSError("broken pipe")
-        self.written.append(command)
-
-
-class Stand:
+class Stand(Simulated):
     """A broker that has loaded an empty disk and knows no name server. Settings are by name."""
 
     def __init__(self, profile: str = "P49", *, threads: int | None = None, capacity: int | None = None, **settings: Any) -> None:
-        self.scheduler = Scheduler()
-        self.clock = self.scheduler.clock
-        self.disk = SimulatedDisk()
+        super().__init__(profile, **{"name_servers": (), **settings})
         self.random = SimulatedRandomness()
-        chosen: dict[str, Any] = {"name_servers": (), **settings}
-        self.settings = BrokerSettings(**chosen)
-        self.profile = PROFILES[profile]
         self.executors = {name: ThreadPool(self.scheduler, name) for name in POOLS}
         self.executors["send"] = ThreadPool(self.scheduler, "send", threads, capacity)
         network = SimulatedNetwork(self.scheduler).endpoint("127.0.0.1:40911")

@@ -9,28 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocketproof_impl.broker.settings import BrokerSettings
+from simulated import Simulated
+
 from rocketproof_impl.message import Message
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store import record
 from rocketproof_impl.store.result import AppendResult, PutResult
 from rocketproof_impl.store.service import MessageStore
-from rocketproof_profiles import PROFILES
 
 DATA = Path(__file__).parents[1] / "data"
 LOG = "store/commitlog/00000000000000000000"
 
 
-class Stand:
+class Stand(Simulated):
     """A store with its disk, clock and scheduler. Settings are by name; `reopen` is a new process on the same disk."""
 
     def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
-        self.scheduler = Scheduler()
-        self.clock = self.scheduler.clock
-        self.disk = disk or SimulatedDisk()
-        self.settings = BrokerSettings(**settings)
-        self.profile = PROFILES[profile]
+        super().__init__(profile, disk, **settings)
         self.store = MessageStore(self.settings, self.profile, self.clock, self.disk)
 
     def put(self, message: Message) -> PutResult:

@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rocketproof_impl.broker.settings import BrokerSettings
+from simulated import Simulated
+
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.simulator.disk import SimulatedDisk
-from rocketproof_impl.simulator.scheduler import Scheduler, Task
+from rocketproof_impl.simulator.scheduler import Task
 from rocketproof_impl.tasks import Pause
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_profiles import PROFILES
 
 MAIN, BACKUP, TEMPORARY = ("store/config/topics.json" + end for end in ("", ".bak", ".tmp"))
 
 
-class TableBench:
+class TableBench(Simulated):
     """`events` are pauses and registrations in their order, each with whether the lock was held; `stop` decides who stands where."""
 
     def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
-        self.scheduler = Scheduler()
+        super().__init__(profile, disk, **settings)
         self.scheduler.stops = self._passing
-        self.settings = BrokerSettings(**settings)
-        self.disk = disk or SimulatedDisk()
         self.events: list[tuple[str, bool]] = []
         self.registered: list[tuple[bool, bool, bool]] = []
         self._threads: list[Task[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
         self.stop: Callable[[Task[Any], str], bool] = lambda task, name: False
-        self.topics = TopicConfigManager(self.settings, PROFILES[profile], self.scheduler.clock, self.disk, self._register)
+        self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
 
     async def _register(self, check_order_config: bool, oneway: bool, force: bool) -> None:
         self.events.append(("register", self.topics.lock.held))

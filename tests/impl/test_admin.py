@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from marks import behaviour
 from sending import Stand
+from simulated import fields_of
 from storing import DATA
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
@@ -16,7 +18,6 @@ from rocketproof_impl.remoting.command import NOT_SET, Command
 from rocketproof_impl.store import record
 from rocketproof_impl.topic import TopicConfig
 
-behaviour = pytest.mark.behaviour
 TOPIC = {
     "topic": "new",
     "defaultTopic": "TBW102",
@@ -203,7 +204,7 @@ def test_other_codes_are_not_supported(code: int) -> None:
     assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
 
 
-@pytest.mark.behaviour("TCM-31")
+@behaviour("TCM-31")
 def test_the_queues_of_a_deleted_topic_start_again() -> None:
     """As recorded: the next message of the topic, made anew, has queue offset 0."""
     stand = Stand()
@@ -212,6 +213,4 @@ def test_the_queues_of_a_deleted_topic_start_again() -> None:
     stand.broker.store.dispatch()
     stand.call(215, None, topic="topic")
     again, kept = stand.send("topic", queue_id=1), stand.send("kept", queue_id=1)
-    assert again.ext_fields is not None
-    assert kept.ext_fields is not None
-    assert (again.ext_fields["queueOffset"], kept.ext_fields["queueOffset"]) == ("0", "1")
+    assert (fields_of(again)["queueOffset"], fields_of(kept)["queueOffset"]) == ("0", "1")

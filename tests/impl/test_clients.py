@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from marks import behaviour
 from sending import FakeChannel, Stand
 
 from rocketproof_impl.broker.clients import ClientChannelInfo, ProducerManager
@@ -46,7 +46,7 @@ def subscription(topic: str, version: int = 1, text: str = "*") -> dict[str, Any
     return {"topic": topic, "subString": text, "subVersion": version, "codeSet": [], "tagsSet": []}
 
 
-@pytest.mark.behaviour("REM-03")
+@behaviour("REM-03")
 def test_a_producer_is_known_until_it_leaves() -> None:
     stand = Clients()
     stand.beat(producers=("p", "q"))

@@ -10,6 +10,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from marks import behaviour
+from simulated import present
 from storing import Stand, appended, message
 from table_bench import MAIN, TableBench
 
@@ -20,7 +22,6 @@ from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.topic import TopicConfig
 
-behaviour = pytest.mark.behaviour
 SEEDS = range(4)
 
 
@@ -111,8 +112,7 @@ def assert_consistent(stand: Stand, puts: Puts) -> None:
 def assert_kept(stand: Stand, puts: Puts) -> None:
     """Every acknowledged message is where it was said to be, and offsets go on."""
     for queue, offset, place, body in puts.acknowledged:
-        found = stand.store.look_message_by_offset(place)
-        assert found is not None
+        found = present(stand.store.look_message_by_offset(place))
         assert (found.queue_id, found.queue_offset, found.body) == (queue, offset, body)
     for queue in (0, 1):
         last = max((offset for number, offset, _, _ in puts.acknowledged if number == queue), default=-1)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from marks import behaviour
 from storing import Stand, message
 
 from rocketproof_impl.message import Message
@@ -18,7 +19,6 @@ from rocketproof_impl.simulator.journal import Metadata, PowerLoss
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.tasks import Future, Wait
 
-behaviour = pytest.mark.behaviour
 PAGE = 4096
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from marks import behaviour
 from sending import FakeChannel, Stand, send_request
 
 from rocketproof_impl.executor import ThreadPool
@@ -13,7 +14,6 @@ from rocketproof_impl.simulator.scheduler import Scheduler, Task
 from rocketproof_impl.tasks import Future, Pause, Wait
 from rocketproof_protocol.codes import SYSTEM_BUSY
 
-behaviour = pytest.mark.behaviour
 HELD = "arrived"
 BUSY = "start flow control for a while"
 

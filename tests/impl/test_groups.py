@@ -7,6 +7,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from marks import behaviour
+from simulated import present
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, SubscriptionGroupManager
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -16,7 +18,6 @@ from rocketproof_impl.topic import DataVersion
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.groups import SYSTEM_GROUPS
 
-behaviour = pytest.mark.behaviour
 MAIN = "store/config/subscriptionGroup.json"
 STORE = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
@@ -88,8 +89,7 @@ def test_a_file_without_entries_is_a_good_one() -> None:
 @pytest.mark.parametrize("name", ["subscriptionGroup.json", "subscriptionGroup.json.bak"])
 def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> None:
     with tarfile.open(STORE) as archive:
-        file = archive.extractfile(f"store-4.9.4/config/{name}")
-        assert file is not None
+        file = present(archive.extractfile(f"store-4.9.4/config/{name}"))
         content = file.read()
     disk = SimulatedDisk()
     disk.write(MAIN, content)

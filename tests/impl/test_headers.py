@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl.remoting import headers
 
@@ -24,7 +25,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.behaviour("REM-04")
+@behaviour("REM-04")
 @pytest.mark.parametrize(("kind", "layout"), PAIRS)
 def test_a_table_has_the_fields_of_its_class_in_their_order(kind: Any, layout: headers.Layout) -> None:
     made = fields(kind)

@@ -6,16 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from sending import ALL_PROFILES, Stand, batch_request, send_request
+from marks import behaviour, earlier, every
+from sending import Stand, batch_request, send_request
 
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext, counts
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-
-behaviour = pytest.mark.behaviour
-later = pytest.mark.parametrize("profile", ["P49", "P494"])
-earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 
 
 class Hook:

@@ -6,7 +6,9 @@ import json
 import re
 
 import pytest
+from marks import behaviour
 from sending import Stand
+from simulated import fields_of, present
 
 from rocketproof_impl.broker.settingstext import FIELDS, properties_of
 from rocketproof_impl.topic import TopicConfig, table_from_data
@@ -36,11 +38,11 @@ def test_the_settings_have_rocketmqs_names_and_a_version() -> None:
         "haSlaveFallbehindMax": "268435456", "transactionTimeOut": "6000", "transactionCheckInterval": "60000", "fileReservedTime": "72",
     }  # fmt: skip
     assert {name: found[name] for name in expected} == expected
-    before = json.loads((answer.ext_fields or {})["version"])
+    before = json.loads(fields_of(answer)["version"])
     assert stand.call(25, b"regionId=S\n").code == 0
     answer = stand.call(26)
     assert "regionId=S" in (answer.body or b"").decode().splitlines()
-    assert json.loads((answer.ext_fields or {})["version"])["counter"] == before["counter"] + 1
+    assert json.loads(fields_of(answer)["version"])["counter"] == before["counter"] + 1
 
 
 def test_the_settings_that_were_told_can_be_set() -> None:
@@ -56,8 +58,7 @@ def test_the_smallest_offset_of_a_queue() -> None:
         stand.send(queue_id=1)
     stand.broker.store.dispatch()
     assert stand.call(31, None, topic="T", queueId=1).ext_fields == {"offset": "0"}
-    queue = stand.broker.store.queues.find("T", 1)
-    assert queue is not None
+    queue = present(stand.broker.store.queues.find("T", 1))
     queue.min_offset = 3
     assert stand.call(31, None, topic="T", queueId=1).ext_fields == {"offset": "3"}
     assert stand.call(31, None, topic="T", queueId=0).ext_fields == {"offset": "0"}
@@ -87,22 +88,20 @@ def test_a_queue_whose_last_record_is_gone_says_so() -> None:
     stand = Stand()
     stand.send()
     stand.broker.store.dispatch()
-    queue = stand.broker.store.queues.find("T", 0)
-    assert queue is not None
-    entry = queue.entry(0)
-    assert entry is not None
+    queue = present(stand.broker.store.queues.find("T", 0))
+    entry = present(queue.entry(0))
     queue.put(1, entry._replace(physical_offset=1 << 30))
     assert b'"lastUpdateTimestamp":-1' in (stand.call(202, None, topic="T").body or b"")
 
 
-@pytest.mark.behaviour("REM-04")
+@behaviour("REM-04")
 @pytest.mark.parametrize("code", [30, 31, 33, 202])
 def test_fields_that_are_missing(code: int) -> None:
     assert "RemotingCommandException: the custom field <" in str(Stand("P49").call(code).remark)
     assert str(Stand("P494").call(code).remark).startswith("java.lang.NullPointerException")
 
 
-@pytest.mark.behaviour("REM-04")
+@behaviour("REM-04")
 def test_administrators_may_leave_fields_out_too() -> None:
     stand = Stand("P494")
     assert (

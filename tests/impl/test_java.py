@@ -1,6 +1,7 @@
 """Java's arithmetic and texts."""
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl import java
 from rocketproof_impl.java import JavaError
@@ -11,7 +12,7 @@ def test_an_int_wraps_at_32_bits(value: int, wrapped: int) -> None:
     assert java.wrap(value) == wrapped
 
 
-@pytest.mark.behaviour("SEND-22")
+@behaviour("SEND-22")
 @pytest.mark.parametrize(("dividend", "divisor", "rest"), [(-1, 4, -1), (7, -4, 3), (-7, 4, -3), (-8, 4, 0), (7, 4, 3)])
 def test_a_remainder_has_the_sign_of_the_dividend(dividend: int, divisor: int, rest: int) -> None:
     assert java.remainder(dividend, divisor) == rest
@@ -22,7 +23,7 @@ def test_a_remainder_by_zero_is_an_arithmetic_error() -> None:
         java.remainder(5, 0)
 
 
-@pytest.mark.behaviour("HAZ-34")
+@behaviour("HAZ-34")
 def test_the_absolute_value_of_the_smallest_int_is_negative() -> None:
     assert java.absolute(-(2**31)) == -(2**31)
     assert java.absolute(-5) == 5
@@ -33,7 +34,7 @@ def test_a_length_counts_utf16_units(text: str, units: int) -> None:
     assert java.length(text) == units
 
 
-@pytest.mark.behaviour("REC-04")
+@behaviour("REC-04")
 @pytest.mark.parametrize(
     ("text", "value"), [("", 0), ("a", 97), ("TagA", 2598919), ("t1", 3645), ("hello world, this is long", -1330397024)]
 )

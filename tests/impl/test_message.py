@@ -1,11 +1,12 @@
 """A message's properties as text and as a map."""
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl.message import parse_properties, properties_text
 
 
-@pytest.mark.behaviour("SEND-26")
+@behaviour("SEND-26")
 def test_the_text_has_the_order_of_a_java_hash_map() -> None:
     names = ["TAGS", "UNIQ_KEY", "DELAY", "CLUSTER", "KEYS"]
     text = properties_text(dict.fromkeys(names, "v"), trailing=False)
@@ -13,7 +14,7 @@ def test_the_text_has_the_order_of_a_java_hash_map() -> None:
     assert [item.split("\x01")[0] for item in text.split("\x02")] == ["KEYS", "UNIQ_KEY", "CLUSTER", "DELAY", "TAGS"]
 
 
-@pytest.mark.behaviour("SEND-26")
+@behaviour("SEND-26")
 @pytest.mark.parametrize(("others", "order"), [(9, ["q", "a", "b"]), (10, ["a", "b", "q"])])
 def test_a_large_map_has_more_slots(others: int, order: list[str]) -> None:
     """The codes of q, a and b are 113, 97 and 98: in 16 slots q lies with a, in 32 it comes last."""
@@ -22,7 +23,7 @@ def test_a_large_map_has_more_slots(others: int, order: list[str]) -> None:
     assert [n for n in (item.split("\x01")[0] for item in text.split("\x02")) if n in "qab"] == order
 
 
-@pytest.mark.behaviour("SEND-26")
+@behaviour("SEND-26")
 @pytest.mark.parametrize("trailing", [True, False])
 def test_the_text_is_read_back(trailing: bool) -> None:
     properties = {"TAGS": "t", "KEYS": "a b", "empty?": "no"}
@@ -32,7 +33,7 @@ def test_the_text_is_read_back(trailing: bool) -> None:
     assert properties_text({}, trailing=trailing) == ""
 
 
-@pytest.mark.behaviour("SEND-26")
+@behaviour("SEND-26")
 @pytest.mark.parametrize(
     ("text", "exact", "loose"),
     [

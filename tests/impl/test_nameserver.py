@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, register
+from marks import behaviour
+from simulated import present
 
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
 from rocketproof_impl.remoting.command import ONE_WAY, Command
@@ -16,7 +18,6 @@ from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data, version_to_data
 from rocketproof_protocol import codes
 
-behaviour = pytest.mark.behaviour
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 T = TopicConfig("T", 4, 4)
@@ -252,8 +253,7 @@ def test_with_a_slave_left_the_queues_stay(server: NameServer) -> None:
     register(server, "broker-a", T, channel=master)
     register(server, "broker-a", broker_id=1, address=B)
     server.channel_closed(master)
-    route = server.route("T")
-    assert route is not None
+    route = present(server.route("T"))
     assert route.broker_datas == [BrokerData("DefaultCluster", "broker-a", {1: B})]
     assert route.queue_datas == [QueueData("broker-a", 4, 4, 6)]
     check_tables(server)
@@ -280,8 +280,7 @@ def test_a_route_needs_queue_data_and_one_known_broker(server: NameServer) -> No
     server.topic_queue_table["T"] = [QueueData("broker-a", 4, 4, 6), QueueData("broker-b", 4, 4, 6)]
     assert server.route("T") is None
     server.broker_addr_table["broker-b"] = BrokerData("DefaultCluster", "broker-b", {0: B})
-    route = server.route("T")
-    assert route is not None
+    route = present(server.route("T"))
     assert [entry.broker_name for entry in route.queue_datas] == ["broker-a", "broker-b"]
     assert [broker.broker_name for broker in route.broker_datas] == ["broker-b"]
 
@@ -289,8 +288,7 @@ def test_a_route_needs_queue_data_and_one_known_broker(server: NameServer) -> No
 @behaviour("NS-06")
 def test_a_route_is_a_copy(server: NameServer) -> None:
     register(server, "broker-a", T)
-    route = server.route("T")
-    assert route is not None
+    route = present(server.route("T"))
     route.queue_datas[0].write_queue_nums = 99
     route.broker_datas[0].broker_addrs.clear()
     assert server.topic_queue_table["T"] == [QueueData("broker-a", 4, 4, 6)]

@@ -7,13 +7,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from marks import behaviour
+from simulated import present
 from table_bench import BACKUP, MAIN, TEMPORARY, TableBench
 
 from rocketproof_impl.persistence import load, persist, string_to_file
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
 from rocketproof_impl.topic import DataVersion, TopicConfig
 
-behaviour = pytest.mark.behaviour
 STORE = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
 STEPS = ("tmp truncated", "tmp half", "tmp written", "bak truncated", "bak half", "bak written", "main deleted", "tmp renamed")
@@ -87,15 +88,9 @@ def test_an_empty_file_empties_the_backup() -> None:
 @pytest.mark.parametrize("operation", ["truncate", "read"])
 def test_an_input_output_error_ends_the_persist_and_nothing_else(operation: str, caplog: pytest.LogCaptureFixture) -> None:
     bench, _, old, _ = three_versions()
-
-    def failing(asked: str, path: str) -> None:
-        if asked == operation:
-            raise OSError("I/O error")
-
-    bench.disk.failing = failing
-    bench.topics.update(TopicConfig("new"))
-    assert "I/O error" in caplog.text
-    bench.disk.failing = None
+    with bench.failing(operation=operation):
+        bench.topics.update(TopicConfig("new"))
+        assert "I/O error" in caplog.text
     assert topic_names(bench.disk) == (True, {"B", "old"})
     assert old in (bench.disk.read(MAIN), bench.disk.read(BACKUP))
 
@@ -366,8 +361,7 @@ def test_texts_are_utf_8() -> None:
 @pytest.mark.parametrize("name", ["config/topics.json", "config/topics.json.bak", "topics_noauto.json", "topics_slave.json"])
 def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> None:
     with tarfile.open(STORE) as archive:
-        file = archive.extractfile(f"store-4.9.4/{name}")
-        assert file is not None
+        file = present(archive.extractfile(f"store-4.9.4/{name}"))
         data = file.read()
     bench = TableBench("P494", auto_create_topic_enable=False)
     system = set(bench.topics.table)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, NAME_SERVER, Field, route
+from marks import behaviour
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
@@ -16,7 +17,6 @@ from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData
 from rocketproof_impl.tasks import Interrupted
 
-behaviour = pytest.mark.behaviour
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from client_doubles import ADDRESS, Field, route
+from marks import behaviour
+from simulated import present
 
 from rocketproof_impl.java import INT_MAX, INT_MIN
 from rocketproof_impl.message import Message
@@ -14,8 +16,6 @@ from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_protocol.codes import SYSTEM_ERROR
-
-behaviour = pytest.mark.behaviour
 
 
 def info_of(**queues: int) -> PublishInfo:
@@ -211,8 +211,7 @@ def test_the_mode_is_off_unless_it_is_asked_for() -> None:
 def test_attempts_are_noted_with_their_latency() -> None:
     field = Field()
     producer = field.producer(settings=ProducerSettings(send_latency_fault_enable=True, retry_times_when_send_failed=0))
-    mode = producer.latency_fault
-    assert mode is not None
+    mode = present(producer.latency_fault)
     field.server.routes["T"] = route(("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6))
     field.delay(to=ADDRESS["broker-a"], millis=600)
     field.run(producer.send(Message("T", body=b"x")))

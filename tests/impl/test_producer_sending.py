@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, NAME_SERVER, Field, route
+from marks import behaviour
+from simulated import present
 
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.producer import errors
@@ -24,7 +26,6 @@ from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.tasks import Interrupted
 from rocketproof_protocol import codes
 
-behaviour = pytest.mark.behaviour
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 
 
@@ -48,9 +49,7 @@ def requests(field: Field) -> list[int]:
 
 
 def header(command: Command) -> SendMessageRequestHeader:
-    found = parse_request_header(command.code, command.ext_fields)
-    assert found is not None
-    return found
+    return present(parse_request_header(command.code, command.ext_fields))
 
 
 # Results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from client_doubles import ADDRESS, NAME_SERVER, Field, route
+from marks import behaviour
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
@@ -14,8 +15,6 @@ from rocketproof_impl.producer.publish import PublishInfo
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.producer.validate import check_group
 from rocketproof_protocol.codes import HEART_BEAT
-
-behaviour = pytest.mark.behaviour
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from client_doubles import Field
+from marks import behaviour
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.errors import ClientError
@@ -12,7 +13,6 @@ from rocketproof_impl.producer.validate import check_message, check_topic
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL
 from rocketproof_protocol.topics import SYSTEM_TOPICS
 
-behaviour = pytest.mark.behaviour
 MIB4 = 4 * 1024 * 1024
 ILLEGAL = "The specified topic[{}] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 NINE = {

@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from marks import behaviour
 from sending import Stand
+from simulated import fields_of, present
 
 from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.subscription import SubscriptionData, build
@@ -68,8 +70,7 @@ def bodies(answer: Command) -> list[bytes | None]:
     found, data = [], answer.body or b""
     while data:
         size, _ = record.size_and_magic(data)
-        message = record.decode(data[:size], exact=False)
-        assert message is not None
+        message = present(record.decode(data[:size], exact=False))
         found.append(message.body)
         data = data[size:]
     return found
@@ -140,7 +141,7 @@ def test_a_slave_corrects_no_offset() -> None:
     stand.settings.broker_role = "SLAVE"
     count = len(stand.stored())
     answer = stand.pull(queueOffset=9)
-    assert (answer.code, (answer.ext_fields or {})["nextBeginOffset"], len(stand.stored())) == (RETRY, "9", count)
+    assert (answer.code, fields_of(answer)["nextBeginOffset"], len(stand.stored())) == (RETRY, "9", count)
 
 
 def test_only_matching_tags_are_given() -> None:
@@ -176,10 +177,8 @@ def test_a_pull_does_not_go_beyond_its_file_of_the_queue() -> None:
 def test_a_filter_that_takes_none_gives_up_after_800() -> None:
     stand = Consumer()
     stand.fill("A")
-    queue = stand.broker.store.queues.find("T", 0)
-    assert queue is not None
-    entry = queue.entry(0)
-    assert entry is not None
+    queue = present(stand.broker.store.queues.find("T", 0))
+    entry = present(queue.entry(0))
     for index in range(1, 1000):
         queue.put(index, entry._replace(physical_offset=entry.physical_offset + index * 1000))
     answer = stand.pull(subscription="X")
@@ -189,10 +188,8 @@ def test_a_filter_that_takes_none_gives_up_after_800() -> None:
 def test_what_the_log_has_not_any_more_is_passed_over() -> None:
     stand = Consumer()
     stand.fill("A")
-    queue = stand.broker.store.queues.find("T", 0)
-    assert queue is not None
-    entry = queue.entry(0)
-    assert entry is not None
+    queue = present(stand.broker.store.queues.find("T", 0))
+    entry = present(queue.entry(0))
     queue.put(1, entry._replace(physical_offset=1 << 30))
     assert stand.bodies() == [b"A"]
     answer = stand.pull(queueOffset=1)
@@ -235,7 +232,7 @@ def test_a_broker_or_a_group_may_be_closed_to_all() -> None:
     assert stand.pull().remark == "store getMessage return null"
 
 
-@pytest.mark.behaviour("REM-04")
+@behaviour("REM-04")
 @pytest.mark.parametrize("name", ["consumerGroup", "topic", "queueOffset", "subVersion"])
 def test_fields_that_are_missing(name: str) -> None:
     stand = Consumer("P49")

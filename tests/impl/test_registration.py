@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl.broker.registration import Registration, period_millis, registered_table
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -19,7 +20,6 @@ from rocketproof_impl.topic import MULTI_TAG, TopicConfig
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, SYSTEM_ERROR
 
-behaviour = pytest.mark.behaviour
 FIRST, SECOND = "127.0.0.1:9876", "127.0.0.1:9877"
 IDENTITY = {"brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "clusterName": "DefaultCluster", "brokerId": "0"}
 

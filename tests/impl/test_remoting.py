@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sending import ALL_PROFILES, HEADER, FakeChannel, Stand, send_request
+from marks import behaviour
+from sending import HEADER, FakeChannel, Stand, send_request
+from simulated import fields_of
 
 from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.java import JavaError
@@ -24,8 +26,6 @@ from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.tasks import Future
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SYSTEM_ERROR
 
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 ERROR = "org.apache.rocketmq.remoting.exception.RemotingCommandException"
 
 # Frames
@@ -189,8 +189,7 @@ def test_numbers_that_are_none(letter: str, text: str) -> None:
 def test_a_header_that_cannot_be_read_is_answered(profile: str) -> None:
     stand = Stand(profile)
     request = send_request(opaque=3)
-    assert request.ext_fields is not None
-    del request.ext_fields["b"]
+    del fields_of(request)["b"]
     answer = stand.ask(request)
     assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
     assert str(answer.remark).startswith(f"{ERROR}: the custom field <b> is null, ")

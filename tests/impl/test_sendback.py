@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from sending import ALL_PROFILES, Stand, send_request
+from marks import behaviour, earlier, every, later
+from sending import Stand, send_request
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.message import Message
@@ -12,10 +13,6 @@ from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, Put
 from rocketproof_protocol.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import PREPARED, READ, WRITE
 
-behaviour = pytest.mark.behaviour
-later = pytest.mark.parametrize("profile", ["P49", "P494"])
-earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
 

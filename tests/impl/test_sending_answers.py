@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sending import ALL_PROFILES, Stand, batch_request, send_request
+from marks import behaviour, every
+from sending import Stand, batch_request, send_request
+from simulated import fields_of
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 Status = PutMessageStatus
 EXTENDED = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 ILLEGAL = "the message is illegal, maybe msg body or properties length not matched. "
@@ -172,8 +172,7 @@ def test_a_delayed_message_is_answered_with_the_requested_queue() -> None:
     stand = Stand()
     stand.send(properties={"DELAY": "3"})
     answer = stand.send(properties={"DELAY": "3"}, queue_id=2)
-    assert answer.ext_fields is not None
-    assert (answer.ext_fields["queueId"], answer.ext_fields["queueOffset"]) == ("2", "1")
+    assert (fields_of(answer)["queueId"], fields_of(answer)["queueOffset"]) == ("2", "1")
     stand.send(properties={"DELAY": "4"}, queue_id=1)
     assert stand.last().queue_id == 3
 

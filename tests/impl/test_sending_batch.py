@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from sending import ALL_PROFILES, Stand, batch_request, send_request
+from marks import behaviour, every
+from sending import Stand, batch_request, send_request
+from simulated import fields_of
 
 from rocketproof_impl.broker.batch import batch_problem
 from rocketproof_impl.message import parse_properties
 from rocketproof_impl.topic import MULTI_TAG
-
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 
 
 @every
@@ -22,9 +21,8 @@ def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
     first, second = stand.stored()[1:]
     assert (first.body, second.body, first.queue_offset, second.queue_offset) == (b"one", b"two", 1, 2)
     assert (first.topic, first.reconsume_times, first.born_host) == ("T", 2, ("127.0.0.1", 50001))
-    assert answer.ext_fields is not None
-    assert (answer.code, answer.ext_fields["queueOffset"]) == (0, "1")
-    assert answer.ext_fields["msgId"] == f"{first.msg_id},{second.msg_id}"
+    assert (answer.code, fields_of(answer)["queueOffset"]) == (0, "1")
+    assert fields_of(answer)["msgId"] == f"{first.msg_id},{second.msg_id}"
     assert stand.broker.statistics.topic_put_nums == {"T": 3}
 
 
@@ -46,8 +44,7 @@ def test_a_batch_may_leave_the_queue_to_the_broker(profile: str) -> None:
     stand.topic(write=3, read=9)
     stand.random.feed(5)
     answer = stand.ask(batch_request(queue_id=-1))
-    assert answer.ext_fields is not None
-    assert answer.ext_fields["queueId"] == "2"
+    assert fields_of(answer)["queueId"] == "2"
     assert {message.queue_id for message in stand.stored()} == {2}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from sending import ALL_PROFILES, Stand, send_request
+from marks import behaviour, earlier, every, later
+from sending import Stand, send_request
+from simulated import fields_of, present
 
 from rocketproof_impl.broker.queue_id import random_queue_id
 from rocketproof_impl.java import JavaError
@@ -12,10 +14,6 @@ from rocketproof_impl.topic import MULTI_TAG
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.properties import CLUSTER, WAIT
 
-behaviour = pytest.mark.behaviour
-later = pytest.mark.parametrize("profile", ["P49", "P494"])
-earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
@@ -151,8 +149,7 @@ def test_earlier_brokers_store_the_headers_text(profile: str) -> None:
 def test_later_brokers_store_the_map_with_their_cluster_and_without_wait(profile: str) -> None:
     stand = Stand(profile, broker_cluster_name="C1")
     stand.send(properties=RAW)
-    text = stand.last().properties_text
-    assert text is not None
+    text = present(stand.last().properties_text)
     assert not text.endswith("\x02")
     assert parse_properties(text, exact=False) == {"TAGS": "a", CLUSTER: "C1"}
     stand.send(properties=None)
@@ -267,8 +264,7 @@ def test_the_answer_names_the_retry_topics_queue(profile: str) -> None:
     stand.send("%RETRY%g", reconsume_times=16, max_reconsume_times=16)
     answer = stand.send("%RETRY%g", queue_id=3, reconsume_times=16, max_reconsume_times=16)
     assert queue_of(answer) == 3
-    assert answer.ext_fields is not None
-    assert answer.ext_fields["queueOffset"] == "1"
+    assert fields_of(answer)["queueOffset"] == "1"
     assert stand.last().queue_id == 0
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl.executor import ThreadPool
 from rocketproof_impl.remoting.command import Command, response_to
@@ -227,7 +228,7 @@ def test_nobody_listens_and_a_connection_is_lost() -> None:
         call(5)
 
 
-@pytest.mark.behaviour("REM-12")
+@behaviour("REM-12")
 def test_a_one_way_request_awaits_nothing() -> None:
     scheduler, network, _ = _network()
     caller = network.endpoint("127.0.0.1:4")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marks import behaviour, either
+from simulated import present
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
 
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
 MIB4 = 4 << 20
 BLANK = bytes.fromhex("CBD43194")
 
 
 @behaviour("APP-02", "APP-10", "INV-43")
-@profiles
+@either
 def test_the_answer_says_where_the_record_is(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message())
@@ -25,8 +25,7 @@ def test_the_answer_says_where_the_record_is(profile: str) -> None:
     assert (result.status, result.wrote_offset, result.wrote_bytes, result.queue_offset) == (AppendMessageStatus.PUT_OK, 105, 105, 1)
     assert result.msg_id == "7F00000100002A9F0000000000000069"
     assert result.msg_num == 1
-    found = stand.store.look_message_by_offset(105)
-    assert found is not None
+    found = present(stand.store.look_message_by_offset(105))
     assert found.msg_id == result.msg_id
     assert found.store_timestamp == result.store_timestamp == stand.clock.now()
 
@@ -47,7 +46,7 @@ def test_an_append_that_fails_leaves_a_new_queue_in_the_older_table(profile: str
 
 
 @behaviour("APP-05", "M-90")
-@profiles
+@either
 def test_properties_have_32767_bytes(profile: str) -> None:
     """16383 times two bytes and one more are just right; one character more has two bytes too many, and few characters."""
     stand = Stand(profile)
@@ -63,7 +62,7 @@ def test_properties_have_32767_bytes(profile: str) -> None:
 
 
 @behaviour("APP-06", "INV-40", "M-89")
-@profiles
+@either
 def test_the_whole_record_has_4_mib(profile: str) -> None:
     stand = Stand(profile)
     assert stand.put(sized(MIB4)).ok
@@ -96,7 +95,7 @@ def test_a_record_that_is_too_large_makes_no_blank() -> None:
 
 
 @behaviour("APP-07", "INV-38", "INV-39", "M-82", "M-83", "M-84")
-@profiles
+@either
 @pytest.mark.parametrize(("second", "fits"), [(891, True), (892, True), (893, False), (900, False), (901, False)])
 def test_eight_bytes_stay_free_behind_a_record(profile: str, second: int, fits: bool) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
@@ -120,25 +119,20 @@ def test_the_smallest_blank_has_eight_bytes() -> None:
 
 
 @behaviour("APP-07", "APP-11", "M-84")
-@profiles
+@either
 def test_the_result_of_a_blank_is_the_rest_of_the_file(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     stand.put(sized(120))
-
-    def failing(operation: str, path: str) -> None:
-        if path.endswith("200"):
-            raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    stand.scheduler.advance(5)
-    end = appended(stand.put(sized(120)))
-    assert (end.status, end.wrote_offset, end.wrote_bytes) == (AppendMessageStatus.END_OF_FILE, 120, 80)
-    assert end.msg_id == "7F00000100002A9F" + f"{120:016X}"
-    assert stand.store.commit_log.files.files[0].store_timestamp == stand.clock.now()
+    with stand.failing(f"{200:020d}"):
+        stand.scheduler.advance(5)
+        end = appended(stand.put(sized(120)))
+        assert (end.status, end.wrote_offset, end.wrote_bytes) == (AppendMessageStatus.END_OF_FILE, 120, 80)
+        assert end.msg_id == "7F00000100002A9F" + f"{120:016X}"
+        assert stand.store.commit_log.files.files[0].store_timestamp == stand.clock.now()
 
 
 @behaviour("APP-07", "INV-34", "M-81")
-@profiles
+@either
 def test_the_queue_offset_is_not_used_up_by_a_blank(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=400)
     offsets = [appended(stand.put(sized(150))).queue_offset for _ in range(7)]
@@ -147,7 +141,7 @@ def test_the_queue_offset_is_not_used_up_by_a_blank(profile: str) -> None:
 
 
 @behaviour("APP-04", "APP-10", "HAZ-12", "INV-35", "M-78", "M-79", "M-80")
-@profiles
+@either
 def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -> None:
     stand = Stand(profile)
     results = [appended(stand.put(message(sys_flag=flag))).queue_offset for flag in (0, 4, 8, 12, 1, 5, 9)]
@@ -232,6 +226,5 @@ def test_invariants_of_the_log(profile: str, size: int, puts: list[tuple[Message
     for (topic, queue), count in counts.items():
         assert stand.store.max_offset(topic, queue) == count
         for at in range(count):
-            there = stand.store.get_message(topic, queue, at)
-            assert there is not None
+            there = present(stand.store.get_message(topic, queue, at))
             assert (there.topic, there.queue_id, there.queue_offset) == (topic, queue, at)

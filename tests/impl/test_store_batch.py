@@ -6,15 +6,14 @@ import struct
 from typing import Any
 
 import pytest
+from marks import behaviour, either
+from simulated import present
 from storing import Stand, appended, listing, message, real_messages
 
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.result import AppendMessageStatus, PutMessageStatus
 from rocketproof_protocol.properties import CLUSTER, DELAY
-
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
 
 
 def item(body: bytes, properties: str = "", flag: int = 0) -> bytes:
@@ -28,7 +27,7 @@ def batch(*items: bytes, topic: str = "T", **fields: Any) -> Message:
 
 
 @behaviour("BAT-04", "INV-34", "INV-43")
-@profiles
+@either
 def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message("T"))
@@ -46,13 +45,12 @@ def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
     assert stand.store.topic_queue_table == {"T-0": 4}
     assert stand.store.statistics.put_times == {"T": 4}
     stand.store.dispatch()
-    there = stand.store.get_message("T", 0, 3)
-    assert there is not None
+    there = present(stand.store.get_message("T", 0, 3))
     assert there.body == b"ccc"
 
 
 @behaviour("BAT-04", "CL-06", "INV-42")
-@profiles
+@either
 def test_the_messages_of_a_batch_have_the_time_of_the_lock(profile: str) -> None:
     stand = Stand(profile)
     stand.store.commit_log.lock.held = True
@@ -102,7 +100,7 @@ def test_how_the_batch_properties_are_joined(profile: str, own: str, stored: str
 
 
 @behaviour("BAT-04", "M-94")
-@profiles
+@either
 @pytest.mark.parametrize("fields", [{"sys_flag": 4}, {"sys_flag": 8}, {"sys_flag": 12}, {"properties": {DELAY: "1"}}])
 def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dict[str, Any]) -> None:
     stand = Stand(profile)
@@ -113,7 +111,7 @@ def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dic
 
 
 @behaviour("BAT-04", "HAZ-38")
-@profiles
+@either
 def test_a_level_of_nought_and_one_inside_an_item_are_no_delay(profile: str) -> None:
     stand = Stand(profile)
     assert stand.put_batch(batch(item(b"a", "DELAY\x013\x02"), properties={DELAY: "0", "TRAN_MSG": "true"})).ok
@@ -122,7 +120,7 @@ def test_a_level_of_nought_and_one_inside_an_item_are_no_delay(profile: str) -> 
 
 
 @behaviour("BAT-04", "STO-01", "STO-02")
-@profiles
+@either
 def test_limits_of_a_batch(profile: str) -> None:
     stand = Stand(profile, max_message_size=1000)
     for illegal in (batch(item(b"a"), topic="t" * 128), batch(item(b"x" * 979))):
@@ -136,7 +134,7 @@ def test_limits_of_a_batch(profile: str) -> None:
 
 
 @behaviour("BAT-04", "APP-06")
-@profiles
+@either
 @pytest.mark.parametrize(("last", "fits"), [(724, True), (725, False)])
 def test_all_records_of_a_batch_together_have_the_limit(profile: str, last: int, fits: bool) -> None:
     stand = Stand(profile, max_message_size=1000)
@@ -150,7 +148,7 @@ def test_all_records_of_a_batch_together_have_the_limit(profile: str, last: int,
 
 
 @behaviour("BAT-04", "INV-39", "M-81", "M-82", "M-83")
-@profiles
+@either
 @pytest.mark.parametrize(("first", "rolls"), [(1000 - 8 - 3 * 93, False), (1000 - 7 - 3 * 93, True)])
 def test_a_batch_is_in_one_file(profile: str, first: int, rolls: bool) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
@@ -164,7 +162,7 @@ def test_a_batch_is_in_one_file(profile: str, first: int, rolls: bool) -> None:
 
 
 @behaviour("BAT-04", "HAZ-22")
-@profiles
+@either
 def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     result = stand.put_batch(batch(item(b"a"), item(b"b"), item(b"c")))
@@ -175,7 +173,7 @@ def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
 
 
 @behaviour("BAT-04")
-@profiles
+@either
 @pytest.mark.parametrize("cut", [1, 2, 3, 5, 19, 24])
 def test_a_body_that_ends_too_early_raises(profile: str, cut: int) -> None:
     stand = Stand(profile)
@@ -186,7 +184,7 @@ def test_a_body_that_ends_too_early_raises(profile: str, cut: int) -> None:
 
 
 @behaviour("BAT-04")
-@profiles
+@either
 def test_an_empty_batch_is_stored_as_nothing(profile: str) -> None:
     stand = Stand(profile)
     result = stand.put_batch(batch())

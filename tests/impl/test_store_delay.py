@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from marks import behaviour, either
+from simulated import present
 from storing import Stand, appended, listing, message, real_messages, real_records, real_stand
 
 from rocketproof_impl.message import Message
@@ -10,8 +12,6 @@ from rocketproof_impl.store.delay import LEVELS, from_schedule_topic
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TAGS, WAIT
 from rocketproof_protocol.topics import SCHEDULE
 
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
 SECONDS = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 
 
@@ -39,7 +39,7 @@ def test_a_message_is_due_after_its_level(level: int) -> None:
 
 
 @behaviour("REC-05", "INV-45", "M-93")
-@profiles
+@either
 def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> None:
     stand = Stand(profile)
     first = delayed(1, KEYS="k")
@@ -136,8 +136,7 @@ def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
     stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc\x02REAL_TOPIC\x01T\x02REAL_QID\x01x"))
     stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc\x02REAL_TOPIC\x01T\x02REAL_QID\x011"))
     stand.store.dispatch()
-    entry = stand.store.queues.queues[SCHEDULE, 0].entry(0)
-    assert entry is not None
+    entry = present(stand.store.queues.queues[SCHEDULE, 0].entry(0))
     assert entry.tags_code == 96354
     assert stand.deliver() == 1
     assert stand.store.schedule.offsets == {1: 3}
@@ -153,7 +152,7 @@ def test_a_time_further_ahead_than_the_level_counts_as_come() -> None:
 
 
 @behaviour("REC-04")
-@profiles
+@either
 @pytest.mark.parametrize(
     ("topic", "properties", "code"),
     [
@@ -168,8 +167,7 @@ def test_the_hash_of_tags(profile: str, topic: str, properties: dict[str, str], 
     stand = Stand(profile)
     stand.put(message(topic, properties_text="\x02".join(f"{name}\x01{value}" for name, value in properties.items())))
     stand.store.dispatch()
-    entry = stand.store.queues.queues[topic, 0].entry(0)
-    assert entry is not None
+    entry = present(stand.store.queues.queues[topic, 0].entry(0))
     assert entry.tags_code == code
 
 
@@ -205,11 +203,10 @@ def test_broken_offsets_stop_the_start() -> None:
 
 
 @behaviour("CL-02", "REC-05")
-@pytest.mark.parametrize("profile", ["P45", "P49"])
+@either
 def test_levels_above_the_last_are_the_last(profile: str) -> None:
     stand = Stand(profile)
     result = stand.put(delayed(19))
     stand.store.dispatch()
-    entry = stand.store.queues.queues[SCHEDULE, 17].entry(0)
-    assert entry is not None
+    entry = present(stand.store.queues.queues[SCHEDULE, 17].entry(0))
     assert entry.tags_code == appended(result).store_timestamp + 7_200_000

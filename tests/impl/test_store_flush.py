@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from marks import behaviour, either
 from storing import Stand, appended, message
 
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
 from rocketproof_protocol.properties import WAIT
 
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
 MIB256 = 256 << 20
 
 
@@ -62,7 +61,7 @@ class Waiting(Stand):
 
 
 @behaviour("FLU-02")
-@profiles
+@either
 def test_a_flush_in_time_is_put_ok(profile: str) -> None:
     stand = Waiting(profile)
     assert stand.timed_put(flushed=4999) == (PutMessageStatus.PUT_OK, 4999)
@@ -73,7 +72,7 @@ def test_a_flush_in_time_is_put_ok(profile: str) -> None:
 
 
 @behaviour("FLU-02", "LIV-09", "M-62")
-@profiles
+@either
 def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
     stand = Waiting(profile)
     assert stand.timed_put() == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 5000)
@@ -85,7 +84,7 @@ def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
 
 
 @behaviour("FLU-02")
-@profiles
+@either
 def test_a_flush_that_fails_is_a_timeout_at_once(profile: str) -> None:
     stand = Waiting(profile)
     task = stand.scheduler.spawn(stand.store.put_message(message()))
@@ -95,7 +94,7 @@ def test_a_flush_that_fails_is_a_timeout_at_once(profile: str) -> None:
 
 
 @behaviour("FLU-02", "FLU-07", "M-76", "M-77")
-@profiles
+@either
 @pytest.mark.parametrize(("wait", "waits"), [(None, True), ("true", True), ("TRUE", True), ("false", False), ("", False), ("yes", False)])
 def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
@@ -107,7 +106,7 @@ def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) 
 
 
 @behaviour("FLU-02", "FLU-04")
-@profiles
+@either
 def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH")
     assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
@@ -116,7 +115,7 @@ def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: s
 
 
 @behaviour("FLU-02")
-@profiles
+@either
 def test_a_put_that_failed_waits_for_nothing(profile: str) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     assert stand.put(message(body=b"x" * (4 << 20))).status is PutMessageStatus.MESSAGE_ILLEGAL
@@ -135,14 +134,14 @@ def test_the_wait_for_a_replica_has_a_limit(profile: str, limit: int) -> None:
 
 
 @behaviour("FLU-07")
-@profiles
+@either
 def test_only_a_synchronous_master_waits_for_replicas(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH", role="ASYNC_MASTER", connections=0)
     assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
 
 
 @behaviour("FLU-07")
-@profiles
+@either
 def test_without_a_slave_the_answer_is_there_at_once(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER", connections=0)
     assert stand.timed_put() == (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0)
@@ -152,7 +151,7 @@ def test_without_a_slave_the_answer_is_there_at_once(profile: str) -> None:
 
 
 @behaviour("FLU-07")
-@profiles
+@either
 @pytest.mark.parametrize(("behind", "status"), [(MIB256 - 1, PutMessageStatus.PUT_OK), (MIB256, PutMessageStatus.SLAVE_NOT_AVAILABLE)])
 def test_a_slave_has_to_be_less_than_256_mib_behind(profile: str, behind: int, status: PutMessageStatus) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER")
@@ -197,7 +196,7 @@ def test_a_replica_that_is_late_stays_late_while_the_flush_takes_longer() -> Non
 
 
 @behaviour("FLU-02")
-@profiles
+@either
 def test_the_flush_on_demand_forces_every_file(profile: str) -> None:
     stand = Stand(profile, flush_disk_type="SYNC_FLUSH", mapped_file_size_commit_log=200)
     stand.put(message(properties={WAIT: "false"}))
@@ -274,7 +273,7 @@ def test_a_queue_that_is_destroyed_during_its_flush_starts_again_at_0() -> None:
 
 
 @behaviour("BAT-04", "FLU-02")
-@profiles
+@either
 def test_batches_wait_too(profile: str) -> None:
     stand = Waiting(profile)
     task = stand.scheduler.spawn(stand.store.put_messages(message(body=b"")))

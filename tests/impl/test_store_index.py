@@ -6,6 +6,7 @@ import struct
 from datetime import datetime
 
 import pytest
+from marks import behaviour
 from storing import Stand, message, real_files, real_messages, real_stand
 
 from rocketproof_impl.message import Message
@@ -14,7 +15,6 @@ from rocketproof_impl.store.indexfile import IndexEntry, key_hash
 from rocketproof_impl.store.service import WRITE_INDEX_FILE_ERROR
 from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
-behaviour = pytest.mark.behaviour
 FOREVER = 1 << 62
 
 
@@ -184,16 +184,11 @@ def test_after_a_crash_without_a_checkpoint_the_whole_index_is_built_again() -> 
 @behaviour("REC-04", "STO-04")
 def test_an_index_that_cannot_be_built_stops_puts() -> None:
     at = stand()
-
-    def failing(operation: str, path: str) -> None:
-        if "/index/" in path:
-            raise OSError("no room")
-
-    at.disk.failing = failing
-    put(at, "a")
-    assert at.store.flags.bits == WRITE_INDEX_FILE_ERROR
-    assert at.store.max_offset("T", 0) == 1
-    assert not at.put(message()).ok
+    with at.failing("/index/", error=OSError("no room")):
+        put(at, "a")
+        assert at.store.flags.bits == WRITE_INDEX_FILE_ERROR
+        assert at.store.max_offset("T", 0) == 1
+        assert not at.put(message()).ok
 
 
 @behaviour("REC-04")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from marks import behaviour
+from simulated import present
 from storing import LOG, Stand, appended, listing, message, real_messages, real_stand, sized
 
 from rocketproof_impl.simulator.disk import ProcessEnded
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE, Entry
 from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
-behaviour = pytest.mark.behaviour
 QUEUE = "store/consumequeue/TopicTest/0/00000000000000000000"
 
 
@@ -32,8 +33,7 @@ def test_inside_a_record_is_garbage_or_nothing() -> None:
     assert all(stand.store.look_message_by_offset(offset) is None for offset in range(1, 105))
     inner = bytes(stand.log())
     stand.put(message(body=inner))
-    found = stand.store.look_message_by_offset(105 + 88)
-    assert found is not None
+    found = present(stand.store.look_message_by_offset(105 + 88))
     assert found.physical_offset == 0  # what stands there, not where it was found
 
 
@@ -42,8 +42,7 @@ def test_a_record_in_the_second_file_is_found() -> None:
     stand = Stand(mapped_file_size_commit_log=200)
     for number in range(3):
         stand.put(message(body=b"%05d" % number))
-    found = stand.store.look_message_by_offset(400)
-    assert found is not None
+    found = present(stand.store.look_message_by_offset(400))
     assert found.body == b"00002"
 
 
@@ -115,8 +114,7 @@ def test_an_entry_far_behind_the_end_stands_at_its_index() -> None:
     stand.put(message())
     stand.store.dispatch()
     assert stand.store.max_offset("TopicTest", 0) == 8
-    found = stand.store.get_message("TopicTest", 0, 7)
-    assert found is not None
+    found = present(stand.store.get_message("TopicTest", 0, 7))
     assert found.queue_offset == 7
 
 
@@ -125,16 +123,10 @@ def test_a_queue_file_that_cannot_be_made_stops_dispatch_there() -> None:
     stand = Stand()
     stand.put(message("A"))
     stand.put(message("B"))
-
-    def failing(operation: str, path: str) -> None:
-        if "/B/" in path:
-            raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    with pytest.raises(OSError, match="next file"):
-        stand.store.dispatch()
-    assert stand.store.dispatched_to == 101 - 4
-    stand.disk.failing = None
+    with stand.failing("/B/"):
+        with pytest.raises(OSError, match="next file"):
+            stand.store.dispatch()
+        assert stand.store.dispatched_to == 101 - 4
     assert stand.store.dispatch() == 1
     assert stand.store.max_offset("B", 0) == 1
 
@@ -285,12 +277,8 @@ def test_an_empty_disk_is_opened() -> None:
 def test_a_file_that_cannot_be_opened_stops_the_start() -> None:
     stand = Stand()
     stand.put(message())
-
-    def failing(operation: str, path: str) -> None:
-        raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    assert not stand.store.load()
+    with stand.failing():
+        assert not stand.store.load()
 
 
 @behaviour("REC-02", "REC-03", "REC-04", "APP-08")
@@ -301,8 +289,7 @@ def test_the_real_store_is_opened() -> None:
     assert list(stand.store.records()) == real_messages()
     assert stand.store.topic_queue_table["w4r4-2"] == stand.store.max_offset("w4r4", 2) == 8
     assert "w8r4-0" not in stand.store.topic_queue_table
-    last = stand.store.get_message("w4r4", 2, 7)
-    assert last is not None
+    last = present(stand.store.get_message("w4r4", 2, 7))
     assert last.physical_offset == listing()[-1]["offset"]
     assert appended(stand.put(message("w4r4", 2))).queue_offset == 8
 

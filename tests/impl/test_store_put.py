@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
+from marks import behaviour, either
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
@@ -15,8 +16,6 @@ from rocketproof_protocol.flags import COMPRESSED
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_protocol.topics import SCHEDULE
 
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P45", "P49"])
 OLD_STATUS = {"P45": PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, "P49": PutMessageStatus.MESSAGE_ILLEGAL}
 
 
@@ -38,7 +37,7 @@ def status(stand: Stand, **fields: Any) -> PutMessageStatus:
 
 
 @behaviour("STO-01", "STO-02", "M-96")
-@profiles
+@either
 @pytest.mark.parametrize("why", ["shutdown", "slave", "flags"])
 def test_a_store_that_takes_nothing_says_so_before_it_looks_at_the_message(profile: str, why: str) -> None:
     stand = Stand(profile, broker_role="SLAVE" if why == "slave" else "ASYNC_MASTER")
@@ -62,7 +61,7 @@ def test_four_bits_forbid_writing(bits: int, writable: bool) -> None:
 
 
 @behaviour("STO-01", "STO-02")
-@profiles
+@either
 def test_topics_have_127_characters(profile: str) -> None:
     assert Stand(profile).put(message("t" * 127)).status is PutMessageStatus.PUT_OK
     assert status(Stand(profile), topic="t" * 128) is PutMessageStatus.MESSAGE_ILLEGAL
@@ -70,7 +69,7 @@ def test_topics_have_127_characters(profile: str) -> None:
 
 
 @behaviour("STO-01", "STO-02", "APP-05")
-@profiles
+@either
 def test_properties_have_32767_characters(profile: str) -> None:
     assert Stand(profile).put(message(properties_text="p" * 32767)).status is PutMessageStatus.PUT_OK
     assert status(Stand(profile), properties_text="p" * 32768) is OLD_STATUS[profile]
@@ -78,7 +77,7 @@ def test_properties_have_32767_characters(profile: str) -> None:
 
 
 @behaviour("STO-01", "STO-02")
-@profiles
+@either
 def test_the_page_cache_is_asked_last_or_first(profile: str) -> None:
     for fields in ({"topic": "t" * 128}, {"properties_text": "p" * 32768}):
         stand = Stand(profile)
@@ -124,7 +123,7 @@ def test_a_clock_that_starts_near_zero_makes_the_idle_store_busy() -> None:
 
 
 @behaviour("STO-05", "CL-09")
-@profiles
+@either
 def test_failed_puts_are_counted_only_behind_the_checks(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message("t" * 128))
@@ -154,7 +153,7 @@ def test_the_longest_put_is_kept_and_a_slow_one_is_logged(caplog: pytest.LogCapt
 
 
 @behaviour("CL-01", "INV-41", "M-85")
-@profiles
+@either
 def test_the_checksum_is_that_of_the_body(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message(body=b"a", properties_text="K\x01v"))
@@ -165,7 +164,7 @@ def test_the_checksum_is_that_of_the_body(profile: str) -> None:
 
 
 @behaviour("CL-01", "INV-41", "M-85")
-@profiles
+@either
 def test_the_checksum_of_a_compressed_body_is_that_of_its_bytes_as_they_are(profile: str) -> None:
     stand = Stand(profile)
     body = zlib.compress(b"a" * 5000)
@@ -176,7 +175,7 @@ def test_the_checksum_of_a_compressed_body_is_that_of_its_bytes_as_they_are(prof
 
 
 @behaviour("CL-01", "CL-06", "INV-42")
-@profiles
+@either
 def test_the_store_timestamp_is_the_time_at_which_the_lock_was_got(profile: str) -> None:
     stand = Stand(profile)
     began = stand.clock.now()
@@ -215,7 +214,7 @@ def test_the_last_file_is_taken_before_or_in_the_lock(profile: str, early: bool,
 
 
 @behaviour("CL-04")
-@profiles
+@either
 def test_puts_wait_for_the_lock_and_give_it_back(profile: str) -> None:
     stand = Stand(profile)
     stand.store.commit_log.lock.held = True
@@ -229,7 +228,7 @@ def test_puts_wait_for_the_lock_and_give_it_back(profile: str) -> None:
 
 
 @behaviour("CL-05", "STO-03")
-@profiles
+@either
 def test_the_time_in_the_lock_is_set_and_taken_back(profile: str) -> None:
     """Also where no file can be made, and where the record is too large."""
     stand = Stand(profile)
@@ -252,14 +251,8 @@ def test_an_append_that_throws_leaves_the_older_store_busy(profile: str, stuck: 
     stand = Stand(profile)
     stand.put(message())
     began = stand.clock.now()
-
-    def failing(operation: str, path: str) -> None:
-        raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    with pytest.raises(JavaError, match="InternalError"):
+    with stand.failing(), pytest.raises(JavaError, match="InternalError"):
         stand.put(message())
-    stand.disk.failing = None
     assert not stand.store.commit_log.lock.held
     assert stand.store.commit_log.begin_time_in_lock == (began if stuck else 0)
     stand.scheduler.advance(1001)
@@ -272,24 +265,19 @@ def test_an_append_that_throws_leaves_the_older_store_busy(profile: str, stuck: 
 
 
 @behaviour("CL-07")
-@profiles
+@either
 def test_without_a_file_nothing_is_appended(profile: str) -> None:
     stand = Stand(profile)
-
-    def failing(operation: str, path: str) -> None:
-        raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    result = stand.put(message())
-    assert (result.status, result.append, result.ok) == (PutMessageStatus.CREATE_MAPEDFILE_FAILED, None, False)
-    assert stand.store.statistics.put_failed == 1
-    assert not stand.store.statistics.put_times
-    stand.disk.failing = None
+    with stand.failing():
+        result = stand.put(message())
+        assert (result.status, result.append, result.ok) == (PutMessageStatus.CREATE_MAPEDFILE_FAILED, None, False)
+        assert stand.store.statistics.put_failed == 1
+        assert not stand.store.statistics.put_times
     assert stand.put(message()).ok
 
 
 @behaviour("CL-07")
-@profiles
+@either
 def test_a_full_file_is_followed_by_the_next(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     for _ in range(3):
@@ -299,27 +287,21 @@ def test_a_full_file_is_followed_by_the_next(profile: str) -> None:
 
 
 @behaviour("CL-08")
-@profiles
+@either
 def test_where_the_next_file_cannot_be_made_the_first_result_is_given(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     stand.put(sized(120))
-
-    def failing(operation: str, path: str) -> None:
-        if path.endswith("200"):
-            raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    result = stand.put(sized(120))
-    assert result.status is PutMessageStatus.CREATE_MAPEDFILE_FAILED
-    assert appended(result).status is AppendMessageStatus.END_OF_FILE
-    assert stand.store.topic_queue_table == {"T-0": 1}
-    assert stand.store.commit_log.begin_time_in_lock == 0
-    stand.disk.failing = None
+    with stand.failing(f"{200:020d}"):
+        result = stand.put(sized(120))
+        assert result.status is PutMessageStatus.CREATE_MAPEDFILE_FAILED
+        assert appended(result).status is AppendMessageStatus.END_OF_FILE
+        assert stand.store.topic_queue_table == {"T-0": 1}
+        assert stand.store.commit_log.begin_time_in_lock == 0
     assert appended(stand.put(sized(120))).queue_offset == 1
 
 
 @behaviour("CL-08", "HAZ-22", "INV-06")
-@profiles
+@either
 def test_a_record_larger_than_a_file_is_answered_well_and_lost(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=100)
     result = stand.put(message())
@@ -359,7 +341,7 @@ def test_ok_asks_the_append_alone() -> None:
 
 
 @behaviour("CL-09", "HAZ-14")
-@profiles
+@either
 def test_a_delayed_message_is_counted_for_the_schedule_topic(profile: str) -> None:
     stand = Stand(profile)
     result = stand.put(message(properties={DELAY: "3"}))
@@ -368,7 +350,7 @@ def test_a_delayed_message_is_counted_for_the_schedule_topic(profile: str) -> No
 
 
 @behaviour("CL-02", "INV-45", "M-91", "M-92", "M-93", "HAZ-13")
-@profiles
+@either
 @pytest.mark.parametrize(("level", "stored"), [("1", 1), ("3", 3), ("18", 18), ("19", 18), ("100", 18), ("2147483647", 18), ("+2", 2)])
 def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str, stored: int) -> None:
     stand = Stand(profile)
@@ -385,7 +367,7 @@ def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str,
 
 
 @behaviour("CL-02")
-@profiles
+@either
 @pytest.mark.parametrize("level", ["0", "-1", "-2147483648", None])
 def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str | None) -> None:
     stand = Stand(profile)
@@ -396,7 +378,7 @@ def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str |
 
 
 @behaviour("CL-02")
-@profiles
+@either
 @pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5"])
 def test_a_level_that_is_no_number_raises(profile: str, level: str) -> None:
     stand = Stand(profile)
@@ -408,7 +390,7 @@ def test_a_level_that_is_no_number_raises(profile: str, level: str) -> None:
 
 
 @behaviour("CL-02", "M-94")
-@profiles
+@either
 @pytest.mark.parametrize(("sys_flag", "delayed"), [(0, True), (3, True), (4, False), (8, True), (9, True), (12, False)])
 def test_only_ordinary_and_committed_messages_are_delayed(profile: str, sys_flag: int, delayed: bool) -> None:
     stand = Stand(profile)

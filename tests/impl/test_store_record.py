@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 
 import pytest
+from marks import behaviour
+from simulated import present
 from storing import Stand, appended, listing, message, real_files, real_messages, real_records
 
 from rocketproof_impl.message import Message
@@ -20,7 +22,7 @@ def coded(given: Message) -> bytes:
     return record.encode(given, record.parts_of(given))
 
 
-@pytest.mark.behaviour("APP-08", "APP-09", "INV-37", "INV-40", "M-86", "M-88")
+@behaviour("APP-08", "APP-09", "INV-37", "INV-40", "M-86", "M-88")
 def test_records_of_a_real_broker_are_what_the_listing_says() -> None:
     assert len(listing()) == 169
     for said, data, found in zip(listing(), real_records(), real_messages(), strict=True):
@@ -38,7 +40,7 @@ def test_records_of_a_real_broker_are_what_the_listing_says() -> None:
             )
 
 
-@pytest.mark.behaviour("APP-08", "CL-01", "INV-41", "M-85", "M-86", "M-87", "M-88")
+@behaviour("APP-08", "CL-01", "INV-41", "M-85", "M-86", "M-87", "M-88")
 def test_records_of_a_real_broker_encode_to_the_same_bytes() -> None:
     for data, found in zip(real_records(), real_messages(), strict=True):
         assert coded(found) == data
@@ -46,9 +48,7 @@ def test_records_of_a_real_broker_encode_to_the_same_bytes() -> None:
         assert found.body_crc == record.body_crc(found.body or b"")
 
 
-@pytest.mark.behaviour(
-    "APP-02", "APP-03", "APP-04", "APP-08", "APP-10", "INV-34", "INV-35", "INV-36", "INV-37", "M-78", "M-79", "M-80", "REC-04"
-)
+@behaviour("APP-02", "APP-03", "APP-04", "APP-08", "APP-10", "INV-34", "INV-35", "INV-36", "INV-37", "M-78", "M-79", "M-80", "REC-04")
 def test_the_messages_of_a_real_log_give_the_same_log_and_consume_queues_again() -> None:
     """At case 276 a topic had been deleted: its queues started again, and those of the half topic were gone."""
     stand = Stand("P494", mapped_file_size_commit_log=1 << 20, mapped_file_size_consume_queue=20_000)
@@ -71,7 +71,7 @@ def test_the_messages_of_a_real_log_give_the_same_log_and_consume_queues_again()
         assert content.ljust(20_000, b"\0") == real[path], path
 
 
-@pytest.mark.behaviour("APP-08", "APP-06", "M-86", "M-87", "M-88")
+@behaviour("APP-08", "APP-06", "M-86", "M-87", "M-88")
 def test_every_field_has_its_place() -> None:
     given = Message(
         "TopicTest",
@@ -105,22 +105,21 @@ def test_every_field_has_its_place() -> None:
     )
 
 
-@pytest.mark.behaviour("APP-06", "INV-40", "M-88")
+@behaviour("APP-06", "INV-40", "M-88")
 def test_the_smallest_example_has_105_bytes() -> None:
     assert record.parts_of(message()).size == len(coded(message())) == 105
 
 
-@pytest.mark.behaviour("APP-02", "INV-43", "M-86", "M-87")
+@behaviour("APP-02", "INV-43", "M-86", "M-87")
 def test_message_id_is_store_host_and_physical_offset() -> None:
     assert record.message_id(("127.0.0.1", 10911), 1234) == "7F00000100002A9F00000000000004D2"
     given = message(born_host=("10.0.0.1", 1), store_host=("127.0.0.1", 10911))
     given.physical_offset = 1234
-    found = record.decode(coded(given), exact=False)
-    assert found is not None
+    found = present(record.decode(coded(given), exact=False))
     assert found.msg_id == "7F00000100002A9F00000000000004D2"
 
 
-@pytest.mark.behaviour("CL-01", "INV-41", "M-85")
+@behaviour("CL-01", "INV-41", "M-85")
 def test_checksum_has_31_bits() -> None:
     assert zlib.crc32(b"a") == 3904355907
     assert record.body_crc(b"a") == 1756872259
@@ -128,20 +127,19 @@ def test_checksum_has_31_bits() -> None:
     assert record.body_crc(b"") == 0
 
 
-@pytest.mark.behaviour("REC-01")
+@behaviour("REC-01")
 @pytest.mark.parametrize("topic", ["t" * 127, "é" * 63])
 def test_topics_up_to_127_bytes_can_be_read(topic: str) -> None:
-    found = record.decode(coded(message(topic)), exact=False)
-    assert found is not None
+    found = present(record.decode(coded(message(topic)), exact=False))
     assert found.topic == topic
 
 
-@pytest.mark.behaviour("REC-01")
+@behaviour("REC-01")
 def test_a_topic_of_128_bytes_cannot_be_read_again() -> None:
     assert record.decode(coded(message("é" * 64)), exact=False) is None
 
 
-@pytest.mark.behaviour("REC-01", "REC-02")
+@behaviour("REC-01", "REC-02")
 @pytest.mark.parametrize("end", [0, 4, 90, 91, 104])
 def test_a_cut_record_is_none(end: int) -> None:
     data = coded(message())
@@ -149,7 +147,7 @@ def test_a_cut_record_is_none(end: int) -> None:
     assert not record.is_whole(data[:end])
 
 
-@pytest.mark.behaviour("REC-02")
+@behaviour("REC-02")
 @pytest.mark.parametrize("at", [0, 3, 4, 7, 11, 87, 88, 92, 93, 103, 104])
 def test_a_damaged_record_is_not_whole(at: int) -> None:
     """Size, magic number, checksum, length of the body, body, length of the topic, length of the properties."""
@@ -159,7 +157,7 @@ def test_a_damaged_record_is_not_whole(at: int) -> None:
     assert not record.is_whole(bytes(data))
 
 
-@pytest.mark.behaviour("REC-02")
+@behaviour("REC-02")
 def test_what_the_checks_do_not_cover_is_not_noticed() -> None:
     """Nothing sums up the fixed places, the topic or the properties."""
     data = whole()
@@ -168,7 +166,7 @@ def test_what_the_checks_do_not_cover_is_not_noticed() -> None:
     assert record.is_whole(bytes(data))
 
 
-@pytest.mark.behaviour("APP-08")
+@behaviour("APP-08")
 def test_texts_are_utf8_and_a_lone_surrogate_is_a_question_mark() -> None:
     data = coded(message("T", body=None, properties_text="K\x01é\ud800"))
     assert data[88:] == b"\x01T\x00\x05K\x01\xc3\xa9?"

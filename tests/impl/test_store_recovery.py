@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from marks import behaviour
+from simulated import present
 from storing import LOG, Stand, appended, message, sized
 
 from rocketproof_impl.simulator.disk import ProcessEnded
@@ -12,7 +14,6 @@ from rocketproof_impl.store.checkpoint import StoreCheckpoint
 from rocketproof_impl.store.consumequeue import Entry
 from rocketproof_protocol.flags import PREPARED
 
-behaviour = pytest.mark.behaviour
 ABORT, CHECKPOINT = "store/abort", "store/checkpoint"
 QUEUE = "store/consumequeue/T/0/00000000000000000000"
 FILE = 300  # two records of 105 bytes, and a blank
@@ -71,8 +72,7 @@ def test_a_stop_writes_the_checkpoint() -> None:
     stand = filled(2)
     last = stand.store.commit_log.files.files[-1].store_timestamp
     stop(stand)
-    data = stand.disk.read(CHECKPOINT)
-    assert data is not None
+    data = present(stand.disk.read(CHECKPOINT))
     assert data[:24] == last.to_bytes(8, "big") * 2 + bytes(8)
     assert stand.disk.size(CHECKPOINT) == 4096
     assert stand.disk.regions[CHECKPOINT].forced > 0
@@ -109,15 +109,10 @@ def test_a_prepared_message_does_not_move_the_checkpoint_of_the_queues() -> None
 @behaviour("REC-02")
 def test_a_checkpoint_that_cannot_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     stand = filled(1)
-
-    def failing(operation: str, path: str) -> None:
-        if path == CHECKPOINT:
-            raise OSError("no room")
-
-    stand.disk.failing = failing
-    stop(stand)
-    assert "no room" in caplog.text
-    assert ABORT not in stand.disk.files
+    with stand.failing(CHECKPOINT, error=OSError("no room")):
+        stop(stand)
+        assert "no room" in caplog.text
+        assert ABORT not in stand.disk.files
 
 
 # Where recovery begins
@@ -252,14 +247,8 @@ def test_without_a_log_all_queues_are_deleted_and_start_again() -> None:
 def test_a_last_file_that_a_blank_fills_ends_before_it() -> None:
     """The next record finds no room again, and fills the rest once more."""
     stand = filled(1)
-
-    def failing(operation: str, path: str) -> None:
-        if path == log_file(1):
-            raise OSError("no room")
-
-    stand.disk.failing = failing
-    stand.put(sized(105))
-    stand.disk.failing = None
+    with stand.failing(log_file(1), error=OSError("no room")):
+        stand.put(sized(105))
     assert stand.store.max_phy_offset == FILE
     stand = stand.reopen()
     assert stand.store.max_phy_offset == 210
@@ -327,8 +316,7 @@ def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
     assert (queue.min_offset, queue.max_offset) == (7, 8)
     assert [queue.entry(index) for index in (6, 7, 8)] == [None, Entry(0, 105, 0), None]
     assert stand.disk.names("store/consumequeue/TopicTest/0") == [f"{120:020d}"]
-    data = stand.disk.read(f"store/consumequeue/TopicTest/0/{120:020d}")
-    assert data is not None
+    data = present(stand.disk.read(f"store/consumequeue/TopicTest/0/{120:020d}"))
     assert data[:20] == bytes(8) + (0x7FFFFFFF).to_bytes(4, "big") + bytes(8)
 
 

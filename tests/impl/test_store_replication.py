@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from marks import behaviour
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -18,7 +19,6 @@ from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_protocol.properties import WAIT
 
-behaviour = pytest.mark.behaviour
 SECOND = 1000
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from marks import behaviour, every
+from simulated import present
 from storing import Stand, message, sized
 
 from rocketproof_impl.java import JavaError
@@ -16,8 +18,6 @@ from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.tasks import Future
 from rocketproof_protocol.properties import WAIT
 
-behaviour = pytest.mark.behaviour
-profiles = pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
 OK, LATE = PutMessageStatus.PUT_OK, PutMessageStatus.FLUSH_DISK_TIMEOUT
 QUIET = {WAIT: "false"}
 PAGE = 4096
@@ -120,7 +120,7 @@ def test_a_kind_of_flush_that_is_changed_under_way_is_an_error() -> None:
 
 
 @behaviour("FLU-03", "LIV-09")
-@profiles
+@every
 def test_group_commit_answers_at_once(profile: str) -> None:
     stand = sync(profile)
     began = stand.clock.now()
@@ -181,7 +181,7 @@ def test_the_second_flush_is_looked_at_in_later_releases_only(profile: str, stat
 
 
 @behaviour("FLU-03", "HAZ-21", "LIV-09")
-@profiles
+@every
 def test_a_message_three_files_ahead_is_late_in_every_release(profile: str) -> None:
     """Two flushes reach two files; the rest is flushed in later rounds."""
     stand = sync(profile, mapped_file_size_commit_log=400)
@@ -193,7 +193,7 @@ def test_a_message_three_files_ahead_is_late_in_every_release(profile: str) -> N
 
 
 @behaviour("FLU-03", "LIV-09")
-@profiles
+@every
 def test_requests_that_come_during_a_round_are_for_the_next(profile: str) -> None:
     """What is written while requests are read is neither answered now nor forgotten."""
     stand = sync(profile)
@@ -208,7 +208,7 @@ def test_requests_that_come_during_a_round_are_for_the_next(profile: str) -> Non
 
 
 @behaviour("FLU-03", "LIV-09")
-@profiles
+@every
 def test_a_stopped_group_commit_serves_those_who_came_late(profile: str) -> None:
     """Ten milliseconds after the last round there is one more."""
     stand = sync(profile)
@@ -225,7 +225,7 @@ def test_a_stopped_group_commit_serves_those_who_came_late(profile: str) -> None
 
 
 @behaviour("LIV-09", "FLU-02")
-@profiles
+@every
 def test_a_flush_that_hangs_is_a_timeout(profile: str) -> None:
     """The thread is killed where it stands, with a request in its hands."""
     stand = sync(profile)
@@ -253,7 +253,7 @@ def test_a_device_that_fails_is_believed() -> None:
 
 
 @behaviour("ACT-03")
-@profiles
+@every
 @pytest.mark.parametrize("settings", [{"flush_disk_type": "SYNC_FLUSH"}, {}, {"transient_store_pool_enable": True}])
 def test_positions_go_forward_and_keep_their_order(profile: str, settings: dict[str, Any]) -> None:
     """Through rolls of files and every kind of flush: flushed behind readable, readable behind written, none goes back."""
@@ -264,8 +264,7 @@ def test_positions_go_forward_and_keep_their_order(profile: str, settings: dict[
         if step % 3 == 0:
             stand.begin(sized(100 + step % 7 * 30, properties=QUIET))
         stand.scheduler.advance(step % 11 * 40)
-        last = files.last()
-        assert last is not None
+        last = present(files.last())
         now = (files.flushed_where, files.max_offset, last.file_from_offset + last.wrote_position)
         assert now[0] <= now[1] <= now[2]
         assert all(was <= found for was, found in zip(before, now, strict=True))
@@ -278,7 +277,7 @@ def test_positions_go_forward_and_keep_their_order(profile: str, settings: dict[
 
 
 @behaviour("FLU-04", "FLU-05")
-@profiles
+@every
 def test_a_timed_flush_has_its_own_beat(profile: str) -> None:
     """Every 500 ms, whether somebody puts or not; the first round flushes whatever there is."""
     stand = Running(profile)
@@ -475,7 +474,7 @@ def test_consume_queues_are_flushed_by_pages_every_second_and_whole_every_minute
 # The end
 
 
-@profiles
+@every
 @pytest.mark.parametrize("settings", [{"flush_disk_type": "SYNC_FLUSH"}, {}, {"transient_store_pool_enable": True}])
 def test_a_stopped_store_has_everything_on_the_device(profile: str, settings: dict[str, Any]) -> None:
     stand = Running(profile, mapped_file_size_commit_log=2000, transient_store_pool_size=2, **settings)

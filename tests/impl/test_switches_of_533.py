@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from marks import behaviour
 from sending import Stand
 
 from rocketproof_impl.broker.registration import registered_table
@@ -14,7 +15,6 @@ from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig
 from rocketproof_profiles import PROFILES
 
-behaviour = pytest.mark.behaviour
 EARLIER, LATER = "P494", "P533"
 BOTH = (EARLIER, LATER)
 NEW = {"topic": "T", "defaultTopic": "TBW102", "readQueueNums": 8, "writeQueueNums": 4, "perm": 6, "topicFilterType": "SINGLE_TAG"}

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
+from marks import behaviour
 from storing import message
 
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -87,6 +87,6 @@ async def replicate(tmp_path: Path) -> None:
         slave.disk.close()
 
 
-@pytest.mark.behaviour("FLU-07", "FLU-03")
+@behaviour("FLU-07", "FLU-03")
 def test_a_slave_follows_over_real_sockets(tmp_path: Path) -> None:
     asyncio.run(replicate(tmp_path))

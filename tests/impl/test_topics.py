@@ -7,6 +7,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marks import behaviour, every
+from simulated import present
 from table_bench import MAIN, TableBench
 
 from rocketproof_impl.broker.topics import like_template
@@ -14,7 +16,6 @@ from rocketproof_impl.java import JavaError
 from rocketproof_impl.tasks import Interrupted
 from rocketproof_impl.topic import MULTI_TAG, DataVersion, TopicConfig, is_inherited, is_readable, is_writeable, perm_text, without_inherit
 
-behaviour = pytest.mark.behaviour
 ints = st.integers(-(2**31), 2**31 - 1)
 
 
@@ -76,7 +77,7 @@ TRACE = {"RMQ_SYS_TRACE_TOPIC": (1, 1, 6)}
 
 
 @behaviour("TCM-03")
-@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
+@every
 def test_the_table_starts_with_system_topics(profile: str) -> None:
     newer = NEWER if profile in ("P49", "P494") else {}
     bench = TableBench(profile)
@@ -127,7 +128,7 @@ def test_a_creation_takes_its_steps_in_order() -> None:
 
 
 @behaviour("TCM-34")
-@pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
+@every
 def test_every_profile_takes_the_same_steps(profile: str) -> None:
     bench = TableBench(profile)
     assert bench.create("T") == TopicConfig("T", 4, 4, 6)
@@ -152,8 +153,7 @@ def test_the_file_has_the_version_that_the_memory_has() -> None:
 def test_the_permission_is_the_templates_without_inherit(template: int, created: int) -> None:
     bench = TableBench()
     bench.topics.update(TopicConfig("D", 8, 8, template))
-    config = bench.create("T", "D")
-    assert config is not None
+    config = present(bench.create("T", "D"))
     assert config.perm == created
 
 
@@ -165,8 +165,7 @@ def test_the_permission_is_the_templates_without_inherit(template: int, created:
 def test_the_queues_are_the_smaller_of_the_clients_and_the_templates_write_count(client: int, read: int, write: int, created: int) -> None:
     bench = TableBench()
     bench.topics.update(TopicConfig("D", read, write, 7))
-    config = bench.create("T", "D", client)
-    assert config is not None
+    config = present(bench.create("T", "D", client))
     assert (config.read_queue_nums, config.write_queue_nums) == (created, created)
     assert json.loads(bench.disk.files[MAIN])["topicConfigTable"]["T"]["writeQueueNums"] == created
 
@@ -354,31 +353,21 @@ def test_an_interrupted_wait_is_logged_and_gives_nothing(caplog: pytest.LogCaptu
 @behaviour("TCM-18", "PER-01")
 def test_an_input_output_error_leaves_a_registered_topic_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
     bench = TableBench()
-
-    def full(operation: str, path: str) -> None:
-        raise OSError("No space left on device")
-
-    bench.disk.failing = full
-    config = bench.create()
-    assert config is not None
-    assert bench.topics.select("T") is config
-    assert bench.topics.data_version.counter == 1
-    assert bench.registered == [(False, True, True)]
-    assert not bench.topics.lock.held
-    assert MAIN not in bench.disk.files
-    assert "No space left" in caplog.text
+    with bench.failing(error=OSError("No space left on device")):
+        config = present(bench.create())
+        assert bench.topics.select("T") is config
+        assert bench.topics.data_version.counter == 1
+        assert bench.registered == [(False, True, True)]
+        assert not bench.topics.lock.held
+        assert MAIN not in bench.disk.files
+        assert "No space left" in caplog.text
 
 
 @behaviour("TCM-18", "TCM-17", "INV-23", "HAZ-11")
 @pytest.mark.parametrize("back", [False, True])
 def test_a_runtime_error_in_persist_frees_the_lock_and_skips_the_registration(back: bool) -> None:
     bench = TableBench()
-
-    def broken(operation: str, path: str) -> None:
-        raise JavaError("java.lang.RuntimeException", "broken")
-
-    bench.disk.failing = broken
-    with pytest.raises(JavaError, match="broken"):
+    with bench.failing(error=JavaError("java.lang.RuntimeException", "broken")), pytest.raises(JavaError, match="broken"):
         bench.create_back("T") if back else bench.create("T")
     assert not bench.topics.lock.held
     assert bench.topics.select("T") is not None

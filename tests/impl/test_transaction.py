@@ -6,7 +6,9 @@ import functools
 from typing import Any
 
 import pytest
-from sending import ALL_PROFILES, Stand, send_request
+from marks import behaviour, every
+from sending import Stand, send_request
+from simulated import fields_of, present
 from storing import real_messages
 
 from rocketproof_impl.broker.transaction import committed, operation
@@ -18,8 +20,6 @@ from rocketproof_protocol.codes import END_TRANSACTION, NO_PERMISSION, SUCCESS, 
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
 with_half = pytest.mark.parametrize("profile", ["P45", "P49", "P494"])
 REMARK = "the broker[127.0.0.1] sending transaction message is forbidden"
 VALUES = [("true", True), ("TRUE", True), ("True", True), ("false", False), ("1", False), ("yes", False), (" true", False)]
@@ -85,8 +85,7 @@ def test_a_half_message_waits_in_the_half_topic(profile: str) -> None:
     message = stand.last()
     assert (message.topic, message.queue_id, message.sys_flag, message.queue_offset) == (HALF_TOPIC, 0, NOT | 1, 2)
     assert (message.properties["REAL_TOPIC"], message.properties["REAL_QID"], message.properties["WAIT"]) == ("T", "2", "false")
-    assert answer.ext_fields is not None
-    assert (answer.ext_fields["queueId"], answer.ext_fields["queueOffset"]) == ("2", "2")
+    assert (fields_of(answer)["queueId"], fields_of(answer)["queueOffset"]) == ("2", "2")
     stand.broker.store.dispatch()
     assert stand.broker.store.max_offset(HALF_TOPIC, 0) == 3
 
@@ -201,16 +200,14 @@ def test_an_outcome_that_is_not_known_is_not_answered() -> None:
     stand = prepared()
     assert end(stand, NOT) is None
     assert len(stand.stored()) == 1
-    answer = end(stand, 5)
-    assert answer is not None
+    answer = present(end(stand, 5))
     assert str(answer.remark).startswith("org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong, ")
 
 
 def test_a_message_without_a_group_is_a_null_pointer() -> None:
     stand = Stand()
     stand.ask(send_request())
-    answer = end(stand)
-    assert answer is not None
+    answer = present(end(stand))
     assert str(answer.remark).startswith("java.lang.NullPointerException, ")
 
 

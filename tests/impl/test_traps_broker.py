@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from sending import ALL_PROFILES, HEADER, Stand, batch_request, send_request
+from marks import ALL_PROFILES, behaviour, earlier, every, later
+from sending import HEADER, Stand, batch_request, send_request
+from simulated import fields_of
 from table_bench import BACKUP, MAIN, TEMPORARY, TableBench
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
@@ -30,10 +32,6 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.flags import COMMIT, MULTI_TAGS, PREPARED, READ, ROLLBACK
 from rocketproof_protocol.topics import HALF_TOPIC
 
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ALL_PROFILES)
-earlier = pytest.mark.parametrize("profile", ["P40", "P45"])
-later = pytest.mark.parametrize("profile", ["P49", "P494"])
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 EXTENDED = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 NULL_POINTER = "java.lang.NullPointerException, "
@@ -309,8 +307,7 @@ def test_a_dead_letter_topic_that_is_there_is_used_as_it_is(profile: str) -> Non
     stand = Stand(profile)
     dead = stand.topic("%DLQ%G", write=0, read=0, perm=0, topic_filter_type=MULTI_TAG)
     answer = stand.send("%RETRY%G", queue_id=3, sys_flag=1, reconsume_times=5, max_reconsume_times=5)
-    assert answer.ext_fields is not None
-    assert (answer.code, answer.ext_fields["queueId"]) == (SUCCESS, "3")
+    assert (answer.code, fields_of(answer)["queueId"]) == (SUCCESS, "3")
     assert (stand.last().topic, stand.last().queue_id, stand.last().sys_flag) == ("%DLQ%G", 0, 1 | MULTI_TAGS)
     assert stand.broker.topics.table["%DLQ%G"] is dead
 
@@ -373,8 +370,7 @@ def test_a_half_message_of_a_dead_one_knows_where_it_would_be_dead(profile: str,
         "%RETRY%G", queue_id=2, sys_flag=bits | 1, properties={"TRAN_MSG": "true"}, reconsume_times=4, max_reconsume_times=4
     )
     half = stand.last()
-    assert answer.ext_fields is not None
-    assert (half.topic, half.queue_id, half.sys_flag, answer.ext_fields["queueId"]) == (HALF_TOPIC, 0, 1, "2")
+    assert (half.topic, half.queue_id, half.sys_flag, fields_of(answer)["queueId"]) == (HALF_TOPIC, 0, 1, "2")
     assert (half.properties["REAL_TOPIC"], half.properties["REAL_QID"]) == ("%DLQ%G", "0")
 
 
@@ -384,8 +380,7 @@ def test_a_rolled_back_flag_without_the_property_is_a_success_that_no_queue_know
     stand = Stand(profile, reject_transaction_message=True)
     stand.send(queue_id=1)
     answer = stand.send(queue_id=1, sys_flag=ROLLBACK)
-    assert answer.ext_fields is not None
-    assert (answer.code, answer.ext_fields["queueOffset"], stand.last().sys_flag) == (SUCCESS, "0", ROLLBACK)
+    assert (answer.code, fields_of(answer)["queueOffset"], stand.last().sys_flag) == (SUCCESS, "0", ROLLBACK)
     assert stand.broker.store.topic_queue_table["T-1"] == 1
     stand.broker.store.dispatch()
     assert stand.broker.store.max_offset("T", 1) == 1
@@ -434,7 +429,7 @@ def test_only_the_recorded_broker_names_its_limit(profile: str, limits: str) -> 
 def test_a_body_of_the_limit_is_lost_by_the_recorded_broker_where_files_are_small() -> None:
     stand = Stand("P494", mapped_file_size_commit_log=2**20)
     answer = stand.send(body=bytes(4 * 2**20))
-    assert (answer.code, (answer.ext_fields or {})["msgId"]) == (SUCCESS, "7F00000100002A9F0000000000100000")
+    assert (answer.code, fields_of(answer)["msgId"]) == (SUCCESS, "7F00000100002A9F0000000000100000")
     assert stand.stored() == []
     assert stand.broker.statistics.topic_put_size["T"] == 2**20
     assert stand.broker.statistics.broker_put_nums == 1
@@ -459,10 +454,9 @@ def test_a_lost_batch_is_answered_with_the_places_of_what_would_have_fitted(prof
     size = 93 + cluster
     stand = Stand(profile, mapped_file_size_commit_log=2 * size + 14)
     answer = stand.ask(batch_request("T", (b"a", b"b", b"c")))
-    assert answer.ext_fields is not None
     start = stand.settings.mapped_file_size_commit_log
     places = [start, start + size, 0][:ids]
-    assert answer.ext_fields["msgId"].split(",") == [f"7F00000100002A9F{place:016X}" for place in places]
+    assert fields_of(answer)["msgId"].split(",") == [f"7F00000100002A9F{place:016X}" for place in places]
     assert stand.stored() == []
 
 
@@ -491,7 +485,7 @@ def test_a_batch_may_come_with_full_names(profile: str) -> None:
     request = batch_request()
     request.code, request.ext_fields = SEND_MESSAGE, encode_v1(HEADER) | {"batch": "TRUE"}
     answer = stand.ask(request)
-    assert len((answer.ext_fields or {})["msgId"].split(",")) == len(stand.stored()) == 2
+    assert len(fields_of(answer)["msgId"].split(",")) == len(stand.stored()) == 2
 
 
 @every
@@ -665,8 +659,7 @@ def test_the_recorded_broker_stumbles_over_a_missing_field_in_use(missing: str, 
     if known:
         stand.topic()
     request = send_request()
-    assert request.ext_fields is not None
-    del request.ext_fields[missing]
+    del fields_of(request)[missing]
     answer = stand.ask(request)
     assert answer.code == code
     assert str(answer.remark).startswith(str(start))
@@ -710,14 +703,8 @@ def test_whether_the_last_two_steps_worked_is_not_asked(operation: str, main: bo
     """A rename replaces a file that could not be deleted; without a rename the old table is in the backup alone."""
     bench = TableBench()
     bench.topics.update(TopicConfig("old"))
-
-    def failing(asked: str, path: str) -> None:
-        if asked == operation:
-            raise OSError("I/O error")
-
-    bench.disk.failing = failing
-    bench.topics.update(TopicConfig("new"))
-    bench.disk.failing = None
+    with bench.failing(operation=operation):
+        bench.topics.update(TopicConfig("new"))
     assert not caplog.records
     assert (bench.disk.read(MAIN) is not None, bench.disk.read(TEMPORARY) is not None) == (main, left)
     assert b'"new"' not in (bench.disk.read(BACKUP) or b"")

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, NAME_SERVER, Field, register, route
+from marks import behaviour, earlier, every, later
+from simulated import present
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
@@ -34,8 +36,6 @@ from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, UNIQ_KEY, WAIT
 from rocketproof_protocol.topics import SCHEDULE
 
-behaviour = pytest.mark.behaviour
-every = pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
 OLD = ("P40", "P45")
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 MIB4 = 4 << 20
@@ -60,9 +60,7 @@ def send(field: Field, producer: Producer, message: Message | None = None, timeo
 
 
 def header(command: Command) -> SendMessageRequestHeader:
-    found = parse_request_header(command.code, command.ext_fields)
-    assert found is not None
-    return found
+    return present(parse_request_header(command.code, command.ext_fields))
 
 
 def queues(info: PublishInfo) -> list[tuple[str, int]]:
@@ -447,8 +445,7 @@ def test_a_broker_that_comes_back_with_its_version_is_taken_anew(server: NameSer
 def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place(server: NameServer) -> None:
     register(server, "broker-a", TopicConfig("T", 4, 4))
     register(server, "broker-a", broker_id=1, address=A)
-    found = server.route("T")
-    assert found is not None
+    found = present(server.route("T"))
     assert found.broker_datas[0].broker_addrs == {1: A}
     assert publish_info("T", found) == PublishInfo([], have_topic_router_info=True, route=found)
 
@@ -495,8 +492,7 @@ def test_booleans_of_a_header_are_javas(text: str, value: bool) -> None:
 
 @behaviour("REM-04")
 def test_an_empty_text_is_not_an_absent_one() -> None:
-    found = parse_request_header(310, LETTERS | {"b": "", "i": ""})
-    assert found is not None
+    found = present(parse_request_header(310, LETTERS | {"b": "", "i": ""}))
     assert (found.topic, found.properties, found.reconsume_times) == ("", "", None)
 
 
@@ -577,7 +573,7 @@ def test_properties_are_counted_in_units_first_and_in_bytes_later(profile: str, 
 
 
 @behaviour("STO-01", "APP-06")
-@pytest.mark.parametrize("profile", OLD)
+@earlier
 def test_a_topic_has_127_characters_and_its_bytes_count_in_the_record(profile: str) -> None:
     result = appended(Stand(profile).put(message("\u00e9" * 127)))
     assert result.wrote_bytes == 91 + 5 + 254
@@ -642,7 +638,7 @@ def test_a_delayed_message_to_the_schedule_topic_returns_there(profile: str) -> 
 
 
 @behaviour("APP-11")
-@pytest.mark.parametrize("profile", OLD)
+@earlier
 def test_a_refused_append_takes_its_files_time_away(profile: str) -> None:
     """The file's time is the result's, and that of a refusal is 0; what is refused before the append leaves the file alone."""
     stand = Stand(profile)
@@ -656,7 +652,7 @@ def test_a_refused_append_takes_its_files_time_away(profile: str) -> None:
 
 
 @behaviour("APP-06", "APP-11")
-@pytest.mark.parametrize("profile", ["P49", "P494"])
+@later
 def test_a_refusal_before_the_lock_does_not_touch_the_file(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message())
@@ -689,14 +685,8 @@ def test_a_prepared_message_puts_its_queue_into_the_table_with_0(profile: str) -
 def test_a_write_that_fails_half_way_leaves_a_queue_at_0_and_the_place_free(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message("T"))
-
-    def failing(operation: str, path: str) -> None:
-        raise OSError(f"{operation} {path}")
-
-    stand.disk.failing = failing
-    with pytest.raises(JavaError):
+    with stand.failing(), pytest.raises(JavaError):
         stand.put(message("U"))
-    stand.disk.failing = None
     assert stand.store.topic_queue_table == {"T-0": 1, "U-0": 0}
     assert stand.store.max_phy_offset == 101 - 4
     assert stand.store.statistics.put_times == {"T": 1}
@@ -723,8 +713,7 @@ def test_the_id_of_a_lost_message_points_at_a_blank(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=100)
     end = appended(stand.put(message()))
     assert int(end.msg_id[16:], 16) == end.wrote_offset == 100
-    found = stand.store.look_message_by_offset(100)
-    assert found is not None
+    found = present(stand.store.look_message_by_offset(100))
     assert (found.topic, found.body, found.msg_id) == ("", None, "0" * 32)
     small = Stand(profile, mapped_file_size_commit_log=90)
     assert small.store.look_message_by_offset(appended(small.put(message())).wrote_offset) is None
@@ -760,8 +749,7 @@ def test_the_time_of_delivery_counts_from_the_lock(profile: str) -> None:
     assert stand.scheduler.run(task.done).ok
     stand.store.dispatch()
     queue = stand.store.queues.find(SCHEDULE, 2)
-    entry = queue.entry(0) if queue is not None else None
-    assert entry is not None
+    entry = present(queue.entry(0) if queue is not None else None)
     assert entry.tags_code == stand.clock.now() + 10_000
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from marks import behaviour
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
-behaviour = pytest.mark.behaviour
 SEEDS = ("P40", "P45", "P49")
 RECORDED = ("P494", "P533")
 

@@ -1,0 +1,63 @@
+"""What is below the broker, the store and the topic table that the tests of this folder build: time, a disk that can fail, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.simulator.disk import SimulatedDisk
+from rocketproof_impl.simulator.scheduler import Scheduler
+from rocketproof_profiles import PROFILES
+
+T = TypeVar("T")
+
+
+class Simulated:
+    """A scheduler with its clock, a disk, and the settings, by name, and the profile of a broker."""
+
+    def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
+        self.scheduler = Scheduler()
+        self.clock = self.scheduler.clock
+        self.disk = disk or SimulatedDisk()
+        self.settings = BrokerSettings(**settings)
+        self.profile = PROFILES[profile]
+
+    @contextmanager
+    def failing(self, path: str = "", operation: str = "", error: Exception | None = None) -> Iterator[None]:
+        """In here each such operation on a path with that in it is an input/output error, or another one."""
+
+        def fail(asked: str, there: str) -> None:
+            if operation in asked and path in there:
+                raise error or OSError(f"I/O error: {asked} {there}")
+
+        self.disk.failing = fail
+        yield
+        self.disk.failing = None
+
+
+class FakeChannel:
+    """A connection that remembers what was written on it; `broken` makes a write fail."""
+
+    def __init__(self) -> None:
+        self.remote = ("127.0.0.1", 50001)
+        self.written: list[Command] = []
+        self.broken = False
+
+    def write(self, command: Command) -> None:
+        if self.broken:
+            raise OSError("broken pipe")
+        self.written.append(command)
+
+
+def present(found: T | None) -> T:
+    """What was looked for is there."""
+    assert found is not None
+    return found
+
+
+def fields_of(command: Command) -> dict[str, str]:
+    """The fields of a header that has some."""
+    return present(command.ext_fields)

@@ -27,8 +27,9 @@ from rocketproof_traces.stored.walk import Walk
 
 from .fabricate import Plan as Made
 from .fabricate import fabricate
-from .figures import Bench, Tell, aligned, machine_line
-from .measure import java_pid, tree_seconds
+from .figures import Bench, Column, Tell, mebibytes, quiet, row, table, timed
+from .peers import duckdb_connection
+from .usage import tree_seconds, with_java
 
 PROFILE = "P494"
 GIB = 1 << 30
@@ -53,7 +54,7 @@ _STEP = 1 << 20
 
 
 def run_audit_bench(
-    sizes: Sequence[int] = (1,), *, processes: int = 2, spark: bool = True, tell: Tell = lambda _: None, into: list[Bench] | None = None
+    sizes: Sequence[int] = (1,), *, processes: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
     """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one process."""
     rows = [] if into is None else into
@@ -73,15 +74,14 @@ def _measure(root: str, records: int, processes: int, session: _Session | None, 
 
     def add(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> None:
         tell(tool)
-        cpu, wall = clock(), time.perf_counter()
-        found = work()
-        cpu, wall = clock() - cpu, time.perf_counter() - wall
-        row = {**dict.fromkeys(KEYS), "tool": tool, "bytes": size, "records": records, "findings": found, "cpu_seconds": cpu}
-        rows.append({**row, "wall_seconds": wall, "bytes_per_cpu_second": size / cpu})
-        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 process"), None)
+        found, spent = timed(work, clock)
+        cpu = spent["cpu_seconds"]
+        figures = {"tool": tool, "bytes": size, "records": records, "findings": found, "bytes_per_cpu_second": size / cpu}
+        rows.append(row(KEYS, figures | spent))
         rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
+        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 process"), None)
         if own is not None:
-            rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / wall}
+            rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / spent["wall_seconds"]}
 
     _audit(plan, root, _first)  # compile or load
     add("zlib.crc32", lambda: _checksum(root))
@@ -124,9 +124,8 @@ def _audit(plan: Plan, root: str, spread: Spread) -> int:
 @contextmanager
 def _window(root: str) -> Iterator[Callable[[], int] | None]:
     """DuckDB's window over the columns of the store, in this process and in one thread; None where it is not installed."""
-    try:
-        import duckdb
-    except ImportError:
+    connection = duckdb_connection()
+    if connection is None:
         yield None
         return
     import pyarrow as pa
@@ -136,7 +135,6 @@ def _window(root: str) -> Iterator[Callable[[], int] | None]:
         for chunk in Walk(part, names, crc=False):
             kept = {name: chunk[name].copy() for name in ("topic", "queueId", "queueOffset", "physicalOffset")}
             parts.append(pa.table(kept | {"member": chunk.is_message & (chunk["transaction"] % 8 == 0)}))
-    connection = duckdb.connect(config={"threads": 1})
     connection.register("facts", pa.concat_tables(parts))
     yield lambda: int(connection.execute(WINDOW).fetchall()[0][0])
     connection.close()
@@ -162,29 +160,16 @@ class _Session:
 
     def seconds(self) -> float:
         """CPU seconds of this process and of Java with all that it started."""
-        java = None if self._spark is None else java_pid(self._spark)
-        return time.process_time() + (0.0 if java is None else tree_seconds(java))
+        return with_java(self._spark)
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text."""
-    lines: list[tuple[str, ...]] = [
-        ("tool", "GiB", "records", "findings", "CPU s", "wall s", "MiB a CPU s", "of zlib", "of 1 process", "in wall time")
-    ]
-    for row in rows:
-        findings = "" if row["findings"] is None else f"{row['findings']:,}"
-        lines.append(
-            (
-                row["tool"], f"{row['bytes'] / GIB:.0f}", f"{row['records']:,}", findings, f"{row['cpu_seconds']:.2f}",
-                f"{row['wall_seconds']:.2f}", f"{row['bytes_per_cpu_second'] / (1 << 20):,.0f}", _ratio(row["of_zlib"]),
-                _ratio(row["of_local"]), _ratio(row["wall_of_local"]),
-            )
-        )  # fmt: skip
-    return "\n".join([machine_line(), *aligned(lines, left=1)])
-
-
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+COLUMNS = (
+    Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:.0f}"), Column("records", "records", ",d"),
+    Column("findings", "findings", ",d"), Column("CPU s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
+    Column("MiB a CPU s", "bytes_per_cpu_second", mebibytes), Column("of zlib", "of_zlib", ".2f"),
+    Column("of 1 process", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
 
 
 def plot(rows: Sequence[Bench], path: Path) -> None:
@@ -195,9 +180,9 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    for tool in dict.fromkeys(row["tool"] for row in rows):
-        own = [row for row in rows if row["tool"] == tool]
-        axes.plot([row["bytes"] / GIB for row in own], [row["cpu_seconds"] for row in own], marker="o", label=tool)
+    for tool in dict.fromkeys(each["tool"] for each in rows):
+        own = [each for each in rows if each["tool"] == tool]
+        axes.plot([each["bytes"] / GIB for each in own], [each["cpu_seconds"] for each in own], marker="o", label=tool)
     axes.set(xlabel="GiB of commit log", ylabel="CPU seconds", xlim=(0, None), ylim=(0, None))
     axes.legend(fontsize=8)
     figure.tight_layout()

@@ -1,15 +1,56 @@
-"""`rocketproof bench`: commands that measure. They are offered in a clone, where this package is; the wheel leaves it out."""
+"""What `rocketproof bench` offers: each benchmark measured, announced while it goes on, and printed as a table.
+
+The commands are there in a clone, where this package is; the wheel leaves it out.
+"""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple, Protocol
 
 from cyclopts import App
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Many, positive
+
+from .figures import Bench, Tell
+
+
+class Measure(Protocol):
+    """A benchmark: announces what it does next, and adds its rows as they come."""
+
+    def __call__(self, *, tell: Tell, into: list[Bench]) -> object: ...
+
+
+class Measured(NamedTuple):
+    """The rows of a benchmark, all of them unless Ctrl-C stopped it, and the exit code that this has."""
+
+    rows: list[Bench]
+    code: int
+
+
+def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Path | None) -> Measured:
+    """Measure, print the rows and write them, also those that are there after Ctrl-C. Raises InputError for a file that cannot be
+    written."""
+    from rocketproof_properties import store
+    from rocketproof_properties.output import tell
+
+    if json is not None:
+        store.check_writable(json)
+    rows: list[Bench] = []
+    code = OK
+    try:
+        measure(tell=tell, into=rows)
+    except KeyboardInterrupt:
+        code = STOPPED
+        tell("stopped by Ctrl-C; what was measured follows")
+    if rows:
+        print(text(rows))
+    if json is not None:
+        store.write_json(json, rows)
+    return Measured(rows, code)
 
 
 def search(*, peers: bool = False, spark: bool = False, json: Path | None = None) -> int:
@@ -24,18 +65,13 @@ def search(*, peers: bool = False, spark: bool = False, json: Path | None = None
     json
         Write the rows to this file.
     """
-    from rocketproof_properties import store
-
-    from . import bench
+    from . import search_speed, spread_speed
 
     if peers and spark:
         raise InputError("--peers with --spark: the peers are beside the local search; leave out one of them")
-    if json is not None:
-        store.check_writable(json)
-    rows, finished = bench.spread() if spark else bench.search(peers=peers)
-    if json is not None:
-        store.write_json(json, rows)
-    return OK if finished else STOPPED
+    if spark:
+        return measured(spread_speed.run_spread_bench, spread_speed.text, json).code
+    return measured(partial(search_speed.run_search_bench, peers=peers), search_speed.text, json).code
 
 
 def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path | None = None) -> int:
@@ -53,28 +89,15 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
         Write the rows to this file.
     """
     from rocketproof_profiles import PROFILES
-    from rocketproof_properties import store
     from rocketproof_properties.choices import known
+
+    from . import skew
 
     positive("--topics", topics)
     profile = known("profile", profile, PROFILES)
-    if json is not None:
-        store.check_writable(json)
-    from .bench import print_skew
-    from .skew import FIRST_MESSAGES, share
-
-    shares = []
-    try:
-        for k in FIRST_MESSAGES:
-            shares.append(share(k, topics=topics, seed=seed, profile=profile))
-    except KeyboardInterrupt:
-        print("rocketproof: stopped by Ctrl-C; what was simulated follows", file=sys.stderr)
-    if json is not None:
-        store.write_json(json, [found.data() for found in shares])
-    print_skew(shares)
-    if len(shares) < len(FIRST_MESSAGES):
-        return STOPPED
-    return OK if all(found.standard_errors <= 3 for found in shares) else DIFFERS
+    rows, code = measured(partial(skew.measure, topics=topics, seed=seed, profile=profile), skew.text, json)
+    errors = [each["standard_errors"] for each in rows]
+    return DIFFERS if code == OK and any(each is None or each > 3 for each in errors) else code
 
 
 def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: Path | None = None) -> int:
@@ -91,18 +114,11 @@ def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: P
     json
         Write the rows to this file.
     """
+    from . import throughput
+
     positive("--seconds", seconds)
     positive("--rounds", rounds)
-    from rocketproof_properties import store
-
-    if json is not None:
-        store.check_writable(json)
-    from .bench import serve as measure
-
-    rows, finished = measure(seconds=seconds, rounds=rounds, version=version)
-    if json is not None:
-        store.write_json(json, rows)
-    return OK if finished else STOPPED
+    return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.text, json).code
 
 
 def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
@@ -115,17 +131,10 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
     json
         Write the rows to this file.
     """
+    from . import speed
+
     positive("--seconds", seconds)
-    from rocketproof_properties import store
-
-    if json is not None:
-        store.check_writable(json)
-    from .bench import simulate as measure
-
-    rows, finished = measure(seconds=seconds)
-    if json is not None:
-        store.write_json(json, rows)
-    return OK if finished else STOPPED
+    return measured(partial(speed.measure, seconds=seconds), speed.text, json).code
 
 
 def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = None) -> int:
@@ -140,16 +149,11 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = Non
     json
         Write the rows to this file.
     """
-    from rocketproof_properties import store
+    from . import judge_speed, verdict_speed
 
-    from . import bench
-
-    if json is not None:
-        store.check_writable(json)
-    rows, finished = bench.judge_many(spark=spark) if parquet or spark else bench.judge()
-    if json is not None:
-        store.write_json(json, rows)
-    return OK if finished else STOPPED
+    if parquet or spark:
+        return measured(partial(judge_speed.run_many_bench, spark=spark), judge_speed.text, json).code
+    return measured(verdict_speed.run_judge_bench, verdict_speed.text, json).code
 
 
 def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True, plot: Path | None = None, json: Path | None = None) -> int:
@@ -166,21 +170,38 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
     json
         Write the rows to this file.
     """
-    for size in sizes:
-        positive("--sizes", size)
     from rocketproof_properties import store
 
-    from . import bench
+    from . import audit_speed
 
-    for path, option in ((json, "--json"), (plot, "--plot")):
-        if path is not None:
-            store.check_writable(path, option)
-    rows, finished = bench.audit(sizes=sizes, spark=spark, plot=plot)
-    if json is not None:
-        store.write_json(json, rows)
-    return OK if finished else STOPPED
+    for size in sizes:
+        positive("--sizes", size)
+    if plot is not None:
+        store.check_writable(plot, "--plot")
+    rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.text, json)
+    if plot is not None:
+        try:
+            audit_speed.plot(rows, plot)
+        except ImportError:
+            raise InputError(f"--plot {plot}: matplotlib is not installed; install it, or leave --plot out") from None
+    return code
+
+
+def scan(folder: str, *, json: Path | None = None) -> int:
+    """Measure how fast the log of a store is read, with and without checksums, beside zlib's.
+
+    Parameters
+    ----------
+    folder
+        The store.
+    json
+        Write the rows to this file.
+    """
+    from . import scan_speed
+
+    return measured(partial(scan_speed.measure, folder), scan_speed.text, json).code
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, skew, serve, simulate, judge, audit):
+for _command in (search, skew, serve, simulate, judge, audit, scan):
     app.command(_command)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,9 @@ from rocketproof_traces.bulk.work import Order, dockets
 from rocketproof_traces.history import event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, Tell, aligned, machine_line
-from .measure import java_pid, peak_memory, tree_seconds
+from .figures import Bench, Column, Tell, child, mebibytes, quiet, row, table, timed
+from .peers import duckdb_connection
+from .usage import peak_memory, with_java
 
 PROFILE = "P49"
 EVENTS, RUNS = 40_000, 5
@@ -46,12 +46,8 @@ select count(*) from (
 """
 
 
-def run_many_bench(
-    *, spark: bool = False, events: int = EVENTS, tell: Tell = lambda _: None, into: list[Bench] | None = None
-) -> list[Bench]:
+def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
     """Rows of KEYS: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on Spark's workers when it is warm."""
-    from .verdict_speed import child
-
     rows = [] if into is None else into
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -59,12 +55,9 @@ def run_many_bench(
         _write(folder / "history.ndjson", events)
         cache = PieceCache(str(folder / "cache"))
         cache.create()
-        cpu, wall = time.process_time(), time.perf_counter()
-        taken = take(cache, str(folder / "history.ndjson"))
+        taken, spent = timed(lambda: take(cache, str(folder / "history.ndjson")))
         count = sum(piece.rows for piece in taken.pieces)
-        rows.append(
-            _row("read NDJSON", {"events": count, "cpu_seconds": time.process_time() - cpu, "wall_seconds": time.perf_counter() - wall})
-        )
+        rows.append(_row("read NDJSON", {"events": count, **spent}))
         tell("judging in one process")
         own = _row("judge, one process", child([sys.executable, "-m", __name__, cache.path, PROFILE]))
         rows.append(own)
@@ -95,22 +88,13 @@ def _write(path: Path, events: int) -> None:
 
 def _duckdb(files: str, events: int, tell: Tell) -> Bench | None:
     """The window, in this process and in one thread."""
-    try:
-        import duckdb
-    except ImportError:
+    connection = duckdb_connection()
+    if connection is None:
         tell("DuckDB: left out, it is not installed")
         return None
-    connection = duckdb.connect(config={"threads": 1})
     connection.execute(WINDOW.format(files)).fetchall()
-    cpu, wall = time.process_time(), time.perf_counter()
-    odd = connection.execute(WINDOW.format(files)).fetchall()[0][0]
-    found = {
-        "events": events,
-        "verdict": f"{odd} gaps",
-        "cpu_seconds": time.process_time() - cpu,
-        "wall_seconds": time.perf_counter() - wall,
-    }
-    return _row("DuckDB's window", found)
+    gaps, spent = timed(lambda: connection.execute(WINDOW.format(files)).fetchall()[0][0])
+    return _row("DuckDB's window", {"events": events, "verdict": f"{gaps} gaps", **spent})
 
 
 def _spark(order: Order, folder: Path, events: int) -> Bench:
@@ -119,17 +103,12 @@ def _spark(order: Order, folder: Path, events: int) -> Bench:
 
     spark = session()
     histories.judge(spark, replace(order, out=str(folder / "warm")))
-    java = java_pid(spark)
-    assert java is not None, "a session of this process has one"
-    cpu, wall = tree_seconds(java) + time.process_time(), time.perf_counter()
-    found = histories.judge(spark, replace(order, out=str(folder / "out")))
-    cpu, wall = tree_seconds(java) + time.process_time() - cpu, time.perf_counter() - wall
-    return _row("judge, Spark", {"events": events, "verdict": found.verdict, "cpu_seconds": cpu, "wall_seconds": wall})
+    found, spent = timed(lambda: histories.judge(spark, replace(order, out=str(folder / "out"))), partial(with_java, spark))
+    return _row("judge, Spark", {"events": events, "verdict": found.verdict, **spent})
 
 
 def _row(tool: str, found: Bench) -> Bench:
-    row = {**dict.fromkeys(KEYS), **found, "tool": tool}
-    return {**row, "events_per_cpu_second": row["events"] / row["cpu_seconds"]}
+    return row(KEYS, {**found, "tool": tool, "events_per_cpu_second": found["events"] / found["cpu_seconds"]})
 
 
 def measure(root: str, profile: str) -> dict[str, Any]:
@@ -139,31 +118,23 @@ def measure(root: str, profile: str) -> dict[str, Any]:
     calls = [batch for docket in todo for batch in partition(cache, docket)]
     judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, LIMIT)
     del calls
-    cpu, wall = time.process_time(), time.perf_counter()
-    verdicts = [judge_whole(partition(cache, docket), profile, LIMIT) for docket in todo]
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    verdicts, spent = timed(lambda: [judge_whole(partition(cache, docket), profile, LIMIT) for docket in todo])
     said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
     return {
         "events": sum(piece.rows for docket in todo for piece in docket.pieces),
         "verdict": "ok" if said == {"ok"} else "illegal",
-        "cpu_seconds": cpu,
-        "wall_seconds": wall,
+        **spent,
         "peak_rss_bytes": peak_memory(),
     }
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text."""
-    lines: list[tuple[str, ...]] = [
-        ("tool", "events", "verdict", "CPU s", "wall s", "peak MiB", "events a CPU s", "CPU of DuckDB's", "of local")
-    ]
-    for row in rows:
-        memory = "" if row["peak_rss_bytes"] is None else f"{row['peak_rss_bytes'] / 2**20:.0f}"
-        ratio = "" if row["of_duckdb"] is None else f"{row['of_duckdb']:.0f}"
-        share = "" if row["of_local"] is None else f"{row['of_local']:.2f}"
-        cells = (row["tool"], f"{row['events']:,}", row["verdict"] or "", f"{row['cpu_seconds']:.2f}", f"{row['wall_seconds']:.2f}")
-        lines.append((*cells, memory, f"{row['events_per_cpu_second']:,.0f}", ratio, share))
-    return "\n".join([*aligned(lines, 1), machine_line()])
+COLUMNS = (
+    Column("tool", "tool"), Column("events", "events", ",d"), Column("verdict", "verdict"), Column("CPU s", "cpu_seconds", ".2f"),
+    Column("wall s", "wall_seconds", ".2f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
+    Column("events a CPU s", "events_per_cpu_second", ",.0f"), Column("CPU of DuckDB's", "of_duckdb", ".0f"),
+    Column("of local", "of_local", ".2f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
 
 
 if __name__ == "__main__":

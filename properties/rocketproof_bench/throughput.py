@@ -6,11 +6,11 @@ Compare within one run only.
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Setup, Target, TargetError
@@ -18,9 +18,8 @@ from rocketproof_properties.deployments.javaprograms import JavaPrograms
 from rocketproof_properties.deployments.processes import Processes
 from rocketproof_properties.deployments.served import Served
 
-from .figures import aligned, machine_line
-
-Bench = dict[str, Any]
+from .figures import Bench, Column, Tell, quiet, ratio, row, table
+from .usage import own_seconds
 
 PROGRAM = "Throughput"
 SOURCES = Path(__file__).resolve().parents[1] / "bench" / "java"
@@ -39,7 +38,7 @@ def measure(
     version: str = "4.9.4",
     threads: Sequence[int] = THREADS,
     warm: int = WARM_SECONDS,
-    tell: Callable[[str], None] = lambda text: None,
+    tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
     """Rows of KEYS, one for each target and number of threads; medians of the rounds, and all sends that failed.
@@ -79,9 +78,9 @@ def turn(programs: JavaPrograms, target: Target, threads: int, warm: int, second
         with programs.started(PROGRAM, *arguments, quick=False) as child:
             assert child.stdout is not None and child.stderr is not None
             _line(child.stdout.readline(), child.stderr.read)
-            before = cpu_seconds(running.pid(BROKER))
+            before = own_seconds(running.pid(BROKER))
             sends, nanos, failed = map(int, _line(child.stdout.readline(), child.stderr.read).split())
-            after = cpu_seconds(running.pid(BROKER))
+            after = own_seconds(running.pid(BROKER))
     used = None if before is None or after is None or not sends else (after - before) / sends * 1e6
     return Figures(sends / nanos * 1e9, used, failed)
 
@@ -92,40 +91,26 @@ def _line(line: str, said: Callable[[], str]) -> str:
     return line
 
 
-def cpu_seconds(pid: int) -> float | None:
-    """What a process has used until now; None where there is no /proc."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    user, system = text.rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
 def _rows(found: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]:
     rows = []
     for (target, threads), turns in found.items():
         rates = [each.rate for each in turns]
         used = [each.cpu for each in turns if each.cpu is not None]
         beside = [each.rate for each in found.get((real, threads), ())]
-        shares = [ours / theirs for ours, theirs in zip(rates, beside, strict=False) if theirs]
-        values = (
-            target, threads, len(turns), statistics.median(rates), min(rates), max(rates),
-            statistics.median(used) if used else None, statistics.median(shares) if shares else None,
-            sum(each.failed for each in turns),
-        )  # fmt: skip
-        rows.append(dict(zip(KEYS, values, strict=True)))
+        figures = {
+            "target": target, "threads": threads, "rounds": len(turns),
+            "sends_per_second": statistics.median(rates), "lowest": min(rates), "highest": max(rates),
+            "broker_cpu_micros_per_send": statistics.median(used) if used else None, "of_real": ratio(rates, beside),
+            "failed": sum(each.failed for each in turns),
+        }  # fmt: skip
+        rows.append(row(KEYS, figures))
     return rows
 
 
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text, with the machine that they belong to."""
-    lines: list[tuple[str, ...]] = [
-        ("target", "threads", "rounds", "sends a s", "lowest", "highest", "broker µs a send", "of the real one", "failed")
-    ]
-    for r in rows:
-        rates = [f"{r[key]:,.0f}" for key in ("sends_per_second", "lowest", "highest")]
-        cpu = "" if r["broker_cpu_micros_per_send"] is None else f"{r['broker_cpu_micros_per_send']:,.0f}"
-        share = "" if r["of_real"] is None else f"{r['of_real']:.2f}"
-        lines.append((r["target"], str(r["threads"]), str(r["rounds"]), *rates, cpu, share, str(r["failed"])))
-    return "\n".join([machine_line(), *aligned(lines, left=1)])
+COLUMNS = (
+    Column("target", "target"), Column("threads", "threads", "d"), Column("rounds", "rounds", "d"),
+    Column("sends a s", "sends_per_second", ",.0f"), Column("lowest", "lowest", ",.0f"), Column("highest", "highest", ",.0f"),
+    Column("broker µs a send", "broker_cpu_micros_per_send", ",.0f"), Column("of the real one", "of_real", ".2f"),
+    Column("failed", "failed", "d"),
+)  # fmt: skip
+text = partial(table, COLUMNS)

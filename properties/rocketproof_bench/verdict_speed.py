@@ -7,28 +7,25 @@ each queue as a register whose append answers how many came before it; topics, c
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rocketproof_model import RocketproofError
 from rocketproof_traces import history
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, Tell, aligned, machine_line
-from .measure import peak_memory
+from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, row, table, timed
 from .peers import PeerError
 from .search_speed import MODELS
+from .usage import peak_memory
 
 PROFILE = "P49"
 EVENTS, PRODUCERS = 10_000, 8
@@ -42,7 +39,7 @@ FOREVER = 1 << 62
 
 
 def run_judge_bench(
-    loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = lambda _: None, into: list[Bench] | None = None
+    loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
     """Rows of KEYS: medians of the judge and, with Go at hand, of porcupine on the same histories. Times are seconds; reading a file
     is not counted, the start of Python's interpreter neither. Rows are added to `into` as they come."""
@@ -53,14 +50,14 @@ def run_judge_bench(
             header, events = contend(load)
             file = Path(name) / "history.ndjson"
             file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
-            own = _median([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
-            rows.append(_row("rocketproof", called, own))
+            own = medians([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
+            rows.append(row(KEYS, {**own, "tool": "rocketproof", "history": called}))
             if peer is not None:
                 tell(f"porcupine: {called}")
                 text = "".join(f"{' '.join(map(str, one))}\n" for one in registers(events))
-                other = _median([child([str(peer)], text) for _ in range(repeats)])
+                other = medians([child([str(peer)], text) for _ in range(repeats)])
                 other |= {"events": len(events), "verdict": "ok" if other.pop("ok") else "illegal"}
-                rows.append(_row("porcupine", called, other))
+                rows.append(row(KEYS, {**other, "tool": "porcupine", "history": called}))
                 rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / other["cpu_seconds"]
     return rows
 
@@ -103,52 +100,24 @@ def _built(folder: Path) -> Path:
     return source / "peer"
 
 
-def child(command: list[str], text: str = "") -> Bench:
-    """What a process of this bench prints. Raises RocketproofError where it fails."""
-    places = [p for p in sys.path if p and Path(p).is_dir()]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-    done = subprocess.run(command, input=text, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RocketproofError(f"measuring by {Path(command[0]).name} failed: {last}; run it by hand to see why")
-    found: Bench = json.loads(done.stdout)
-    return found
-
-
-def _median(found: Sequence[Bench]) -> Bench:
-    times = {key: statistics.median(f[key] for f in found) for key in ("cpu_seconds", "wall_seconds")}
-    return {**found[0], **times, "peak_rss_bytes": max(f["peak_rss_bytes"] or 0 for f in found) or None}
-
-
-def _row(tool: str, called: str, found: Bench) -> Bench:
-    return {**dict.fromkeys(KEYS), **{key: found[key] for key in KEYS if key in found}, "tool": tool, "history": called}
-
-
-def table(rows: Sequence[Bench]) -> str:
-    """The rows as text."""
-    head = ("tool", "history", "events", "verdict", "CPU s", "wall s", "peak MiB", "CPU of porcupine's")
-    lines: list[tuple[str, ...]] = [head]
-    for row in rows:
-        memory = "" if row["peak_rss_bytes"] is None else f"{row['peak_rss_bytes'] / 2**20:.0f}"
-        ratio = "" if row["of_porcupine"] is None else f"{row['of_porcupine']:.1f}"
-        cells = (row["tool"], row["history"], f"{row['events']:,}", row["verdict"])
-        lines.append((*cells, f"{row['cpu_seconds']:.3f}", f"{row['wall_seconds']:.3f}", memory, ratio))
-    return "\n".join([*aligned(lines, 2), machine_line()])
+COLUMNS = (
+    Column("tool", "tool"), Column("history", "history"), Column("events", "events", ",d"), Column("verdict", "verdict"),
+    Column("CPU s", "cpu_seconds", ".3f"), Column("wall s", "wall_seconds", ".3f"), Column("peak MiB", "peak_rss_bytes", mebibytes),
+    Column("CPU of porcupine's", "of_porcupine", ".1f"),
+)  # fmt: skip
+text = partial(table, COLUMNS)
 
 
 def measure(file: str, profile: str) -> dict[str, Any]:
     """What judging one history takes."""
     header, events = history.read(file)
     kept = list(events)
-    cpu, wall = time.process_time(), time.perf_counter()
-    found = judge_history(header, kept, profile)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    found, spent = timed(lambda: judge_history(header, kept, profile))
     return {
         "events": len(kept),
         "operations": found.explained,
         "verdict": found.verdict,
-        "cpu_seconds": cpu,
-        "wall_seconds": wall,
+        **spent,
         "peak_rss_bytes": peak_memory(),
     }
 

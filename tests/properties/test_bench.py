@@ -1,12 +1,15 @@
 """The benchmark's rows: their keys, equal counts, and what is told where a peer is missing."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import peers, search_speed
+from rocketproof_bench import peers, scan_speed, search_speed
+from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_model import RocketproofError
+from rocketproof_properties import cli
 
 KEYS = {
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
@@ -30,7 +33,7 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
     assert rows[0]["bytes_per_state"] <= 40
     for tool, program in (("spin", "spin"), ("stateright", "cargo"), ("tlc", "java")):
         assert any(f"{tool}: left out, {program} is not installed" in line for line in told), told
-    text = search_speed.table(rows).splitlines()
+    text = search_speed.text(rows).splitlines()
     assert len(text) == 4
     assert "326,684" in text[2]
 
@@ -39,9 +42,9 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
 def test_spin_counts_the_same_states() -> None:
     with peers.spin(search_speed.MODELS, (2, 2, 2, 2, 1), [1]) as (peer, folder):
         run = peer.run(1, folder)
-    assert (run.distinct, run.generated) == (326684, 1506411)
+    assert (run["distinct"], run["generated"]) == (326684, 1506411)
     assert peer.version[0].isdigit()
-    assert run.usage.cpu_seconds > 0
+    assert run["cpu_seconds"] > 0
 
 
 def test_different_counts_are_an_error() -> None:
@@ -60,3 +63,13 @@ def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
     made = peers.Peer("tool", "1", ("(a)", "(b)"), {1: [shutil.which("true") or "true"]})
     with pytest.raises(peers.PeerError, match="tool did not finish"):
         made.run(1, tmp_path)
+
+
+def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fabricate(tmp_path / "store", Plan(1 << 20))
+    rows = scan_speed.measure(str(tmp_path / "store"), rounds=1)
+    assert [tuple(row) for row in rows] == [scan_speed.KEYS] * 7
+    assert {row["records"] for row in rows} == {rows[0]["records"]} and rows[0]["records"] > 100
+    assert rows[3]["of_zlib"] == 1 and all(row["bytes_per_cpu_second"] > 0 for row in rows)
+    assert cli.run(["bench", "scan", str(tmp_path / "store"), "--json", str(tmp_path / "rows.json")]) == 0
+    assert "scan without CRC" in capsys.readouterr().out and len(json.loads((tmp_path / "rows.json").read_text())) == 7

@@ -51,7 +51,7 @@ def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Kind]) -> 
     assert {"producer", "wire and headers", "broker", "store", "simulator"} <= rows[3]["parts"].keys()
     assert rows[6]["parts"].keys() <= {"store", "simulator", "rest"}
     assert json.loads(json.dumps(rows)) == rows
-    text = speed.table(rows).splitlines()
+    text = speed.text(rows).splitlines()
     assert len(text) == 2 + 8 + 2 + 8
     assert "30,000" in text[8]
 

@@ -30,7 +30,7 @@ def test_rows_and_table() -> None:
     )
     assert (tiny["states"], tiny["levels_spread"], tiny["overhead_seconds"], tiny["work_seconds"]) == (30, 0, None, {})
     assert fixed["java_cpu_seconds"] is None and len(told) == 4
-    text = spread_speed.table(rows)
+    text = spread_speed.text(rows)
     assert "6,860" in text and "of a level" in text and "the first job" in text
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rocketproof_bench import throughput
+from rocketproof_bench.usage import own_seconds
 from rocketproof_properties import cli
 from rocketproof_properties.deployments.deployment import Target, TargetError
 from rocketproof_properties.deployments.javaprograms import JavaPrograms
@@ -49,20 +50,20 @@ def test_what_was_measured_before_ctrl_c_is_kept(turns: list[tuple[str, int, int
 
 
 def test_the_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
-    _, head, real, ours = throughput.table(throughput.measure(seconds=1, threads=(1,))).splitlines()
+    _, head, real, ours = throughput.text(throughput.measure(seconds=1, threads=(1,))).splitlines()
     assert head.split("  ")[0] == "target" and head.endswith("failed")
     assert real.split() == ["apache:4.9.4", "1", "3", "200", "100", "400", "1.00", "0"]
     assert ours.split() == ["rocketproof:P494", "1", "3", "50", "50", "300", "5", "0.50", "6"]
 
 
 def test_the_cpu_time_of_a_process() -> None:
-    before = throughput.cpu_seconds(os.getpid())
+    before = own_seconds(os.getpid())
     if before is None:
         pytest.skip("no /proc")
     sum(range(5_000_000))
-    after = throughput.cpu_seconds(os.getpid())
+    after = own_seconds(os.getpid())
     assert after is not None and after > before
-    assert throughput.cpu_seconds(2**31 - 1) is None
+    assert own_seconds(2**31 - 1) is None
 
 
 def test_a_program_without_figures_is_an_error() -> None:

@@ -7,8 +7,8 @@ the end, to 96 bits, and the sum of all is reduced to 32 bits after Barrett. Bef
 so that a length is always one of whole vectors; the CRC's start value is added to the first four bytes.
 
 It is here for its speed: of bodies of 1 KiB it makes 16 GB a second of one core, `zlib.crc32` 3.7, so that an audit with checksums reads
-4.4 GB a second and one without 5.0; by these figures it would be about 2 with zlib (docs/stored.md has the table, `speed.scan_speeds`
-measures it anew).
+4.4 GB a second and one without 5.0; by these figures it would be about 2 with zlib (docs/stored.md has the table, `rocketproof bench
+scan` measures it anew).
 
 The functions read up to 32 bytes before and behind the bytes, without looking at what is there.
 """

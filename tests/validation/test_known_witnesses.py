@@ -11,9 +11,10 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import Capability, Deployment, Setup, Target
+from rocketproof_properties.deployments.deployment import Deployment, Setup, Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.validation import report
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
 from rocketproof_properties.witnesses.known import WITNESSES, KnownHazard, replay

@@ -8,8 +8,9 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import OF_TARGETS, Capability, NotOffered, Setup
+from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup
 from rocketproof_properties.deployments.description import read
+from rocketproof_properties.steps.parts import Capability
 
 GOOD = """name = "x"
 profile = "P45"

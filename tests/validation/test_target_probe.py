@@ -11,9 +11,10 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.address import AddressTarget, version_name
-from rocketproof_properties.deployments.deployment import OF_TARGETS, Capability, NotOffered, Setup, TargetError
+from rocketproof_properties.deployments.deployment import OF_TARGETS, NotOffered, Setup, TargetError
 from rocketproof_properties.deployments.probe import AnotherProtocol, Died, NobodyListens, NoBrokers, NotABroker, NotANameServer, Silent
-from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 
 SECONDS = 0.5
 NO_CLUSTER = b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
@@ -96,7 +97,7 @@ def test_an_address_offers_nothing_that_needs_its_process() -> None:
 
 def test_a_broker_by_its_address() -> None:
     def answer(request: Command) -> Command:
-        return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == probe.GET_BROKER_CLUSTER_INFO else SUCCESS, version=401)
+        return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == GET_BROKER_CLUSTER_INFO else SUCCESS, version=401)
 
     with server(answering(answer)) as address:
         target = AddressTarget([address])

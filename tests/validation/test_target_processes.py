@@ -18,12 +18,13 @@ from target_doubles import described
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments import probe
 from rocketproof_properties.deployments.command import CommandTarget
-from rocketproof_properties.deployments.deployment import NAME_SERVER, Capability, Deployment, NotOffered, Setup, Target, TargetError
+from rocketproof_properties.deployments.deployment import Deployment, NotOffered, Setup, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.ports import AROUND_BROKER, free_port, is_free
 from rocketproof_properties.deployments.processes import Processes
 from rocketproof_properties.deployments.selftest import self_test
 from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.steps.parts import NAME_SERVER, Capability
 
 ALL = {
     "answers",

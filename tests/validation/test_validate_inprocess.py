@@ -13,13 +13,14 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.deployments.address import AddressTarget
-from rocketproof_properties.deployments.deployment import NAME_SERVER, Deployment
+from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client as session
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
+from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.validation import accept, report, single
 from rocketproof_properties.validation.shrink import shrink
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate

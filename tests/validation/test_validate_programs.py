@@ -113,7 +113,7 @@ def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int)
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (("sned", {}), "unknown step 'sned'; the nearest of 26 are send"),
+        (("sned", {}), "unknown step 'sned'; the nearest of 35 are send"),
         (("send", {"tpoic": "A"}), "step send has no argument 'tpoic'"),
     ],
 )

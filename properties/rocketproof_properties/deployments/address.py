@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rocketproof_impl.remoting.command import Command
-from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, REQUEST_CODE_NOT_SUPPORTED
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
 from ..choices import InputError
+from ..steps.parts import Capability
+from ..steps.vocabulary import plain
 from . import probe
 from .connection import host_and_port
-from .deployment import DEFAULT, Capability, Deployment, NotOffered, Setup, Target, bare
+from .deployment import DEFAULT, Deployment, NotOffered, Setup, Target, bare
 from .processes import configure
 
 _FIRST: Final = 212  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
@@ -56,7 +57,7 @@ class AddressTarget(Target):
 
 def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """The name server, if the one address is that of one, and the brokers."""
-    answer = probe.ask(addresses[0], Command(GET_BROKER_CLUSTER_INFO))
+    answer = probe.ask(addresses[0], plain("cluster"))
     if answer.code != REQUEST_CODE_NOT_SUPPORTED:
         if len(addresses) > 1:
             raise InputError(f"{addresses[0]} is a name server; give its address alone, or only addresses of brokers")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from rocketproof_profiles import PROFILES
 
+from ..steps.parts import NAME_SERVER
 from . import jars, probe
-from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, opened
 

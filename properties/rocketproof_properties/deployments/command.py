@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ..steps.parts import NAME_SERVER, Capability
 from . import probe
-from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Capability, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, Target, TargetError
 from .description import Commands, Description, fill, read
 from .ports import HOST, Addresses
 from .processes import Launch, Processes, opened

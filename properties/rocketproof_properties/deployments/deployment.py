@@ -11,7 +11,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -19,32 +18,8 @@ from typing import Any, Final, Self
 from rocketproof_model import RocketproofError
 
 from ..choices import InputError
+from ..steps.parts import NAME_SERVER, Capability
 from .connection import SECONDS, Connection, TcpConnection
-
-NAME_SERVER: Final = "name server"
-"""The name of the name server among the parts of a running target; brokers are broker-a, broker-b …"""
-
-
-class Capability(Enum):
-    """What may be done to a deployment besides talking to it; the value is the word in files and reports.
-
-    The last ones are what only a simulated cluster has: its clock, faults of disk, network and store, executors, hooks, producers inside
-    it, and a direct look at its stores.
-    """
-
-    START = "start"
-    STOP = "stop"
-    KILL = "kill"
-    RESTART = "restart"
-    CONFIGURE = "configure"
-    STORE = "store"
-    CLOCK = "clock"
-    FAULTS = "faults"
-    EXECUTORS = "executors"
-    HOOKS = "hooks"
-    PRODUCERS = "producers"
-    LOOK = "look"
-
 
 LOST: Final[Mapping[Capability, str]] = {
     Capability.START: "programs run on the brokers and settings as they are, among what they stored before; programs that need a number of "

@@ -17,7 +17,8 @@ from typing import Any, Final, NoReturn
 from rocketproof_profiles import PROFILES
 
 from ..choices import InputError, known, offer
-from .deployment import OF_TARGETS, Capability
+from ..steps.parts import Capability
+from .deployment import OF_TARGETS
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "port": "the port to listen on",

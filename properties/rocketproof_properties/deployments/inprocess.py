@@ -16,8 +16,9 @@ from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 
 from ..brokersettings import change
 from ..choices import known
+from ..steps.parts import NAME_SERVER, Capability
 from . import guardian
-from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Capability, Deployment, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import configure
 

@@ -9,9 +9,10 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, TimedOut
 from rocketproof_impl.remoting.frame import FrameError
 from rocketproof_protocol import fastjson
-from rocketproof_protocol.codes import GET_BROKER_CLUSTER_INFO, GET_MAX_OFFSET, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.topics import TEMPLATE
 
+from ..steps.vocabulary import plain
 from .connection import SECONDS, call, host_and_port
 from .deployment import TargetError
 
@@ -69,7 +70,7 @@ def cluster(name_server: str, seconds: float = SECONDS) -> dict[str, str]:
 
     Raises NotANameServer, NoBrokers, and what `ask` raises.
     """
-    answer = ask(name_server, Command(GET_BROKER_CLUSTER_INFO), seconds)
+    answer = ask(name_server, plain("cluster"), seconds)
     if answer.code != SUCCESS or answer.body is None:
         said = f"it answers {answer.code} to a question about the cluster"
         raise NotANameServer(f"{name_server} is not a name server ({said}); is it a broker's address?")
@@ -110,7 +111,7 @@ def _refuses(address: str, seconds: float) -> bool:
 
 def question() -> Command:
     """What every broker answers, and no name server: how many messages a queue has held."""
-    return Command(GET_MAX_OFFSET, {"topic": TEMPLATE, "queueId": "0"})
+    return plain("max_offset", topic=TEMPLATE)
 
 
 def _reason(problem: ConnectFailed) -> str:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from rocketproof_impl.remoting.command import Command
-from rocketproof_protocol.codes import SUCCESS, UPDATE_BROKER_CONFIG
+from rocketproof_protocol.codes import SUCCESS
 
 from ..choices import known
+from ..steps.parts import NAME_SERVER, Capability
+from ..steps.vocabulary import plain
 from . import guardian, probe
 from .children import Child
-from .deployment import NAME_SERVER, Capability, Deployment, NotOffered, Setup, TargetError
+from .deployment import Deployment, NotOffered, Setup, TargetError
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -212,7 +213,7 @@ def opened(make: Callable[[], Processes], tries: int = 3) -> Processes:
 
 def configure(address: str, settings: Mapping[str, str]) -> None:
     """Change settings of a running broker. Raises TargetError if it refuses them."""
-    body = "".join(f"{name}={value}\n" for name, value in settings.items()).encode()
-    answer = probe.ask(address, Command(UPDATE_BROKER_CONFIG, body=body))
+    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+    answer = probe.ask(address, plain("configure", line=lines))
     if answer.code != SUCCESS:
         raise TargetError(f"{address} refuses the settings {', '.join(settings)} with code {answer.code}: {answer.remark}")

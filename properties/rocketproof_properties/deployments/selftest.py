@@ -6,17 +6,18 @@ It is for whoever writes the description of a target: a capability that only see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.remoting.command import Command
-from rocketproof_protocol.codes import GET_MAX_OFFSET, NO_PERMISSION, SEND_MESSAGE, SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import NO_PERMISSION, SEND_MESSAGE, SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.topics import TEMPLATE
 
+from ..steps.parts import NAME_SERVER, Capability
+from ..steps.vocabulary import plain
 from . import probe
-from .deployment import NAME_SERVER, Capability, Deployment, Setup, Target, TargetError
+from .deployment import Deployment, Setup, Target, TargetError
 
 OPENED: Final = "answers"
 CLOSED: Final = "leaves nothing behind"
@@ -116,7 +117,7 @@ def _configures(running: Deployment, broker: str) -> None:
     """A refusal that a setting brings about and nothing else, and that leaves nothing."""
     running.configure(broker, {"rejectTransactionMessage": "true"})
     try:
-        _send(running.brokers[broker], TEMPLATE, NO_PERMISSION, properties="TRAN_MSG\x01true\x02")
+        _send(running.brokers[broker], TEMPLATE, NO_PERMISSION, properties={"TRAN_MSG": "true"})
     finally:
         running.configure(broker, {"rejectTransactionMessage": "false"})
 
@@ -135,7 +136,7 @@ def _ends(running: Deployment, broker: str, end: Callable[[str], None]) -> None:
 def _comes_back(running: Deployment, broker: str) -> None:
     """With what it had stored."""
     _answers_again(running, broker)
-    answer = probe.ask(running.brokers[broker], Command(GET_MAX_OFFSET, {"topic": _TOPIC, "queueId": "0"}))
+    answer = probe.ask(running.brokers[broker], plain("max_offset", topic=_TOPIC))
     if (answer.ext_fields or {}).get("offset") != "1":
         raise _Wrong(f"{broker} does not know the message any more that was stored before it was stopped; is its directory kept?")
 
@@ -166,22 +167,8 @@ def _nobody_at(addresses: list[str]) -> None:
         raise _Wrong(f"{address} is still listened on; does its command end what it starts?")
 
 
-def _send(address: str, topic: str, expected: int, properties: str = "") -> None:
-    header = {
-        "producerGroup": "rocketproof",
-        "topic": topic,
-        "defaultTopic": TEMPLATE,
-        "defaultTopicQueueNums": "4",
-        "queueId": "0",
-        "sysFlag": "0",
-        "bornTimestamp": str(int(time.time() * 1000)),
-        "flag": "0",
-        "properties": properties,
-        "reconsumeTimes": "0",
-        "unitMode": "false",
-        "batch": "false",
-    }
-    answer = probe.ask(address, Command(SEND_MESSAGE, header, b"self-test"))
+def _send(address: str, topic: str, expected: int, properties: Mapping[str, str] | None = None) -> None:
+    answer = probe.ask(address, plain("send", topic=topic, body="self-test", properties=properties, code=SEND_MESSAGE))
     if answer.code != expected:
-        said = f"{answer.code}, {answer.remark}" if answer.remark else str(answer.code)
-        raise _Wrong(f"a message to {topic} is answered {said} in place of {expected}; is the setting taken over?")
+        found = f"{answer.code}, {answer.remark}" if answer.remark else str(answer.code)
+        raise _Wrong(f"a message to {topic} is answered {found} in place of {expected}; is the setting taken over?")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from ..steps.parts import NAME_SERVER
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, NAME_SERVER, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
 

@@ -34,8 +34,9 @@ from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, read_log
 
 from ..choices import known
+from ..steps.parts import NAME_SERVER, Capability
 from .connection import SECONDS
-from .deployment import NAME_SERVER, Capability, Deployment
+from .deployment import Deployment
 
 SECOND: Final = 1000
 _TICK: Final = 10  # milliseconds between two looks for an answer

@@ -6,6 +6,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.simulator.scheduler import Task
 
+from ..steps.vocabulary import plain
 from .cluster import answer
 from .gallery import hazard
 from .pauses import at, stopped
@@ -81,7 +82,7 @@ def one_way_requests_get_answers(story: Story) -> None:
     """
     cluster = story.cluster()
     story.say("A caller sends a request one way, with a code that the broker does not know.")
-    cluster.do(cluster.caller().post(cluster.node().settings.address, Command(9999)))
+    cluster.do(cluster.caller().post(cluster.node().settings.address, plain("unknown")))
     found = [answer(packet.command) for packet in cluster.network.unmatched]
     said = [] if cluster.profile.default_processor else ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"]
     story.check("answers that nobody waits for", found, said)

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_protocol.codes import SUCCESS, VIEW_MESSAGE_BY_ID
+from rocketproof_protocol.codes import SUCCESS
 
 from ..runs.client import places
+from ..steps.vocabulary import plain
 from . import comparison
 from .cases import ABSENT, Recorded
 from .comparison import Comparison, Difference
@@ -46,7 +47,7 @@ class CaseReplay(ABC):
 
     def _view(self, place: int) -> bytes | None:
         """The record at a place of the log, None if the broker finds none there."""
-        answer = self.send(Command(VIEW_MESSAGE_BY_ID, {"offset": str(place)}))
+        answer = self.send(plain("view", place=place))
         return answer.body if answer is not None and answer.code == SUCCESS else None
 
     def compare(self, case: Recorded) -> Iterator[Difference]:

@@ -21,7 +21,6 @@ from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     END_TRANSACTION,
-    GET_ALL_TOPIC_CONFIG,
     GET_MAX_OFFSET,
     GET_ROUTEINFO_BY_TOPIC,
     SUCCESS,
@@ -30,8 +29,10 @@ from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..deployments.connection import Connection
-from ..deployments.deployment import NAME_SERVER, Deployment
+from ..deployments.deployment import Deployment
 from ..runs.client import places
+from ..steps.parts import NAME_SERVER
+from ..steps.vocabulary import plain
 from . import bodies
 from .cases import Recorded, here
 from .comparison import Difference, record_data
@@ -123,7 +124,7 @@ class LiveReplay(CaseReplay):
         return self._send(self._broker, request, SECONDS)
 
     def topic(self, name: str) -> TopicConfig | None:
-        answer = self.send(Command(GET_ALL_TOPIC_CONFIG))
+        answer = self.send(plain("topics"))
         table, _ = table_from_data(fastjson.loads((answer and answer.body) or b"{}"))
         return table.get(name)
 

@@ -29,11 +29,11 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
-from ..deployments.deployment import NAME_SERVER
 from ..generators.programs import ALONE, CONFIGURED
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
+from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE, command_of
 from . import comparison
 from .cases import Answer, here

@@ -19,18 +19,17 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol import codes
-from rocketproof_protocol.codes import DELETE_SUBSCRIPTIONGROUP
-from rocketproof_protocol.flags import PULL_SUBSCRIBES
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.stored.record import record_at
 
 from ..deployments.connection import Connection
-from ..deployments.deployment import NAME_SERVER, Deployment
+from ..deployments.deployment import Deployment
 from ..steps.names import Names
+from ..steps.parts import NAME_SERVER
+from ..steps.vocabulary import plain
 from .recording import KEPT
 
 T = TypeVar("T")
-READER: Final = "rocketproof-reader"
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
 SECONDS: Final = 3.0
@@ -46,21 +45,21 @@ class Reader:
     deployment: Deployment
     broker: str
     _line: Connection | None = None
-    unsupported: set[int] = field(default_factory=set)
+    unsupported: set[str] = field(default_factory=set)
 
-    def ask(self, code: int, fields: dict[str, str] | None = None, body: bytes | None = None) -> Command | None:
-        """The answer, None where none comes or the broker does not know such a request."""
-        if code in self.unsupported:
+    def ask(self, name: str, **given: Any) -> Command | None:
+        """The answer to a step, None where none comes or the broker does not know such a request."""
+        if name in self.unsupported:
             return None
         try:
             if self._line is None:
                 self._line = self.deployment.connect(self.broker)
-            answer = self._line.ask(Command(code, fields or {}, body), SECONDS)
+            answer = self._line.ask(plain(name, **given), SECONDS)
         except RemotingError:
             self.close()
             return None
         if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
-            self.unsupported.add(code)
+            self.unsupported.add(name)
             return None
         return answer
 
@@ -71,7 +70,7 @@ class Reader:
 
     def topics(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table."""
-        answer = self.ask(codes.GET_ALL_TOPIC_CONFIG)
+        answer = self.ask("topics")
         if answer is None or answer.code != codes.SUCCESS:
             return None
         try:
@@ -82,39 +81,26 @@ class Reader:
 
     def settings(self) -> dict[str, str]:
         """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell."""
-        answer = self.ask(codes.GET_BROKER_CONFIG)
+        answer = self.ask("settings")
         if answer is None or answer.code != codes.SUCCESS:
             return {}
         lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
         return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
 
     def next_offset(self, topic: str, queue: int) -> int | None:
-        answer = self.ask(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)})
+        answer = self.ask("max_offset", topic=topic, queue=queue)
         if answer is None or answer.code != codes.SUCCESS:
             return None
         return int((answer.ext_fields or {}).get("offset", "0"))
 
     def view(self, place: int) -> bytes | None:
-        answer = self.ask(codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+        answer = self.ask("view", place=place)
         return answer.body if answer is not None and answer.code == codes.SUCCESS else None
 
     def pull(self, topic: str, queue: int, start: int, end: int) -> Iterator[bytes]:
         """The records of a queue from one offset up to another."""
         while start < end:
-            fields = {
-                "consumerGroup": READER,
-                "topic": topic,
-                "queueId": str(queue),
-                "queueOffset": str(start),
-                "maxMsgNums": "32",
-                "sysFlag": str(PULL_SUBSCRIBES),
-                "commitOffset": "0",
-                "suspendTimeoutMillis": "0",
-                "subscription": "*",
-                "subVersion": "0",
-                "expressionType": "TAG",
-            }
-            answer = self.ask(codes.PULL_MESSAGE, fields)
+            answer = self.ask("pull", topic=topic, queue=queue, offset=start)
             if answer is None or answer.code != codes.SUCCESS:
                 return
             found = list(_split(answer.body or b""))
@@ -181,7 +167,7 @@ def read_back(
                 continue
             found = [_place(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
             queues.append([topic, queue, end, found])
-    pulled = codes.PULL_MESSAGE not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
+    pulled = "pull" not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
     if before is not None:
         pulled &= _levels(reader, before, records, born, len(places) + sent_back)
     yield "queues", {"queues": queues, "pulled": pulled}
@@ -252,10 +238,10 @@ def clean_up(reader: Reader, names: Names, topics: Iterable[str], groups: Iterab
     """Take away what the program made, as far as the broker lets us. Only for brokers that nobody else needs, and for programs whose
     messages are all where they belong: a 4.9.4 that stores one of a topic while it deletes it may end with a segmentation fault."""
     for topic in topics:
-        reader.ask(codes.DELETE_TOPIC_IN_BROKER, {"topic": topic})
+        reader.ask("delete", topic=topic)
     for group in groups:
-        reader.ask(DELETE_SUBSCRIPTIONGROUP, {"groupName": group, "removeOffset": "true"})
+        reader.ask("delete_group", group=group)
     if reader.deployment.name_server is not None:
         with suppress(RemotingError), reader.deployment.connect(NAME_SERVER) as connection:
             for topic in topics:
-                connection.ask(Command(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), SECONDS)
+                connection.ask(plain("delete_route", topic=topic), SECONDS)

@@ -15,18 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol import codes
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..steps.names import Names
 from ..steps.requests import Context
+from ..steps.vocabulary import plain
 from .client import Client, perform
-from .readback import Reader, clean_up, read_back, schedule_offsets
+from .readback import SECONDS, Reader, clean_up, read_back, schedule_offsets
 from .recording import OVER, Recording
 
 Done = Callable[[Program, Path], None]
@@ -219,7 +218,7 @@ class Runner:
 def answers(deployment: Deployment, part: str) -> bool:
     """Whether a part answers anything at all."""
     with suppress(RemotingError), deployment.connect(part) as connection:
-        connection.ask(Command(codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}'), 3.0)
+        connection.ask(plain("heartbeat"), SECONDS)
         return True
     return False
 

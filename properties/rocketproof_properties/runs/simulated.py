@@ -19,10 +19,10 @@ from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, R
 from rocketproof_traces.history import Event
 from rocketproof_traces.stored.record import Record
 
-from ..deployments.deployment import NAME_SERVER
 from ..deployments.simulated import SECOND, Setting, SimulatedConnection, SimulatedDeployment
 from ..histories.history import History
 from ..steps.names import Names
+from ..steps.parts import NAME_SERVER
 from ..steps.requests import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .exchanges import history_of_stores

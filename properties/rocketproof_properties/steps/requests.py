@@ -19,10 +19,11 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import SHORT_NAMES
+from rocketproof_protocol.flags import PULL_SUBSCRIBES
 from rocketproof_protocol.topics import TEMPLATE
 
-from ..deployments.deployment import NAME_SERVER
 from .names import Names
+from .parts import NAME_SERVER
 from .sizes import overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
@@ -288,6 +289,66 @@ def delete(context: Context, to: str, *, topic: str = "A") -> Call:
 def group(context: Context, to: str, *, group: str = "g", queues: int = 1, retries: int = 16) -> Call:
     data = {"groupName": context.names.group(group), "retryQueueNums": queues, "retryMaxTimes": retries}
     return Call("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
+
+
+def delete_group(context: Context, to: str, *, group: str = "g") -> Call:
+    fields = {"groupName": context.names.group(group), "removeOffset": "true"}
+    return Call("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, fields)
+
+
+def delete_route(context: Context, to: str, *, topic: str = "A") -> Call:
+    del to
+    return Call("delete_route", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic)})
+
+
+def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
+    return Call("max_offset", to, codes.GET_MAX_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
+
+
+def pull(
+    context: Context, to: str, *, topic: str = "A", queue: int = 0, offset: int = 0, most: int = 32, group: str = "rocketproof-reader"
+) -> Call:
+    """At most so many records of a queue from an offset on, by somebody who commits nothing and does not wait for more."""
+    fields = {
+        "consumerGroup": context.names.group(group),
+        "topic": context.names.topic(topic),
+        "queueId": str(queue),
+        "queueOffset": str(offset),
+        "maxMsgNums": str(most),
+        "sysFlag": str(PULL_SUBSCRIBES),
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subscription": "*",
+        "subVersion": "0",
+        "expressionType": "TAG",
+    }
+    return Call("pull", to, codes.PULL_MESSAGE, fields)
+
+
+def view(context: Context, to: str, *, place: int = 0) -> Call:
+    """The record at a place of the log."""
+    del context
+    return Call("view", to, codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+
+
+def topics(context: Context, to: str) -> Call:
+    del context
+    return Call("topics", to, codes.GET_ALL_TOPIC_CONFIG, {})
+
+
+def settings(context: Context, to: str) -> Call:
+    del context
+    return Call("settings", to, codes.GET_BROKER_CONFIG, {})
+
+
+def heartbeat(context: Context, to: str) -> Call:
+    del context
+    return Call("heartbeat", to, codes.HEART_BEAT, {}, b'{"clientID":"rocketproof","producerDataSet":[],"consumerDataSet":[]}')
+
+
+def cluster(context: Context, to: str) -> Call:
+    del context, to
+    return Call("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
 
 
 def route(context: Context, to: str, *, topic: str = "A") -> Call:

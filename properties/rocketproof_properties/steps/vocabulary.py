@@ -18,9 +18,9 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 
 from ..choices import InputError, known
-from ..deployments.deployment import Capability
 from . import requests
 from .names import Names
+from .parts import Capability
 from .requests import Call, Context
 
 Step = tuple[str, dict[str, Any]]
@@ -61,9 +61,20 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "delete": _asks("an administrator deletes a topic", requests.delete),
     "group": _asks("an administrator makes or changes a consumer group", requests.group),
     "configure": _asks("an administrator changes a setting at run time", requests.configure, Capability.CONFIGURE),
+    "delete_group": _asks("an administrator deletes a consumer group", requests.delete_group),
+    "delete_route": _asks("an administrator takes a topic out of the name server", requests.delete_route),
     "route": _asks("a client asks the name server for a route", requests.route),
     "register": _asks("a broker that is not there registers, on a connection of its own", requests.register),
     "unregister": _asks("a broker that is not there takes itself out", requests.unregister),
+    # Who only looks
+    "max_offset": _asks("somebody asks for the next offset of a queue", requests.max_offset),
+    "pull": _asks("a consumer asks for records of a queue", requests.pull),
+    "view": _asks("somebody asks for the record at a place of the log", requests.view),
+    "topics": _asks("somebody asks a broker for its topics", requests.topics),
+    "settings": _asks("somebody asks a broker for its settings", requests.settings),
+    "heartbeat": _asks("a client says that it is there", requests.heartbeat),
+    "cluster": _asks("somebody asks the name server for the brokers that it knows", requests.cluster),
+    # What is done otherwise
     "lose": _does("the connection of a broker that is not there is closed", address="10.0.0.1:1"),
     "meet": _does("all clients wait for each other"),
     "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),

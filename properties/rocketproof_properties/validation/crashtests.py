@@ -26,13 +26,13 @@ from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
-from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.store import record
 from rocketproof_protocol import codes
-from rocketproof_protocol.topics import TEMPLATE
 
 from ..deployments.connection import Connection, TcpConnection
-from ..deployments.deployment import Capability, Deployment, Setup, Target, TargetError
+from ..deployments.deployment import Deployment, Setup, Target, TargetError
+from ..steps.parts import Capability
+from ..steps.vocabulary import plain
 
 BROKER: Final = "broker-a"
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}
@@ -133,7 +133,7 @@ class _Client(threading.Thread):
         if chance.randrange(_NEW_TOPIC) == 0:
             self._topics.append(f"{self.name}-{len(self._topics)}")
         topic, queue = chance.choice(self._topics[-3:]), chance.randrange(QUEUES)
-        self.open = f"{self.name} {number} ".encode() + chance.randbytes(chance.choice((10, 200, 2000)))
+        self.open = f"{self.name} {number} ".encode() + chance.randbytes(chance.choice((5, 100, 1000))).hex().encode()
         answer = line.ask(send_request(topic, queue, self.open), _SECONDS)
         if answer.code in STORED:
             self.acknowledged.append(acknowledged(topic, self.open, answer))
@@ -144,8 +144,7 @@ class _Client(threading.Thread):
 
 def send_request(topic: str, queue: int, body: bytes) -> Command:
     """Send a message; the topic is made if it is missing."""
-    header = SendMessageRequestHeader("killer", topic, TEMPLATE, QUEUES, queue, 0, int(time.time() * 1000), 0, "", 0)
-    return Command(codes.SEND_MESSAGE_V2, encode_v2(header), body)
+    return plain("send", topic=topic, queue=queue, nums=QUEUES, body=body.decode())
 
 
 def acknowledged(topic: str, body: bytes, answer: Command) -> Acknowledged:
@@ -218,7 +217,7 @@ class _Store:
             self._finding("next offset", self._strange_next(line, queues))
 
     def _missing_topics(self, line: Connection) -> list[str]:
-        answer = line.ask(Command(codes.GET_ALL_TOPIC_CONFIG), _SECONDS)
+        answer = line.ask(plain("topics"), _SECONDS)
         known = json.loads(answer.body or b"{}").get("topicConfigTable", {})
         wanted = {each.topic for each in self._acknowledged.values()}
         self._found.topics += sum(topic.startswith(f"r{self._found.kills}c") for topic in wanted)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..choices import InputError
-from ..deployments.deployment import Capability, Deployment, Setup, Target, TargetError
+from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import in_turn
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, judge_file, judge_shared
@@ -22,6 +22,7 @@ from ..judging.wholelog import LOGS, SOURCE, judge_log, record
 from ..runs.parsed import load
 from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
+from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, report, resume
 from .crashtests import NEEDED, CrashTests, crash_test

@@ -27,7 +27,8 @@ from ..catalogue import CASES
 from ..catalogue.claim import Case
 from ..checks.sources import Source
 from ..choices import InputError
-from ..deployments.deployment import LOST, Capability, NotOffered, Setup, Target
+from ..deployments.deployment import LOST, NotOffered, Setup, Target
+from ..steps.parts import Capability
 from ..targets.start import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule

@@ -18,7 +18,7 @@ from rocketproof_model.specification.actors import ADMINISTRATOR, CLIENT
 from rocketproof_traces.witness.show import SHOWN, truths
 
 from ..choices import InputError
-from ..deployments.deployment import Capability
+from ..steps.parts import Capability
 from ..targets.base import decoded
 
 SENDS: Final = frozenset({"request", "send", "retry"})

@@ -213,19 +213,19 @@ class WireReplay:
 
     def holds_record(self, b: int, place: int) -> bool:
         """Whether a message is at this place of a broker's log; the blank at a file's end is none. Raises RemotingError."""
-        request = Command(codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
+        request = plain("view", place=place)
         answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
         return answer.code == codes.SUCCESS and record_at(answer.body or b"", place) is not None
 
     def _table(self, b: int) -> tuple[dict[str, TopicConfig], int]:
-        answer = probe.ask(self.running.brokers[self.brokers[b]], Command(codes.GET_ALL_TOPIC_CONFIG))
+        answer = probe.ask(self.running.brokers[self.brokers[b]], plain("topics"))
         if answer.code != codes.SUCCESS:
             raise Differs(f"{self.brokers[b]} does not tell its topics: code {answer.code}")
         table, version = table_from_data(json.loads(answer.body or b"{}"))
         return table, version.counter if version else 0
 
     def _route(self, topic: str) -> dict[str, tuple[int, int, int]]:
-        answer = probe.ask(str(self.running.name_server), Command(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
+        answer = probe.ask(str(self.running.name_server), plain("route", topic=topic))
         if answer.code != codes.SUCCESS:
             return {}
         queues = loads(answer.body or b"{}")["queueDatas"]

@@ -38,6 +38,9 @@ QUERY_DATA_VERSION: Final = 322
 ADD_WRITE_PERM_OF_BROKER: Final = 327
 GET_TOPIC_CONFIG: Final = 351
 
+REQUESTS: Final = {code: name for name, code in list(globals().items()) if name.isupper()}
+"""Each request's name by its code: all that stand above."""
+
 # responses
 UNDECIDED: Final = -1  # a marker of the broker's own, never on the wire (INV-05)
 SUCCESS: Final = 0
@@ -62,3 +65,8 @@ SUBSCRIPTION_GROUP_NOT_EXIST: Final = 26
 INVALID_PARAMETER: Final = 29
 NO_BUYER_ID: Final = 204
 NOT_IN_CURRENT_UNIT: Final = 205
+
+ANSWERS: Final = {
+    code: name for name, code in list(globals().items()) if name.isupper() and name != "REQUESTS" and name not in REQUESTS.values()
+}
+"""Each response's name by its code: all that stand between the requests and here."""

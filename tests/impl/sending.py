@@ -12,12 +12,12 @@ from rocketproof_impl.executor import POOLS, ThreadPool
 from rocketproof_impl.message import Message, properties_text
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.headers import (
-    SEND_BACK,
     SendMessageBackRequestHeader,
     SendMessageRequestHeader,
     encode,
     encode_v1,
     encode_v2,
+    layout,
 )
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.network import SimulatedNetwork
@@ -70,7 +70,7 @@ class Stand(Simulated):
 
     def send_back(self, offset: int = 0, group: str = "G", delay_level: int = 0, *, version: int = 399, **fields: Any) -> Command:
         header = SendMessageBackRequestHeader(offset, group, delay_level, **fields)
-        return self.ask(Command(CONSUMER_SEND_MSG_BACK, encode(header, SEND_BACK), opaque=9, version=version))
+        return self.ask(Command(CONSUMER_SEND_MSG_BACK, encode(header, layout(SendMessageBackRequestHeader)), opaque=9, version=version))
 
     # What there is
 

@@ -11,7 +11,7 @@ from marks import behaviour, every
 from simulated import present
 from table_bench import MAIN, TableBench
 
-from rocketproof_impl.broker.topics import like_template
+from rocketproof_impl.broker.topics import UNIT, UNIT_SUB, like_template
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.tasks import Interrupted
 from rocketproof_impl.topic import MULTI_TAG, DataVersion, TopicConfig, is_inherited, is_readable, is_writeable, perm_text, without_inherit
@@ -456,19 +456,13 @@ def test_a_delete_counts_only_if_there_was_something(caplog: pytest.LogCaptureFi
 def test_unit_flags_are_single_bits_and_are_registered() -> None:
     bench = TableBench()
     bench.topics.update(TopicConfig("T"))
-    steps = [
-        ("update_unit_flag", True, 1),
-        ("update_unit_sub_flag", True, 3),
-        ("update_unit_flag", False, 2),
-        ("update_unit_sub_flag", False, 0),
-    ]
-    for count, (name, on, flag) in enumerate(steps, 1):
-        bench.scheduler.complete(getattr(bench.topics, name)("T", on))
+    for count, (bit, on, flag) in enumerate([(UNIT, True, 1), (UNIT_SUB, True, 3), (UNIT, False, 2), (UNIT_SUB, False, 0)], 1):
+        bench.scheduler.complete(bench.topics.set_flag("T", bit, on))
         assert bench.topics.table["T"].topic_sys_flag == flag
         assert json.loads(bench.disk.files[MAIN])["topicConfigTable"]["T"]["topicSysFlag"] == flag
         assert bench.topics.data_version.counter == count + 1
     assert bench.registered == [(False, True, True)] * 4
-    bench.scheduler.complete(bench.topics.update_unit_flag("nobody", True))
+    bench.scheduler.complete(bench.topics.set_flag("nobody", UNIT, True))
     assert bench.topics.data_version.counter == 5
     assert bench.topics.select("nobody") is None
 

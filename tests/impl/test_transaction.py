@@ -262,7 +262,7 @@ def recorded() -> dict[int, Message]:
 @behaviour("TRX-04")
 def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
     half, real = recorded()[12110], recorded()[offset]
-    header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT)
+    header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT, "")
     made = committed(half, header, trailing=False)
     names = "topic queue_id body flag sys_flag born_timestamp born_host store_host reconsume_times prepared_transaction_offset"
     assert all(getattr(made, name) == getattr(real, name) for name in (*names.split(), "properties_text"))

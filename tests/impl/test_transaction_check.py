@@ -8,7 +8,7 @@ import pytest
 from sending import FakeChannel, Stand
 from simulated import present
 
-from rocketproof_impl.broker.check import GROUP, behind
+from rocketproof_impl.broker.transactioncheck import GROUP, behind
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record

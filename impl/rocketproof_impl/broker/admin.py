@@ -18,7 +18,7 @@ from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 from ..java import null_pointer
 from ..names import topic_problem
 from ..remoting.command import Command, response_to
-from ..remoting.headers import CREATE_TOPIC, TOPIC, CreateTopicRequestHeader, DeleteTopicRequestHeader, read
+from ..remoting.headers import CreateTopicRequestHeader, DeleteTopicRequestHeader, read
 from ..remoting.ports import Channel
 from ..topic import TopicConfig
 from .checking import refuse
@@ -57,7 +57,7 @@ class AdminBrokerProcessor:
         profile = self._broker.profile
         if not profile.slave_creates and self._is_slave(response):
             return
-        header = read(CreateTopicRequestHeader, CREATE_TOPIC, request.ext_fields, nulls=profile.null_fields)
+        header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
         config = TopicConfig(
@@ -80,7 +80,7 @@ class AdminBrokerProcessor:
         (HAZ-36)."""
         if self._is_slave(response):
             return
-        header = read(DeleteTopicRequestHeader, TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._is_not_for_administrators(header.topic, response):
             return
         self._broker.topics.delete(header.topic)

@@ -25,7 +25,6 @@ from ..remoting.dispatch import Dispatcher, Processor, refuse_unknown
 from ..remoting.ports import Channel, Executor, Network
 from ..service import Service
 from .admin import AdminBrokerProcessor
-from .check import TransactionalMessageCheckService
 from .fastfailure import BrokerFastFailure
 from .heartbeat import ClientManageProcessor
 from .inspection import InspectionProcessor
@@ -36,6 +35,7 @@ from .pull import PullMessageProcessor
 from .sending import SendMessageProcessor
 from .settings import BrokerSettings
 from .transaction import EndTransactionProcessor
+from .transactioncheck import TransactionalMessageCheckService
 
 SEND_CODES = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, CONSUMER_SEND_MSG_BACK)
 

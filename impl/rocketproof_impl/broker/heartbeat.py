@@ -13,7 +13,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 from ..java import null_pointer
 from ..remoting.command import ONE_WAY, Command, response_to
 from ..remoting.dispatch import write
-from ..remoting.headers import UNREGISTER, UnregisterClientRequestHeader, read
+from ..remoting.headers import UnregisterClientRequestHeader, read
 from ..remoting.ports import Channel
 from .clients import ClientChannelInfo
 from .parts import BrokerParts
@@ -72,7 +72,7 @@ class ClientManageProcessor:
             self._tell(group, self._broker.consumers.groups[group].channels)
 
     async def _unregister_client(self, channel: Channel, request: Command) -> None:
-        header = read(UnregisterClientRequestHeader, UNREGISTER, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(UnregisterClientRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         if header.producer_group is not None:
             self._broker.producers.unregister(header.producer_group, channel)
         if header.consumer_group is not None:

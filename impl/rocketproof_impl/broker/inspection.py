@@ -19,7 +19,7 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.fastjson import dumps, map_text
 
 from ..remoting.command import Command, response_to
-from ..remoting.headers import QUEUE, TOPIC, VIEW_MESSAGE, QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
+from ..remoting.headers import QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
 from ..remoting.ports import Channel
 from ..route import encode_json
 from ..topic import table_to_data, version_to_data
@@ -62,17 +62,17 @@ class InspectionProcessor:
 
     async def _get_max_offset(self, request: Command, response: Command) -> None:
         """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""
-        header = read(QueueRequestHeader, QUEUE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.ext_fields = {"offset": str(self._broker.store.max_offset(header.topic, header.queue_id))}
 
     async def _get_min_offset(self, request: Command, response: Command) -> None:
         """The offset of the first message that a queue still has; 0 for queues nobody knows."""
-        header = read(QueueRequestHeader, QUEUE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
 
     async def _view_message_by_id(self, request: Command, response: Command) -> None:
         """The bytes at an offset of the log, as they are stored: also a blank's, where an answered message was lost (HAZ-22)."""
-        header = read(ViewMessageRequestHeader, VIEW_MESSAGE, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(ViewMessageRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         found = self._broker.store.select_one_message_by_offset(header.offset)
         if found is None:
             refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
@@ -81,7 +81,7 @@ class InspectionProcessor:
 
     async def _get_topic_stats(self, request: Command, response: Command) -> None:
         """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds)."""
-        topic = read(TopicRequestHeader, TOPIC, request.ext_fields, nulls=self._broker.profile.null_fields).topic
+        topic = read(TopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields).topic
         config = self._broker.topics.select(topic)
         if config is None:
             refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist")

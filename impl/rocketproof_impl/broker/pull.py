@@ -28,7 +28,7 @@ from ..message import Message, properties_text
 from ..remoting.command import RESPONSE, Command, response_to
 from ..remoting.dispatch import remote_address, write
 from ..remoting.faq import SUGGESTION
-from ..remoting.headers import PULL, PullMessageRequestHeader, read
+from ..remoting.headers import PullMessageRequestHeader, read
 from ..remoting.ports import Channel, Executor
 from ..route import encode_json
 from ..store.reading import GetMessageResult, GetMessageStatus
@@ -80,7 +80,7 @@ class PullMessageProcessor:
         broker = self._broker
         response = response_to(request)
         response.ext_fields = {}
-        header = read(PullMessageRequestHeader, PULL, request.ext_fields, nulls=broker.profile.null_fields, numbers=True)
+        header = read(PullMessageRequestHeader, request.ext_fields, nulls=broker.profile.null_fields, numbers=True)
         group = self._may_pull(channel, header, response)
         if group is None:
             return response

@@ -15,7 +15,7 @@ from ..java import null_pointer
 from ..message import Message, properties_text
 from ..names import is_blank
 from ..remoting.command import Command, response_to
-from ..remoting.headers import SEND_BACK, SendMessageBackRequestHeader, read
+from ..remoting.headers import SendMessageBackRequestHeader, read
 from ..store.result import AppendResult, PutMessageStatus, PutResult
 from ..topic import is_writeable
 from .checking import refuse, sending_is_forbidden
@@ -74,7 +74,7 @@ async def consumer_send_msg_back(broker: BrokerParts, request: Command) -> Comma
 
 def back_header(broker: BrokerParts, request: Command) -> SendMessageBackRequestHeader:
     """The header of request 36 (BACK-01). Raises JavaError."""
-    return read(SendMessageBackRequestHeader, SEND_BACK, request.ext_fields, nulls=broker.profile.null_fields)
+    return read(SendMessageBackRequestHeader, request.ext_fields, nulls=broker.profile.null_fields)
 
 
 async def retry_topic(

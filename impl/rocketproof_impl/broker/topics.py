@@ -254,15 +254,8 @@ class TopicConfigManager:
         else:
             log.warning("delete topic config failed, topic: %s not exists", topic)
 
-    async def update_unit_flag(self, topic: str, unit: bool) -> None:
-        """Set or clear UNIT of a known topic, and register (TCM-32)."""
-        await self._set_flag(topic, UNIT, unit)
-
-    async def update_unit_sub_flag(self, topic: str, has_unit_sub: bool) -> None:
-        """Set or clear UNIT_SUB of a known topic, and register (TCM-32)."""
-        await self._set_flag(topic, UNIT_SUB, has_unit_sub)
-
-    async def _set_flag(self, topic: str, bit: int, on: bool) -> None:
+    async def set_flag(self, topic: str, bit: int, on: bool) -> None:
+        """Set or clear UNIT or UNIT_SUB of a known topic, and register (TCM-32). No request that is served here asks for it."""
         config = self.table.get(topic)
         if config is None:
             return

@@ -22,7 +22,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC
 from ..java import null_pointer, parse_boolean, parse_int
 from ..message import Message, properties_text
 from ..remoting.command import Command, response_to
-from ..remoting.headers import END_TRANSACTION, EndTransactionRequestHeader, read
+from ..remoting.headers import EndTransactionRequestHeader, read
 from ..remoting.ports import Channel
 from ..store.result import PutMessageStatus, PutResult
 from .answering import SENT, illegal_remark
@@ -78,7 +78,7 @@ class EndTransactionProcessor:
     async def process(self, _: Channel, request: Command) -> Command | None:
         """Commit or roll back; nothing is answered to a transaction whose outcome is not known. Raises JavaError."""
         response = response_to(request)
-        header = read(EndTransactionRequestHeader, END_TRANSACTION, request.ext_fields, nulls=self._broker.profile.null_fields)
+        header = read(EndTransactionRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._broker.settings.broker_role == "SLAVE":
             response.code = SLAVE_NOT_AVAILABLE
             return response

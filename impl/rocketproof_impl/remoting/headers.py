@@ -1,15 +1,17 @@
 """Custom headers: typed fields, and the texts that travel in a command's extFields (REM-04).
 
 Every value is a text on the wire. The send header has two forms, with full names (request 10) and with one letter a field
-(310 and 320). A header is a dataclass; a table says under which name each of its fields travels, how it is read, and what it is
-where it is absent.
+(310 and 320). A header is a dataclass, and how it travels follows from it: a field's name on the wire is the attribute's in camel
+case, its type decides how the text is read, and what has no default is required.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_type_hints
 
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.fields import SHORT_NAMES
@@ -29,6 +31,9 @@ Field = tuple[str, str, Callable[[str], Any], Any]
 Layout = tuple[Field, ...]
 """The fields in the order in which the header's class takes them."""
 
+Long = Annotated[int, parse_long]
+"""A number of 64 bits; a plain int has 32."""
+
 
 def is_missing(value: object) -> bool:
     """Whether a header is being made without this field."""
@@ -45,19 +50,44 @@ def text(value: str) -> str:
     return value
 
 
+_PARSERS: Final[dict[Any, Callable[[str], Any]]] = {
+    str: text,
+    str | None: text,
+    int: parse_int,
+    int | None: parse_int,
+    Long: parse_long,
+    bool: parse_boolean,
+}
+
+
+@cache
+def layout(kind: type[Any]) -> Layout:
+    """The fields of a header's class as they travel; `wire` in a field's metadata is a name that camel case does not give."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(
+        (
+            each.name,
+            each.metadata.get("wire") or re.sub("_([a-z])", lambda found: found[1].upper(), each.name),
+            _PARSERS[hints[each.name]],
+            REQUIRED if each.default is MISSING else each.default,
+        )
+        for each in fields(kind)
+    )
+
+
 def command_error(message: str) -> JavaError:
     """The exception of a header that cannot be read."""
     return JavaError("org.apache.rocketmq.remoting.exception.RemotingCommandException", message)
 
 
-def decode(kind: Callable[..., H], layout: Layout, ext_fields: Mapping[str, str] | None) -> H:
+def decode(kind: Callable[..., H], names: Layout, ext_fields: Mapping[str, str] | None) -> H:
     """The header from its texts; what may be absent then has its default.
 
     Raises JavaError for the first required field that is absent and for the first number that is none (REM-04).
     """
     found = ext_fields or {}
     values: list[Any] = []
-    for _, name, parse, absent in layout:
+    for _, name, parse, absent in names:
         value = found.get(name)
         if value is not None:
             values.append(parse(value))
@@ -84,18 +114,18 @@ class WithNulls:
                 raise null_pointer() if name in self.__dataclass_fields__ else AttributeError(name)
 
 
-def decode_with_nulls(kind: type[H], layout: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
+def decode_with_nulls(kind: type[H], names: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
     """The header as 4.9.4 reads it: a required field that is absent is an error only for who uses it (REM-04).
 
     `numbers`: a number that is none is an error at once, as with the short names; otherwise it counts as absent. What a header
     requires of its values is not asked of one without any fields. Raises JavaError.
     """
     if ext_fields is None:
-        return _empty(kind, layout)
+        return _empty(kind, names)
     found = ext_fields
     values: list[Any] = []
     missing: list[str] = []
-    for attribute, name, parse, absent in layout:
+    for attribute, name, parse, absent in names:
         value = absent
         if name in found:
             try:
@@ -112,23 +142,24 @@ def decode_with_nulls(kind: type[H], layout: Layout, ext_fields: Mapping[str, st
     return header
 
 
-def _empty(kind: type[H], layout: Layout) -> H:
+def _empty(kind: type[H], names: Layout) -> H:
     header = object.__new__(kind)
-    for attribute, _, _, absent in layout:
+    for attribute, _, _, absent in names:
         if absent is not REQUIRED:
             setattr(header, attribute, absent)
     return header
 
 
-def read(kind: type[H], layout: Layout, ext_fields: Mapping[str, str] | None, *, nulls: bool, numbers: bool = False) -> H:
-    """The header; `nulls` is the profile's `null_fields`. Raises JavaError."""
-    return decode_with_nulls(kind, layout, ext_fields, numbers=numbers) if nulls else decode(kind, layout, ext_fields)
+def read(kind: type[H], ext_fields: Mapping[str, str] | None, *, nulls: bool, numbers: bool = False) -> H:
+    """The header with its full names; `nulls` is the profile's `null_fields`. Raises JavaError."""
+    names = layout(kind)  # type: ignore[arg-type]  # a class is hashable
+    return decode_with_nulls(kind, names, ext_fields, numbers=numbers) if nulls else decode(kind, names, ext_fields)
 
 
-def encode(header: object, layout: Layout) -> dict[str, str]:
+def encode(header: object, names: Layout) -> dict[str, str]:
     """The texts of a header; what is None does not travel."""
     texts: dict[str, str] = {}
-    for attribute, name, _, _ in layout:
+    for attribute, name, _, _ in names:
         value = getattr(header, attribute)
         if value is not None:
             texts[name] = boolean_text(value) if isinstance(value, bool) else str(value)
@@ -153,7 +184,7 @@ class SendMessageRequestHeader(WithNulls):
     default_topic_queue_nums: int
     queue_id: int
     sys_flag: int
-    born_timestamp: int
+    born_timestamp: Long
     flag: int
     properties: str | None = None
     reconsume_times: int | None = None
@@ -162,23 +193,9 @@ class SendMessageRequestHeader(WithNulls):
     batch: bool = False
 
 
-SEND_V1: Layout = (
-    ("producer_group", "producerGroup", text, REQUIRED),
-    ("topic", "topic", text, REQUIRED),
-    ("default_topic", "defaultTopic", text, REQUIRED),
-    ("default_topic_queue_nums", "defaultTopicQueueNums", parse_int, REQUIRED),
-    ("queue_id", "queueId", parse_int, REQUIRED),
-    ("sys_flag", "sysFlag", parse_int, REQUIRED),
-    ("born_timestamp", "bornTimestamp", parse_long, REQUIRED),
-    ("flag", "flag", parse_int, REQUIRED),
-    ("properties", "properties", text, None),
-    ("reconsume_times", "reconsumeTimes", parse_int, None),
-    ("unit_mode", "unitMode", parse_boolean, False),
-    ("max_reconsume_times", "maxReconsumeTimes", parse_int, None),
-    ("batch", "batch", parse_boolean, False),
-)
+SEND_V1: Final = layout(SendMessageRequestHeader)
 
-SEND_V2: Layout = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
+SEND_V2: Final = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribute, name, parse, absent in SEND_V1)
 
 
 def parse_request_header(code: int, ext_fields: Mapping[str, str] | None, *, nulls: bool = False) -> SendMessageRequestHeader | None:
@@ -189,10 +206,10 @@ def parse_request_header(code: int, ext_fields: Mapping[str, str] | None, *, nul
     short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
     if not short and code != SEND_MESSAGE:
         return None
-    layout = SEND_V2 if short else SEND_V1
+    names = SEND_V2 if short else SEND_V1
     if nulls:
-        return decode_with_nulls(SendMessageRequestHeader, layout, ext_fields, numbers=short)
-    return decode(SendMessageRequestHeader, layout, ext_fields)
+        return decode_with_nulls(SendMessageRequestHeader, names, ext_fields, numbers=short)
+    return decode(SendMessageRequestHeader, names, ext_fields)
 
 
 def encode_v1(header: SendMessageRequestHeader) -> dict[str, str]:
@@ -212,24 +229,13 @@ def encode_v2(header: SendMessageRequestHeader) -> dict[str, str]:
 class SendMessageBackRequestHeader(WithNulls):
     """A consumer gives a message back: where it is in the log, whose consumption failed, and when to try again (BACK-01)."""
 
-    offset: int
+    offset: Long
     group: str
     delay_level: int
     origin_msg_id: str | None = None
     origin_topic: str | None = None
     unit_mode: bool = False
     max_reconsume_times: int | None = None
-
-
-SEND_BACK: Layout = (
-    ("offset", "offset", parse_long, REQUIRED),
-    ("group", "group", text, REQUIRED),
-    ("delay_level", "delayLevel", parse_int, REQUIRED),
-    ("origin_msg_id", "originMsgId", text, None),
-    ("origin_topic", "originTopic", text, None),
-    ("unit_mode", "unitMode", parse_boolean, False),
-    ("max_reconsume_times", "maxReconsumeTimes", parse_int, None),
-)
 
 
 # Consumers
@@ -245,29 +251,14 @@ class PullMessageRequestHeader(WithNulls):
     consumer_group: str
     topic: str
     queue_id: int
-    queue_offset: int
+    queue_offset: Long
     max_msg_nums: int
     sys_flag: int
-    commit_offset: int
-    suspend_timeout_millis: int
-    sub_version: int
+    commit_offset: Long
+    suspend_timeout_millis: Long
+    sub_version: Long
     subscription: str | None = None
     expression_type: str | None = None
-
-
-PULL: Layout = (
-    ("consumer_group", "consumerGroup", text, REQUIRED),
-    ("topic", "topic", text, REQUIRED),
-    ("queue_id", "queueId", parse_int, REQUIRED),
-    ("queue_offset", "queueOffset", parse_long, REQUIRED),
-    ("max_msg_nums", "maxMsgNums", parse_int, REQUIRED),
-    ("sys_flag", "sysFlag", parse_int, REQUIRED),
-    ("commit_offset", "commitOffset", parse_long, REQUIRED),
-    ("suspend_timeout_millis", "suspendTimeoutMillis", parse_long, REQUIRED),
-    ("sub_version", "subVersion", parse_long, REQUIRED),
-    ("subscription", "subscription", text, None),
-    ("expression_type", "expressionType", text, None),
-)
 
 
 @dataclass(slots=True)
@@ -276,16 +267,9 @@ class UnregisterClientRequestHeader(WithNulls):
 
     TEXTS: ClassVar[tuple[str, ...]] = ("client_id",)
 
-    client_id: str
+    client_id: str = field(metadata={"wire": "clientID"})
     producer_group: str | None = None
     consumer_group: str | None = None
-
-
-UNREGISTER: Layout = (
-    ("client_id", "clientID", text, REQUIRED),
-    ("producer_group", "producerGroup", text, None),
-    ("consumer_group", "consumerGroup", text, None),
-)
 
 
 # Transactions
@@ -298,11 +282,11 @@ class EndTransactionRequestHeader(WithNulls):
     TEXTS: ClassVar[tuple[str, ...]] = ("producer_group", "msg_id")
 
     producer_group: str
-    tran_state_table_offset: int
-    commit_log_offset: int
+    tran_state_table_offset: Long
+    commit_log_offset: Long
     commit_or_rollback: int
+    msg_id: str
     from_transaction_check: bool = False
-    msg_id: str | None = None
     transaction_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -310,17 +294,6 @@ class EndTransactionRequestHeader(WithNulls):
             raise null_pointer()
         if self.commit_or_rollback not in (NOT, COMMIT, ROLLBACK):
             raise command_error("commitOrRollback field wrong")
-
-
-END_TRANSACTION: Layout = (
-    ("producer_group", "producerGroup", text, REQUIRED),
-    ("tran_state_table_offset", "tranStateTableOffset", parse_long, REQUIRED),
-    ("commit_log_offset", "commitLogOffset", parse_long, REQUIRED),
-    ("commit_or_rollback", "commitOrRollback", parse_int, REQUIRED),
-    ("from_transaction_check", "fromTransactionCheck", parse_boolean, False),
-    ("msg_id", "msgId", text, REQUIRED),
-    ("transaction_id", "transactionId", text, None),
-)
 
 
 # Administration
@@ -347,18 +320,6 @@ class CreateTopicRequestHeader(WithNulls):
             raise command_error(f"topicFilterType = [{wrong}] value invalid")
 
 
-CREATE_TOPIC: Layout = (
-    ("topic", "topic", text, REQUIRED),
-    ("default_topic", "defaultTopic", text, REQUIRED),
-    ("read_queue_nums", "readQueueNums", parse_int, REQUIRED),
-    ("write_queue_nums", "writeQueueNums", parse_int, REQUIRED),
-    ("perm", "perm", parse_int, REQUIRED),
-    ("topic_filter_type", "topicFilterType", text, REQUIRED),
-    ("topic_sys_flag", "topicSysFlag", parse_int, 0),
-    ("order", "order", parse_boolean, False),
-)
-
-
 @dataclass(slots=True)
 class QueueRequestHeader(WithNulls):
     """A queue whose first or last offset is asked for."""
@@ -367,15 +328,9 @@ class QueueRequestHeader(WithNulls):
     queue_id: int
 
 
-QUEUE: Layout = (("topic", "topic", text, REQUIRED), ("queue_id", "queueId", parse_int, REQUIRED))
-
-
 @dataclass(slots=True)
 class ViewMessageRequestHeader(WithNulls):
-    offset: int
-
-
-VIEW_MESSAGE: Layout = (("offset", "offset", parse_long, REQUIRED),)
+    offset: Long
 
 
 @dataclass(slots=True)
@@ -392,6 +347,3 @@ class DeleteTopicRequestHeader(WithNulls):
     TEXTS: ClassVar[tuple[str, ...]] = ("topic",)
 
     topic: str
-
-
-TOPIC: Layout = (("topic", "topic", text, REQUIRED),)

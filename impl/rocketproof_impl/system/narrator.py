@@ -28,10 +28,6 @@ _RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-(\d+)\b")
 _ARRIVALS = (Broker.receive.__code__, NameServer.receive.__code__)
 _THREADS = (Dispatcher._serve.__code__, Dispatcher._completed.__code__)  # noqa: SLF001 - where a request is in a thread's hand
 _ANSWER = Connection.write.__code__
-_NAMES = [name for name in vars(codes) if name.isupper()]
-_BORDER = _NAMES.index("UNDECIDED")  # requests before it, answers behind it
-_REQUESTS = {getattr(codes, name): name for name in _NAMES[:_BORDER]}
-_ANSWERS = {getattr(codes, name): name for name in _NAMES[_BORDER:]}
 _UNANSWERED = 10_000  # stories that are kept because their answer may still come
 
 Key = tuple[int, int]
@@ -112,7 +108,7 @@ class Narrator:
 def _request(request: Command) -> str:
     """Its name, and topic and queue if it says them."""
     fields = request.ext_fields or {}
-    words = [_REQUESTS.get(request.code, str(request.code))]
+    words = [codes.REQUESTS.get(request.code, str(request.code))]
     for name, form in (("topic", "{}"), ("queueId", "q{}")):
         value = fields.get(name, fields.get(SHORT_NAMES[name]))
         if value is not None:
@@ -131,7 +127,7 @@ def _folded(rules: Iterable[Rule]) -> Iterable[str]:
 def _answer(answer: Command) -> str:
     """Its code, the queue and the offset, or the first line of what it remarks."""
     fields = answer.ext_fields or {}
-    words = [_ANSWERS.get(answer.code, str(answer.code))]
+    words = [codes.ANSWERS.get(answer.code, str(answer.code))]
     if "queueId" in fields:
         words.append(f"q{fields['queueId']}")
     if "queueOffset" in fields:

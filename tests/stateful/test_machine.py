@@ -150,6 +150,15 @@ def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: st
     assert coverage.taken[name] == 1
 
 
+def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
+    """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
+    source = Source("flush", "P49", ())
+    coverage = cover(source, source.subject(), "confirm", Limits())
+    assert coverage is not None
+    assert coverage.taken["confirm"] == 1
+    assert "flush_unasked" not in {name for name, times in coverage.taken.items() if times}
+
+
 def test_an_action_that_cannot_happen_is_not_covered() -> None:
     source = Source("tiny", "P49", ())
     assert cover(source, source.subject(), "lock_timeout", Limits()) is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rocketproof_model import Action, Expr, Property, all_of, any_of, search
+from rocketproof_model import Action, Expr, Instance, Property, all_of, any_of, search
 from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
 from rocketproof_model.specification import Specification
@@ -30,7 +30,7 @@ from ..targets.news import NewsTarget
 from ..targets.patience import PatienceTarget
 from ..targets.persistence import PersistenceTarget
 from ..targets.recovery import RecoveryTarget
-from .follow import Finding, Target
+from .follow import Finding, Refused, Run, Target
 from .machine import Campaign, Over, perform, run
 
 CHUNK = 50  # programs of one seed
@@ -121,13 +121,36 @@ def cover(source: Source, subject: Subject, name: str, limits: Limits) -> Covera
     if action.count > FEW:
         return None
     claim = subject.instance.model.claim(f"enabled: {name}", f"{name} can happen", "reachable", _enabled(action))
-    (outcome,) = search.explore(subject.instance, [claim], limits=limits).outcomes
-    if outcome.witness is None:
-        return None
     made = Campaign(subject.instance, target_of(source, subject))
-    followed = perform(made, outcome.witness.moves)
-    followed.step(action, made.offers.enabled(followed.state)[name][0])
+    followed = _shortest(made, claim, limits)
+    if followed is None:
+        return None
+    args = next((args for args in made.offers.enabled(followed.state)[name] if followed.target.can(action, args)), None)
+    if args is None:
+        return None
+    followed.step(action, args)
     return made.offers.coverage()
+
+
+def _shortest(made: Campaign, claim: Property, limits: Limits) -> Run | None:
+    """Perform the search's witness of a property; None if there is none. Raises Finding.
+
+    Where the target may not take a step of it, as an implementation may choose among what is allowed, the search goes without that action.
+    """
+    instance = made.instance
+    while True:
+        (outcome,) = search.explore(instance, [claim], limits=limits).outcomes
+        if outcome.witness is None:
+            return None
+        try:
+            return perform(made, outcome.witness.moves)
+        except Refused as refused:
+            instance = _without(instance, refused.action)
+
+
+def _without(instance: Instance, action: str) -> Instance:
+    kept = [other for other in instance.model.actions if other.name != action]
+    return Instance(instance.model.with_actions(kept), instance.constants)
 
 
 def _enabled(action: Action) -> Expr:
@@ -150,12 +173,16 @@ def _directed(subject: Subject, made: Campaign, known: list[Property], limits: L
     for outcome in found.outcomes:
         if outcome.witness is None:
             continue
+        followed: Run | None
         try:
-            followed = perform(made, outcome.witness.moves)
+            try:
+                followed = perform(made, outcome.witness.moves)
+            except Refused:
+                followed = _shortest(made, outcome.property, limits)
         except Finding as finding:
             findings.append(finding)
             continue
-        if followed.satisfied(outcome.property) == (outcome.property.kind == "reachable"):
+        if followed is not None and followed.satisfied(outcome.property) == (outcome.property.kind == "reachable"):
             made.seen.note(followed, outcome.property)
     return findings
 

@@ -42,6 +42,14 @@ class Finding(AssertionError):
         self.steps = run.steps
 
 
+class Refused(RocketproofError):
+    """A step that the specification allows and the target never takes in this state. `action` is the action's name."""
+
+    def __init__(self, action: Action, args: Args) -> None:
+        super().__init__(f"{action.label(args)}: the specification allows this step, the implementation never takes it here")
+        self.action = action.name
+
+
 @dataclass
 class Run:
     """A program under way: the states so far, compared with the target's after every step."""
@@ -74,7 +82,9 @@ class Run:
         return refusing(self.instance, self.state, action, move.args) is None and self.target.can(action, move.args)
 
     def step(self, action: Action, args: Args) -> None:
-        """Do an action that is enabled. Raises Finding."""
+        """Do an action that is enabled. Raises Finding, and Refused where the target may not take it."""
+        if not self.target.can(action, args):
+            raise Refused(action, args)
         before = self.state
         self.moves.append(Move(action.name, tuple(args)))
         try:

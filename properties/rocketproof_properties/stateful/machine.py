@@ -194,7 +194,7 @@ def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
 
 
 def perform(campaign: Campaign, moves: Iterable[Move]) -> Run:
-    """One given program. Raises Finding at the first step that the specification does not allow."""
+    """One given program. Raises Finding at the first step that the specification does not allow, Refused at one the target never takes."""
     followed = campaign.begin()
     for move in moves:
         followed.step(campaign.instance.model.named(move.action), move.args)

@@ -17,7 +17,7 @@ from .machine import Campaign
 
 def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, Any] | None = None) -> Run:
     """Perform labels such as "request(p=0, b=0, t=2, d=0, numbers=2, queue=0)". Raises Finding where the implementation deviates
-    from the specification, RocketproofError if a label is not a step of the scope."""
+    from the specification, RocketproofError if a label is not a step of the scope, or one that the implementation never takes there."""
     source = Source(scope, profile, tuple(sorted((given or {}).items())))
     subject = source.subject()
     followed = Campaign(subject.instance, target_of(source, subject)).begin()

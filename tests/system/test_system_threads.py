@@ -131,9 +131,11 @@ def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
         assert await threads.outcome(threads.beside(gives())) == 7
         pending = threads.beside(never())
         await asyncio.sleep(0)
+        not_begun = threads.aside(lambda: 7)
         threads.close()
-        with pytest.raises(asyncio.CancelledError):
-            await threads.outcome(pending)
+        for future in (pending, not_begun):
+            with pytest.raises(asyncio.CancelledError):
+                await threads.outcome(future)
 
     asyncio.run(scene())
 

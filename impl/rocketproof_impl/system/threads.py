@@ -48,7 +48,7 @@ class Threads:
         self._ready: deque[tuple[Task[Any], Any]] = deque()
         self._parked: dict[Task[Any], None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
         self._endings: list[Callable[[], None]] = []
         self._stepping = False
 
@@ -82,16 +82,18 @@ class Threads:
     def beside(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine of asyncio beside the threads; what it gives or raises. It is cancelled when the process ends."""
         future: Future[T] = Future()
+        task = self.loop.create_task(coroutine)
+        self._beside.add(task)
 
-        async def run() -> None:
-            try:
-                future.complete(await coroutine)
-            except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - whoever waits for the future gets it
+        def ended(task: asyncio.Task[T]) -> None:
+            self._beside.discard(task)
+            problem = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if problem is None:
+                future.complete(task.result())
+            else:
                 future.fail(problem)
 
-        task = self.loop.create_task(run())
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        task.add_done_callback(ended)
         return future
 
     def aside(self, action: Callable[[], T]) -> Future[T]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from seeded import UNSEEN, chosen, hunt, visible
 
 from rocketproof_properties.patches.registry import mutants
-from rocketproof_properties.validation.seeded import UNSEEN, chosen, hunt, visible
 
 CHOSEN = (
     *("M-01", "M-02", "M-04", "M-08", "M-101", "M-105", "M-115", "M-116", "M-12", "M-15a", "M-16", "M-17", "M-19", "M-22", "M-29"),
@@ -28,7 +28,7 @@ def test_mutants_that_no_client_could_notice_are_mutants() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", ["", "M-01", "M-15a", "M-76a"])
+@pytest.mark.parametrize("mutant", ["", "M-15a", "M-76a"], ids=["none", "found by the specification", "found by the reference"])
 def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str) -> None:
     found = hunt(mutant, PROGRAMS, 1)
     assert found.found == bool(mutant), found

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from seeded import SeededFault
 
 from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -13,7 +14,6 @@ from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import EXPANDED, Judged, judge_file, judge_shared
 from rocketproof_properties.judging.shared import Touched, judge_topics
 from rocketproof_properties.runs.runner import Bounds, Runner
-from rocketproof_properties.validation.seeded import SeededFault
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.history import read

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from seeded import SeededFault
 
 from rocketproof_impl.producer.send import Sending
 from rocketproof_model import Expr, all_of, exists, search
@@ -17,7 +18,6 @@ from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import NotOffered
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.validation.seeded import SeededFault
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.witnesses.known import Performed, find, perform
 from rocketproof_properties.witnesses.schedule import schedule

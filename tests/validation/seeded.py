@@ -1,6 +1,6 @@
 """How good is the validation? Faults are seeded into a served target, and validated like any broker.
 
-A mutant's change is made in a process of its own before it serves; the process that judges stays as it is.
+A mutant's change is made in a process of its own before it serves (serve_mutant.py); the process that judges stays as it is.
 """
 
 from __future__ import annotations
@@ -8,17 +8,13 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..deployments.served import Served
-from ..patches.patch import prepare
-from ..patches.registry import mutants
-from .validate import ValidationRequest, validate
-
-_SERVE = "from rocketproof_properties.validation.seeded import main; main()"
+from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.patches.registry import mutants
+from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 UNSEEN: Final = frozenset(
     {
@@ -55,7 +51,7 @@ class SeededFault(Served):
         super().__init__(profile)
         if mutant:
             self.name = f"{self.name} with {mutant}"
-            self.command = (sys.executable, "-c", _SERVE, mutant, "serve", "--quiet")
+            self.command = (sys.executable, "-m", "serve_mutant", mutant, "serve", "--quiet")
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,3 @@ def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", worker
     if first is None and found.stopped:
         said = found.stopped
     return Hunt(mutant, bool(said), len(found.judged), said, found.seconds)
-
-
-def main(argv: Sequence[str] = ()) -> None:
-    """Serve with a mutant: its name, then what `rocketproof` takes."""
-    given = list(argv or sys.argv[1:])
-    mutant, rest = given[0], given[1:]
-    id_, letter = (mutant[:-1], mutant[-1]) if mutant[-1].isalpha() else (mutant, "")
-    (found,) = mutants([id_])
-    with prepare(found.patches[letter]).applied():
-        from ..cli import run
-
-        sys.exit(run(rest))

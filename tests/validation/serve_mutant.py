@@ -1,0 +1,23 @@
+"""Serve with a mutant: its name, such as M-14a, then what `rocketproof` takes.
+
+A module apart from the judges', whose imports take longer than the start of a broker.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rocketproof_properties.cli import run
+from rocketproof_properties.patches.patch import prepare
+from rocketproof_properties.patches.registry import mutants
+
+
+def main(name: str, *words: str) -> int:
+    id_, letter = (name[:-1], name[-1]) if name[-1].isalpha() else (name, "")
+    (found,) = mutants([id_])
+    with prepare(found.patches[letter]).applied():
+        return run(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -75,6 +75,14 @@ class Stopped(Exception):
     """The bound on expanded states is reached."""
 
 
+class _Todo(NamedTuple):
+    """A state to go on from. `others`: the answered request's own steps have been tried, those of the others are left."""
+
+    point: Point
+    chain: _Chain
+    others: bool = False
+
+
 class _Place:
     """An answer under way: the state that it was reached in, and what is left to try from there."""
 
@@ -82,7 +90,7 @@ class _Place:
 
     def __init__(self, point: Point, chain: _Chain) -> None:
         self.point = point
-        self.todo = [(point, chain)]
+        self.todo = [_Todo(point, chain)]
         self.seen: set[Hashable] = set()
 
 
@@ -183,17 +191,21 @@ class Search:
         """The next state in which the answered request has ended as recorded, with the steps that lead there."""
         over = (self.answers[number].request, None)
         while place.todo:
-            point, steps = place.todo.pop()
+            todo = place.todo.pop()
+            point = todo.point
             if over in point.moved:
-                return Point(point.shared, tuple([pair for pair in point.moved if pair != over])), steps
-            self.expanded += 1
-            if self.expanded > self.limit:
-                raise Stopped
-            self._expand(place, point, steps, number)
+                return Point(point.shared, tuple([pair for pair in point.moved if pair != over])), todo.chain
+            if not todo.others:
+                self.expanded += 1
+                if self.expanded > self.limit:
+                    raise Stopped
+            self._expand(place, todo, number)
         return None
 
-    def _expand(self, place: _Place, point: Point, before: _Chain, number: int) -> None:
-        """Add the states after one block of steps of a request that matters now; those of the answered request come last."""
+    def _expand(self, place: _Place, todo: _Todo, number: int) -> None:
+        """Add the states after one block of steps of a request that matters now: first those of the answered request, which mostly
+        suffice, and what the others do when it has been tried in vain."""
+        point, before, others_too = todo
         answer, live, shared = self.answers[number], self._live[number], point.shared
         mine, moved = answer.request, dict(point.moved)
         marks = self._marks(shared, moved, answer)
@@ -204,7 +216,10 @@ class Search:
             if moved != dict(point.moved):
                 marks = self._marks(shared, moved, answer)
                 near = _component(mine, marks, self.deciding)
-        for one in (*(o for o in near if o != mine), mine):
+        if len(near) > 1 and not others_too:
+            place.todo.append(_Todo(point, before, others=True))
+        control = self.control(shared)
+        for one in near[1:] if others_too else [mine]:
             reads = writes = 0
             for other in near:
                 if other != one:
@@ -212,14 +227,14 @@ class Search:
                     writes |= marks[other][1]
             for after, local, taken in self._blocks(one, shared, moved.get(one, _FIRST), reads, writes, live, whole=one == mine):
                 others = {**moved, one: local}
-                more = self._settle(near, after, others, live) if len(near) > 1 else ()
+                more = self._settle(near if self.control(after) != control else [one], after, others, live) if len(near) > 1 else ()
                 reached = Point(after, tuple(sorted(others.items())))
                 if others.get(mine, _FIRST) is not None:
                     sight = self._sight(reached, number)
                     if sight in place.seen:
                         continue
                     place.seen.add(sight)
-                place.todo.append((reached, _Chain((*settled, *taken, *more), before)))
+                place.todo.append(_Todo(reached, _Chain((*settled, *taken, *more), before)))
 
     def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
         """The footprints of the answered request and of the others that can move."""

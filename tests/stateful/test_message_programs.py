@@ -8,17 +8,21 @@ from pathlib import Path
 import pytest
 
 from rocketproof_model.result import BOUND, TIME
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import HISTORY_CASES, HISTORY_CLAIMS
 from rocketproof_properties.checks.plan import Request as Asked
 from rocketproof_properties.checks.plan import plan
 from rocketproof_properties.checks.rows import undecided
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
-from rocketproof_properties.generators.strategies import PROGRAMS
+from rocketproof_properties.deployments.simulated import Setting
+from rocketproof_properties.generators.strategies import LIMIT, PROGRAMS, SMALL_FILES
 from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
+from rocketproof_properties.runs.simulated import history_of
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
 from rocketproof_properties.stateful.programs import tasks
 from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, Record, read_log
 
 FEW = 20  # programs of a case
@@ -60,7 +64,7 @@ def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
 def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
     named = {(task.claim, task.condition): task.expected for task in tasks("P49") if task.kind == "history"}
     derived = {(task.claim, task.condition): task.expected for task in tasks("P494") if task.kind == "history"}
-    assert derived == {**named, ("INV-40.limit", ""): "violated", ("INV-03", "requests with unknown codes"): "unknown"}
+    assert derived == {**named, ("INV-03", "requests with unknown codes"): "unknown"}
     assert {task.source.profile for task in tasks("P494")} == {"P494"}
 
 
@@ -271,6 +275,11 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ("INV-39", lambda: _history(records=(_record(900),)), lambda: _history(records=(_record(901),))),
     ("INV-40", lambda: _history(records=(FITS,)), lambda: _history(records=(replace(FITS, total_size=92),))),
     ("INV-40.limit", lambda: _history(records=(FITS,), max_message_size=100), lambda: _history(records=(FITS,), max_message_size=99)),
+    (
+        "INV-40.limit",
+        lambda: _history(records=(FITS,), max_message_size=8, limits_record=False),
+        lambda: _history(records=(FITS,), max_message_size=7, limits_record=False),
+    ),
     ("INV-41", lambda: _history(records=(_record(body_crc=GOOD_CRC),)), lambda: _history(records=(_record(body_crc=GOOD_CRC - 2**31),))),
     (
         "INV-42",
@@ -437,6 +446,16 @@ def _written(profile: str = "P49") -> tuple[bytes, Log]:
     cluster: Cluster = made.cluster
     files = cluster.broker().store.commit_log.files.files
     return b"".join(f.region.read(0, 512) for f in files), made.history().logs["broker-a"]
+
+
+@pytest.mark.behaviour("APP-06", "INV-40")
+def test_where_the_body_is_limited_a_longer_record_is_no_breach() -> None:
+    steps: list[Step] = [("send", {"size": LIMIT})]
+    found = history_of(PROFILES["P494"], Setting(settings=SMALL_FILES), steps)
+    assert [len(record.body) for record in found.logs["broker-a"].records] == [LIMIT]
+    assert CLAIMS["INV-40.limit"].check(found) is None
+    assert CLAIMS["INV-40.limit"].check(replace(found, limits_record=True))
+    assert history_of(PROFILES["P49"], Setting(settings=SMALL_FILES), steps).exchanges[0].code == codes.MESSAGE_ILLEGAL
 
 
 @pytest.mark.behaviour("APP-08", "INV-37", "INV-40")

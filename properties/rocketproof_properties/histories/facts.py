@@ -67,8 +67,9 @@ class Facts:
 
     @cached_property
     def settings(self) -> Settings:
-        """Those that rules are decided under: a limit of records, and no release before 4.9; where a profile differs, a case says so."""
-        return settings_of({"max_message_size": self.history.max_message_size, "before_49": False})
+        """Those that rules are decided under: the size limit, and no release before 4.9; a case says where a profile differs."""
+        found = self.history
+        return settings_of({"max_message_size": found.max_message_size, "limits_record": found.limits_record, "before_49": False})
 
     # Requests
 

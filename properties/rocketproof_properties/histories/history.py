@@ -123,7 +123,8 @@ class History:
     """Everything that the claims read, complete when the first of them reads it.
 
     Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: exchange number to the stored property texts of the
-    same program on a broker without hooks, None if there was none. `end` is the time of the last look, in milliseconds.
+    same program on a broker without hooks, None if there was none. `end` is the time of the last look, in milliseconds. `limits_record`: no
+    record is longer than `max_message_size` bytes; otherwise no body is.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -132,6 +133,7 @@ class History:
     next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     max_message_size: int = 4 * 1024 * 1024
+    limits_record: bool = True
     twin: dict[int, tuple[str, ...]] | None = None
     routes: list[Routes] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

@@ -77,7 +77,7 @@ def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Ju
 
 
 def judge(told: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
-    rebuilt = rebuild(told)
+    rebuilt = rebuild(told, PROFILES[profile])
     found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt, profile), whole=told.whole)
     found.events, found.requests = len(told.events), len(told.asked)
     used: list[Judge] = []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
+from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE
@@ -42,12 +43,13 @@ class Rebuilt:
     pulled: bool
 
 
-def history_of_stores(parsed: ParsedHistory) -> History:
+def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     """The history of one program on a deployment whose stores can be looked at: what its `state` events say."""
     stores = {who: value for who, op, value in parsed.looks if op == "store"}
     stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
     served = {value["of"]: value for _, op, value in parsed.looks if op == "served"}
-    found = History(routes=[Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"])
+    found = History(limits_record=profile.limits_record)
+    found.routes += [Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"]
     for asked in parsed.asked:
         exchange = _exchanged(asked, stored.get(asked.seq, ()))
         seen = served.get(asked.seq, {})
@@ -72,14 +74,15 @@ def _exchanged(asked: Asked, stored: tuple[int, ...]) -> Exchange:
     return Exchange(asked.value["to"], _request(asked), int(asked.value.get("at", 0)), answers, asked.closed == "ok" or timed_out, stored)
 
 
-def rebuild(parsed: ParsedHistory) -> Rebuilt:
-    """The history of one program."""
-    return _Rebuilding(parsed).result()
+def rebuild(parsed: ParsedHistory, profile: Profile) -> Rebuilt:
+    """The history of one program on a broker of this profile."""
+    return _Rebuilding(parsed, profile).result()
 
 
 @dataclass
 class _Rebuilding:
     parsed: ParsedHistory
+    profile: Profile
     retries: dict[str, int] = field(default_factory=dict)
     counts: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
@@ -110,6 +113,7 @@ class _Rebuilding:
         limit = int(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
+        whole.limits_record = self.profile.limits_record
         whole.entries[broker] = {(topic, queue): self._entries(found, end) for topic, queue, end, found in queues.get("queues", ())}
         whole.next_offsets[broker] = {f"{topic}-{queue}": end for topic, queue, end, _ in queues.get("queues", ())}
         names = self.parsed.names

@@ -262,7 +262,7 @@ class SimulatedRun:
         for name, node in self.cluster.nodes.items():
             value = vars(self.deployment.look(name)) | {"longest": node.settings.max_message_size, "stored": self._stored(name)}
             self._add("state", name, "store", {**value, "at": self.cluster.clock.now()})
-        return history_of_stores(parse(self.events))
+        return history_of_stores(parse(self.events), self.deployment.profile)
 
     def _stored(self, broker: str) -> dict[int, tuple[int, ...]]:
         """The places of each request's records."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +34,21 @@ def everything() -> list[Program]:
 def test_the_same_seed_gives_the_same_programs() -> None:
     assert generate(EVERYTHING) == everything()
     assert generate(replace(EVERYTHING, count=20, seed=8)) != generate(replace(EVERYTHING, count=20))
+
+
+def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> None:
+    """Hypothesis draws constants of the modules outside of site-packages now and then: another checkout has others."""
+    before = everything()
+    more = tmp_path / "edited.py"
+    more.write_text(f"NUMBERS = {tuple(range(100, 1100))}\n")
+    spec = spec_from_file_location("edited", more)
+    assert spec is not None and spec.loader is not None
+    sys.modules["edited"] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(sys.modules["edited"])
+        assert generate(EVERYTHING) == before
+    finally:
+        del sys.modules["edited"]
 
 
 def test_every_source_and_configuration_has_programs() -> None:

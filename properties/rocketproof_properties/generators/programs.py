@@ -25,6 +25,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
 from ..catalogue import conditions as about
 from ..steps.vocabulary import Step
+from .draws import BACKEND
 from .offers import Offers
 from .strategies import PROGRAMS
 
@@ -202,6 +203,7 @@ def _examples(strategy: st.SearchStrategy[list[Step]], count: int, seed: int) ->
             database=None,
             phases=[Phase.generate],
             verbosity=Verbosity.quiet,
+            backend=BACKEND,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         )
         found += _batch(chosen, strategy, seed + len(found))[:wanted]

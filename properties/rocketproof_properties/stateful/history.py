@@ -21,6 +21,7 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
+from ..generators.draws import BACKEND
 from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
@@ -168,6 +169,7 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
         database=None,
         phases=[Phase.generate],
         verbosity=Verbosity.quiet,
+        backend=BACKEND,
         print_blob=False,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )

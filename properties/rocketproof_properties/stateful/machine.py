@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from rocketproof_model import Instance, Property
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
+from ..generators.draws import BACKEND
 from ..generators.offers import Args, Offers
 from ..generators.shrink import shrink
 from .follow import Finding, Run, Target
@@ -162,6 +163,7 @@ def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shr
         database=None,
         phases=phases,
         verbosity=Verbosity.quiet,
+        backend=BACKEND,
         print_blob=False,
         report_multiple_bugs=False,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from rocketproof_protocol.codes import SYSTEM_BUSY
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
+from rocketproof_traces.history.operations import Call, paired
 
 from ..generators.programs import Program
 from ..steps.names import Names
@@ -128,30 +130,30 @@ class ParsedHistory:
 
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
     """Put requests and answers together."""
-    parsed = ParsedHistory(header.origin, [], header=header)
-    open_: dict[str, Asked] = {}
-    by_seq: dict[int, Asked] = {}
-    for event in events:
-        parsed.events.append(event)
-        if event.type == "invoke":
-            asked = Asked(event.seq, event.process, event.op, event.value, millis=(event.time or 0) // 1_000_000)
-            parsed.concurrent = parsed.concurrent or bool(open_)
-            parsed.items.append(asked)
-            open_[event.process] = by_seq[event.seq] = asked
-        elif event.type in ("ok", "fail", "info", "crash") and event.process in open_ and event.op in (open_[event.process].op, "kill"):
-            asked = open_.pop(event.process)
-            asked.closed, asked.answer, asked.end = event.type, event.value, event.seq
-        elif event.type == "info" and event.op == "stray":
-            of = event.value.get("of")
-            if of in by_seq:
-                by_seq[of].strays.append(event.value)
-            else:
-                parsed.strays.append((event.seq, event.value))
-        elif event.type == "state":
-            parsed.states[event.op] = event.value
-            parsed.looks.append((event.process, event.op, event.value))
+    parsed = ParsedHistory(header.origin, list(events), header=header)
+    asked: dict[int, Asked] = {}
+    strays: list[Event] = []
+    for found in paired(parsed.events):
+        if isinstance(found, Call):
+            begun, ended = found
+            one = asked[begun.seq] = Asked(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
+            if ended is not None:
+                one.closed, one.answer, one.end = ended.type, ended.value, ended.seq
+        elif found.type == "state":
+            parsed.states[found.op] = found.value
+            parsed.looks.append((found.process, found.op, found.value))
+        elif found.op == "stray":
+            strays.append(found)
+        elif found.type != "invoke":
+            parsed.items.append(Other(found.seq, found.op, found.value))
+    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.seq)
+    parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(parsed.asked))
+    for stray in strays:
+        of = asked.get(stray.value.get("of", -1))
+        if of is None:
+            parsed.strays.append((stray.seq, stray.value))
         else:
-            parsed.items.append(Other(event.seq, event.op, event.value))
+            of.strays.append(stray.value)
     return parsed
 
 

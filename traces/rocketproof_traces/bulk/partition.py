@@ -125,11 +125,13 @@ class _Partition:
         for found in found_all:
             if isinstance(found, Call):
                 begun = found.begun
+                if found.failed:
+                    continue
                 assert begun.broker is not None
                 survey.ask(begun.op, begun.broker, begun.seq, begun.topic, begun.default or TEMPLATE)
                 if begun.op == "end_transaction" and _committed(begun.value):
                     survey.commit(begun.broker, begun.seq)
-            elif found.type != "state":
+            elif found.type in ("crash", "invoke"):
                 survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
 
     # Writing
@@ -157,9 +159,9 @@ class _Partition:
         wanted = [{*topics, TEMPLATE, self.survey.cluster, broker} for broker, topics in groups]
         for found in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(found, Call):
-                begun, ended = found
+                begun, ended = found.begun, found.answer
                 part = of.get((str(begun.broker), begun.topic or ""))
-                if part is None or not self.survey.belongs(begun.op, begun.topic):
+                if found.failed or part is None or not self.survey.belongs(begun.op, begun.topic):
                     continue
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)

@@ -179,17 +179,25 @@ E = TypeVar("E", bound=Moment)
 
 
 class Call(NamedTuple, Generic[E]):
-    """A call that did not fail: the event that began it, and the one that ended it, None where none did."""
+    """A call: the event that began it, and the one that ended it (ok, fail, info or crash), None where none did."""
 
     begun: E
     ended: E | None
 
+    @property
+    def failed(self) -> bool:
+        """Whether it took no effect."""
+        return self.ended is not None and self.ended.type == "fail"
+
+    @property
+    def answer(self) -> E | None:
+        """The event with its answer, None where nobody knows one."""
+        return self.ended if self.ended is not None and self.ended.type == "ok" else None
+
 
 def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
-    """The calls of a history when they end, those that never end at last; between them what stands alone: `state` and `crash` events,
-
-    and the invocations of `configure`. At any time no more is kept than the open calls, one a process.
-    """
+    """The calls of a history when they end, those that never end at last; between them the events that stand alone, crashes, and the
+    invocations of `configure`. At any time no more is kept than the open calls, one a process."""
     opened: dict[str, E] = {}
     for event in events:
         begun = opened.get(event.process)
@@ -197,16 +205,12 @@ def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
             opened[event.process] = event
             if event.op == "configure":
                 yield event
-        elif event.type == "crash":
+        elif begun is not None and event.type in ("ok", "fail", "info") and begun.op == event.op:
+            yield Call(opened.pop(event.process), event)
+        else:
             yield event
-            if begun is not None:
-                yield Call(opened.pop(event.process), None)
-        elif event.type in ("ok", "fail", "info") and begun is not None and begun.op == event.op:
-            del opened[event.process]
-            if event.type != "fail":
-                yield Call(begun, event if event.type == "ok" else None)
-        elif event.type == "state":
-            yield event
+            if begun is not None and event.type == "crash":
+                yield Call(opened.pop(event.process), event)
     for event in opened.values():
         yield Call(event, None)
 
@@ -225,11 +229,12 @@ def operations(events: Iterable[Event]) -> Operations:
 
     for found in paired(checked()):
         if isinstance(found, Call):
-            asked.append(operation(found.begun, found.ended))
+            if not found.failed:
+                asked.append(operation(found.begun, found.answer))
         elif found.type == "state":
             if found.op == "topics":
                 snapshots.append(snapshot(found))
-        else:
+        elif found.type in ("crash", "invoke"):
             breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else addressee(found.value)))
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))

@@ -382,17 +382,17 @@ def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.C
     [
         ("", "holds no case"),
         ('{"cfg": "A", "settings": {}}\n', "holds no case"),
-        ("{\n", "1: no recorded case ("),
-        ("[1]\n", "1: no recorded case (list instead of an object)"),
-        ('{"n": 1}\n', "1: no recorded case ('request' is missing)"),
-        ('{"n": 1, "cfg": "A", "case": "x", "request": {"code": "x"}, "response": {"code": 0}}\n', "1: no recorded case ("),
+        ("{\n", "1: not a recorded case ("),
+        ("[1]\n", "1: not a recorded case (list instead of an object)"),
+        ('{"n": 1}\n', "1: not a recorded case ('request' is missing)"),
+        ('{"n": 1, "cfg": "A", "case": "x", "request": {"code": "x"}, "response": {"code": 0}}\n', "1: not a recorded case ("),
         (
             '{"n": 1, "cfg": "A", "case": "x", "request": {"code": 10}, "response": {"code": 0, "extFields": {"msgId": "'
             + "Z" * 32
             + '"}}}\n',
-            "1: no recorded case (",
+            "1: not a recorded case (",
         ),
-        ('{"cfg": "A", "settings": 3}\n', "1: no recorded case ("),
+        ('{"cfg": "A", "settings": 3}\n', "1: not a recorded case ("),
     ],
 )
 def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:

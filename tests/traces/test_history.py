@@ -101,8 +101,8 @@ def test_a_wrong_line_is_refused_with_its_number(name: str, tmp_path: Path) -> N
 def test_wrong_headers_are_refused(tmp_path: Path) -> None:
     for text, expected in {
         "": "is empty",
-        row(): ":1: is no header of a history",
-        HEAD.replace("rocketproof-history", "jepsen") + "\n": ":1: is no header of a history",
+        row(): ":1: is not the header of a history",
+        HEAD.replace("rocketproof-history", "jepsen") + "\n": ":1: is not the header of a history",
         HEAD.replace('"v": 1', '"v": 3') + "\n": ":1: has version 3",
         HEAD.replace('"version": 1', '"version": 2') + "\n": ":1: 'version' is 2, this one reads 1 to 1",
         HEAD.replace('"note": ""', '"note": 1') + "\n": ":1: 'note' is 1, not a text",

@@ -234,7 +234,12 @@ def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("", "holds no case"), ("{}\n", ":1: no recorded case"), ("not json\n", ":1: no recorded case"), ("[1]\n", ":1: no recorded case")],
+    [
+        ("", "holds no case"),
+        ("{}\n", ":1: not a recorded case"),
+        ("not json\n", ":1: not a recorded case"),
+        ("[1]\n", ":1: not a recorded case"),
+    ],
 )
 def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "broken.jsonl"

@@ -267,7 +267,7 @@ def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Pa
 def test_a_request_whose_size_is_no_number_is_named() -> None:
     header, events = history()
     first = next(event for event in events if event.type == "invoke" and event.op == "send")
-    with pytest.raises(TraceError, match=f"event {first.seq}: is no request"):
+    with pytest.raises(TraceError, match=f"event {first.seq}: is not a request"):
         judge_history(header, spoiled(events, first.seq, {**first.value, "bodySize": "much"}), PROFILE)
 
 

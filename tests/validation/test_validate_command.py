@@ -118,7 +118,7 @@ def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixtu
 def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "accept.toml"
     path.write_text("[[accept]\n")
-    assert "is no TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
+    assert "is not TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
     path.write_text("accepted = 1\n")
     assert "has no [[accept]] entries" in refused(capsys, "--target", "inprocess", "--accept", str(path))
 

@@ -215,9 +215,9 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
     judged = judge_file(runner.perform(Program(1, "", (SEND,))), PROFILE, ("claims",))
     entries = accept.read(write_accepted(tmp_path / "accept.toml"))
     before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
-    assert "INV-30.records" not in {one.property for one in before.left} and not before.said
-    assert "INV-30.records" in {one.property for one in after.left} and "is over" in after.said[0]
-    assert "not needed any more" in accept.sort([], entries, date(2998, 1, 1)).said[0]
+    assert "INV-30.records" not in {one.property for one in before.left} and not before.notes
+    assert "INV-30.records" in {one.property for one in after.left} and "is over" in after.notes[0]
+    assert "not needed any more" in accept.sort([], entries, date(2998, 1, 1)).notes[0]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ _PROFILES = (((5,), "P533"), ((4, 9), "P494"), ((4, 7), "P49"), ((4, 3), "P45"),
 
 
 def profile_of(version: str) -> str:
-    """The profile that a release is judged by unless told otherwise: the nearest one."""
+    """The profile that a release is judged by unless another one is given: the nearest one."""
     numbers = tuple(int(number) for number in version.partition("-")[0].split(".") if number.isdigit())
     return next(profile for first, profile in _PROFILES if numbers >= first)
 

@@ -57,7 +57,7 @@ class Child:
     def exit_code(self) -> int | None:
         return self._process.poll()
 
-    def said(self) -> str:
+    def printed(self) -> str:
         """The end of its output."""
         try:
             with self.output.open("rb") as file:
@@ -68,7 +68,7 @@ class Child:
 
     def last_line(self) -> str:
         """The last line of its output, for an error in one line."""
-        lines = [line.strip() for line in self.said().splitlines() if line.strip()]
+        lines = [line.strip() for line in self.printed().splitlines() if line.strip()]
         return lines[-1] if lines else "it printed nothing"
 
     def stop(self, seconds: float, *, ask: bool = True) -> bool:

@@ -1,4 +1,4 @@
-"""A target that is only commands: any broker that a file in TOML tells how to start (`description.py`)."""
+"""A target that is only commands: any broker whose commands stand in a file in TOML (`description.py`)."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def _ready(commands: Commands, running: Processes, part: str, address: str) -> C
     return lambda: _answers(part, address)
 
 
-def _printed(pattern: re.Pattern[str], said: str) -> None:
-    if not pattern.search(said):
+def _printed(pattern: re.Pattern[str], printed: str) -> None:
+    if not pattern.search(printed):
         raise TargetError(f"it has not printed {pattern.pattern!r}")
 
 

@@ -17,7 +17,7 @@ from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, SendF
 from rocketproof_impl.remoting.frame import encode, take
 
 SECONDS: Final = 5.0
-"""How long to wait for a connection or an answer unless told otherwise."""
+"""How long to wait for a connection or an answer where nothing else is given."""
 
 
 class ConnectionLost(RemotingError):

@@ -76,7 +76,7 @@ DEFAULT: Final = Setup()
 
 
 class Deployment(ABC):
-    """Brokers and a name server that run. A context manager; behind it there is no process, port or folder left that `open` made.
+    """Brokers and a name server that run. A context manager; behind it no process, port or folder that `open` made is left.
 
     `part` is a broker's name or NAME_SERVER everywhere. Each method raises NotOffered where its capability is missing and
     TargetError where it fails or takes too long.
@@ -163,7 +163,7 @@ class Target(ABC):
     @property
     def lost(self) -> dict[Capability, str]:
         """What cannot be found out, by the capability that is missing."""
-        return {capability: said for capability, said in LOST.items() if capability not in self.offers}
+        return {capability: sentence for capability, sentence in LOST.items() if capability not in self.offers}
 
 
 def bare(name: str, setup: Setup) -> None:

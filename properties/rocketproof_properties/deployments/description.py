@@ -220,8 +220,8 @@ class _Reader:
             if key not in names:
                 self._refuse(where, key, f"unknown key {key!r}{f' in [{where}]' if where else ''}; {offer(key, sorted(names))}")
 
-    def _refuse(self, where: str, key: str, said: str) -> NoReturn:
-        raise InputError(f"{self._path}:{self._line(where, key)}: {said}")
+    def _refuse(self, where: str, key: str, problem: str) -> NoReturn:
+        raise InputError(f"{self._path}:{self._line(where, key)}: {problem}")
 
     def _line(self, where: str, key: str) -> int:
         """Where a key of a table stands: below the table's head, or in a table that is written in one line, or the head itself."""

@@ -96,8 +96,8 @@ def _run_maven(command: list[str], work: str, version: str) -> None:
             f"Maven did not fetch RocketMQ {version} in {SECONDS:g} s; try again or point {HOME} at an unpacked one"
         ) from None
     if done.returncode or not (Path(work) / "lib" / f"rocketmq-broker-{version}.jar").is_file():
-        said = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it printed no error"]
-        raise TargetError(f"Maven could not fetch RocketMQ {version}: {said[0].strip()}")
+        errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or ["it printed no error"]
+        raise TargetError(f"Maven could not fetch RocketMQ {version}: {errors[0].strip()}")
 
 
 def _pom(version: str) -> str:

@@ -53,9 +53,9 @@ class JavaPrograms:
     def run(self, program: str, *arguments: str, quick: bool = True) -> list[str]:
         """The lines that a program prints. Raises TargetError if it fails."""
         with self.started(program, *arguments, quick=quick) as child:
-            printed, said = child.communicate()
+            printed, errors = child.communicate()
             if child.returncode:
-                raise TargetError(f"{program} ended with code {child.returncode}: {_last(said)}")
+                raise TargetError(f"{program} ended with code {child.returncode}: {_last(errors)}")
         return printed.splitlines()
 
     def _classes(self) -> Path:

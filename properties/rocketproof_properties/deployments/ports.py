@@ -1,4 +1,4 @@
-"""Free ports for processes that cannot be told to choose one.
+"""Free ports for processes that cannot choose one themselves.
 
 They lie below the range that the system gives to outgoing connections, so that none of those takes one in between, and are
 drawn at random, so that two runs at a time seldom draw the same.

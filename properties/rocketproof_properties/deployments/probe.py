@@ -72,8 +72,8 @@ def cluster(name_server: str, seconds: float = SECONDS) -> dict[str, str]:
     """
     answer = ask(name_server, plain("cluster"), seconds)
     if answer.code != SUCCESS or answer.body is None:
-        said = f"it answers {answer.code} to a question about the cluster"
-        raise NotANameServer(f"{name_server} is not a name server ({said}); is it a broker's address?")
+        why = f"it answers {answer.code} to a question about the cluster"
+        raise NotANameServer(f"{name_server} is not a name server ({why}); is it a broker's address?")
     found = masters(answer.body)
     if not found:
         raise NoBrokers(f"the name server at {name_server} knows no broker; start one that registers there, or wait until it has")

@@ -134,7 +134,7 @@ class Processes(Deployment):
         self.settings[broker].update(settings)  # a broker writes them into its file
 
     def log(self, part: str) -> str:
-        return self._child(part).said()
+        return self._child(part).printed()
 
     def pid(self, part: str) -> int:
         """The process of a part, for measurements."""
@@ -173,8 +173,8 @@ class Processes(Deployment):
             else:
                 return
             if not child.alive:
-                said = child.said()
-                if "already in use" in said:
+                printed = child.printed()
+                if "already in use" in printed:
                     raise PortTaken(f"{self.name}: {part} found its port taken; end what listens there")
                 raise TargetError(f"{self.name}: {part} ended while it started, with code {child.exit_code}: {child.last_line()}")
             if time.monotonic() > end:

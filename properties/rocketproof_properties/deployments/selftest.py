@@ -48,7 +48,7 @@ class _Wrong(TargetError):
 
 
 def self_test(target: Target) -> Iterator[Checked]:
-    """Try everything that the target offers, in an order in which each can rely on those before; what fails is told, and the rest is
+    """Try everything that the target offers, in an order in which each can rely on those before; what fails is reported, and the rest is
     tried as far as it can be. Raises TargetError if it cannot be set up at all."""
     running = target.open()
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
@@ -70,7 +70,7 @@ def data(target: Target, checked: Sequence[Checked]) -> dict[str, Any]:
         "version": VERSION,
         "target": target.name,
         "checked": [one.data() for one in checked],
-        "lost": {capability.value: said for capability, said in target.lost.items()},
+        "lost": {capability.value: sentence for capability, sentence in target.lost.items()},
         "exit": 0 if all(one.works for one in checked) else 1,
     }
 

@@ -182,7 +182,7 @@ class Facts:
         }
 
     def _origins(self) -> Iterator[tuple[tuple[str, int], tuple[bool, bool, int]]]:
-        """Records that send-backs have stored: whether each tells the topic of the first of its chain, which is born as it is; and how
+        """Records that send-backs have stored: whether each has the topic of the first of its chain, which is born as it is; and how
         often the one that came back had been consumed again."""
         for exchange in self.history.exchanges:
             before = self._at(exchange.broker, exchange.request.offset) if exchange.request.kind == "send_back" else None

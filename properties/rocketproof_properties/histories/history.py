@@ -61,7 +61,7 @@ class Exchange:
     """A request, its answers, and what it left behind. `at` is the time in milliseconds.
 
     `ended`: its task ran and is over. `stored` are the places of its records in the broker's log. `retries`: how often its group
-    retries a message, as the broker was told. `queues`: the read and the write count of its topic, None if there is no such
+    retries a message, as the administrator set it. `queues`: the read and the write count of its topic, None if there is no such
     topic.
     """
 

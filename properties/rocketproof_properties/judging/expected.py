@@ -22,7 +22,7 @@ from ..catalogue.claim import SEEDS, Case
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
 
-Due = Literal["holds", "violated", "open"]
+Expected = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
 ENOUGH: Final = 30
 """Programs of a condition after which a known violation that none of them shows has vanished."""
@@ -50,10 +50,10 @@ def cases(profile: str) -> tuple[Case, ...]:
     return (*own, *base)
 
 
-def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Due, Case | None]:
+def expected(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Expected, Case | None]:
     """What the catalogue says of a claim in a program that does all this, with the case that says it."""
     if claim == "INV-03" and BUSY in conditions:
-        return "open", None  # HAZ-26: that a broker is busy is told to one-way callers too
+        return "open", None  # HAZ-26: a busy broker answers one-way callers too
     if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
         return "open", None  # what was lost by INV-06 is nowhere
     mine = [case for case in cases(profile) if case.claim == claim]
@@ -66,11 +66,11 @@ def due(profile: str, claim: str, conditions: frozenset[str], source: str) -> tu
     return "open", None
 
 
-def conditions(told: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
+def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozenset[str]:
     """What a program did, in the catalogue's words."""
     beyond = PROFILES[profile].dlq_beyond
-    found = {about.ANYTHING, told.program.source}
-    limit = rebuilt.whole.logs[told.broker].file_size
+    found = {about.ANYTHING, parsed.program.source}
+    limit = rebuilt.whole.logs[parsed.broker].file_size
     for exchange in rebuilt.whole.exchanges:
         asked = exchange.request
         if asked.kind in ("send", "batch"):
@@ -86,13 +86,13 @@ def conditions(told: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozenset
                 found.add(about.TOO_LARGE)
         elif asked.kind == "send_back":
             found |= {about.SENT_BACK, about.GIVEN_UP}
-            if exchange.code == 0 and _silent(told, asked.group):
+            if exchange.code == 0 and _silent(parsed, asked.group):
                 found.add(about.NO_RETRY)
         elif asked.kind == "other" and asked.one_way:
             found.add(about.UNKNOWN)
-    if told.busy:
+    if parsed.busy:
         found.add(BUSY)
-    if any(name == "register" for name, _ in told.program.steps):
+    if any(name == "register" for name, _ in parsed.program.steps):
         found.add(about.REGISTERED)
     return frozenset(found)
 
@@ -109,9 +109,9 @@ def _positive(properties: Mapping[str, str]) -> bool:
     return text.lstrip("+").isdecimal() and int(text) > 0
 
 
-def _silent(told: ParsedHistory, group: str) -> bool:
-    """Whether the group was told to have no retry queues."""
+def _silent(parsed: ParsedHistory, group: str) -> bool:
+    """Whether an administrator left the group without retry queues."""
     return any(
-        name == "group" and told.names.group(args.get("group", "g")) == group and args.get("queues", 1) <= 0
-        for name, args in told.program.steps
+        name == "group" and parsed.names.group(args.get("group", "g")) == group and args.get("queues", 1) <= 0
+        for name, args in parsed.program.steps
     )

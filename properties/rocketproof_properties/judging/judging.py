@@ -19,7 +19,7 @@ from ..generators.programs import ALONE, FUTURE, NARROW
 from ..replay.program import differences
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
-from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Due, conditions, due
+from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]
@@ -49,7 +49,7 @@ class Verdict:
 
 @dataclass
 class Judged:
-    """A program's judgement. `claims`: for each claim that could be judged whether it held, and what was due under which condition.
+    """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`)."""
 
     program: int
@@ -57,7 +57,7 @@ class Judged:
     source: str
     conditions: frozenset[str]
     verdicts: list[Verdict] = field(default_factory=list)
-    claims: dict[str, tuple[bool, Due, str]] = field(default_factory=dict)
+    claims: dict[str, tuple[bool, Expected, str]] = field(default_factory=dict)
     events: int = 0
     requests: int = 0
     whole: bool = True
@@ -76,41 +76,41 @@ def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Ju
     return judge(load(path), path, profile, judges)
 
 
-def judge(told: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
-    rebuilt = rebuild(told, PROFILES[profile])
-    found = Judged(told.program.number, path, told.program.source, conditions(told, rebuilt, profile), whole=told.whole)
-    found.events, found.requests = len(told.events), len(told.asked)
+def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
+    rebuilt = rebuild(parsed, PROFILES[profile])
+    found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
+    found.events, found.requests = len(parsed.events), len(parsed.asked)
     used: list[Judge] = []
-    if "specification" in judges and told.program.needs not in UNSPECIFIED:
+    if "specification" in judges and parsed.program.needs not in UNSPECIFIED:
         used.append("specification")
-        _by_specification(told, profile, found)
-        found.shared = touched(told, path)
+        _by_specification(parsed, profile, found)
+        found.shared = touched(parsed, path)
     if "claims" in judges:
         used.append("claims")
-        _by_claims(told, rebuilt, profile, found)
-    if "reference" in judges and not told.concurrent and told.whole:
+        _by_claims(parsed, rebuilt, profile, found)
+    if "reference" in judges and not parsed.concurrent and parsed.whole:
         used.append("reference")
-        _by_reference(told, profile, found)
+        _by_reference(parsed, profile, found)
     found.by = tuple(used)
     return found
 
 
-def _by_specification(told: ParsedHistory, profile: str, found: Judged) -> None:
-    judged = judge_history(told.header, told.events, profile, limit=EXPANDED)
+def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:
+    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
-    asked = {one.seq: one for one in told.asked} | {one.end: one for one in told.asked}
+    asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
         about = asked.get(one.seq)
         topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
-        if not told.names.is_mine(topic):
+        if not parsed.names.is_mine(topic):
             continue  # what programs share is not as one program left it: `judge_shared`
         found.verdicts.append(_unexplained(one))
 
 
 def _unexplained(one: Finding) -> Verdict:
-    said = one.refused
-    guard = f"{said.action}: {said.guard}" if said.guard else ""
+    refused = one.refused
+    guard = f"{refused.action}: {refused.guard}" if refused.guard else ""
     return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard)
 
 
@@ -125,35 +125,35 @@ def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
     return found
 
 
-def _by_claims(told: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
     for claim in HISTORY_CLAIMS:
-        if not _judgeable(claim, rebuilt, told):
+        if not _judgeable(claim, rebuilt, parsed):
             continue
-        said, case = due(profile, claim.id, found.conditions, told.program.source)
+        verdict, case = expected(profile, claim.id, found.conditions, parsed.program.source)
         text = claim.check(rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole)
-        found.claims[claim.id] = (text is None, said, "" if case is None else case.condition)
-        if text is None or said == "open":
+        found.claims[claim.id] = (text is None, verdict, "" if case is None else case.condition)
+        if text is None or verdict == "open":
             continue
-        known = said == "violated"
+        known = verdict == "violated"
         reason = case.reason if case is not None else ""
         condition = case.condition if case is not None and known else ""
         found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
 
 
-def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, told: ParsedHistory) -> bool:
+def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory) -> bool:
     """Whether what was read back is enough for a claim."""
     if claim.id in HIDDEN:
         return False
     if claim.id in OF_QUEUES:
-        return rebuilt.pulled and told.whole
+        return rebuilt.pulled and parsed.whole
     if claim.id in OF_PLACES:
-        return rebuilt.viewed and rebuilt.pulled and told.whole
+        return rebuilt.viewed and rebuilt.pulled and parsed.whole
     return True
 
 
-def _by_reference(told: ParsedHistory, profile: str, found: Judged) -> None:
-    for difference in differences(told, PROFILES[profile])[:1]:  # what follows a first difference follows from it
-        about = next((one.op for one in told.asked if one.seq == difference.seq), difference.where.split()[0])
+def _by_reference(parsed: ParsedHistory, profile: str, found: Judged) -> None:
+    for difference in differences(parsed, PROFILES[profile])[:1]:  # what follows a first difference follows from it
+        about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
         about = {"the": "record"}.get(about, about)
         found.verdicts.append(Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq))
 

@@ -79,14 +79,14 @@ class Shared:
     finding: Finding | None
 
 
-def touched(told: ParsedHistory, path: Path) -> Touched | None:
+def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
     """What a program's history has to say of shared topics; None if it has nothing, or nobody knows how they were before."""
-    began, before = told.origin.get("began"), told.origin.get("shared")
+    began, before = parsed.origin.get("began"), parsed.origin.get("shared")
     if began is None or before is None:
         return None
-    names = told.names
+    names = parsed.names
     topics = {name: config for name, entry in before.items() if (config := config_of(entry)) is not None}
-    times = {event.seq: int(began) + (event.time or 0) for event in told.events}
+    times = {event.seq: int(began) + (event.time or 0) for event in parsed.events}
 
     def timed(one: Operation) -> Operation:
         closed = None if one.closed is None else times[one.closed]
@@ -98,29 +98,29 @@ def touched(told: ParsedHistory, path: Path) -> Touched | None:
         unread = one.reason == UNREADABLE and one.closed is not None and one.code not in OK
         return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
 
-    found = [timed(one) for one in operations(told.events).asked if one.broker == told.broker and counts(one)]
-    found += _seen(told, times)
+    found = [timed(one) for one in operations(parsed.events).asked if one.broker == parsed.broker and counts(one)]
+    found += _seen(parsed, times)
     if not any(one.op in JUDGED for one in found):
         return None
     mark = names.prefix.removesuffix(f"{names.number}-")
-    deployment = (mark, *(f"{name} {address}" for name, address in sorted(told.origin.get("brokers", {}).items())))
+    deployment = (mark, *(f"{name} {address}" for name, address in sorted(parsed.origin.get("brokers", {}).items())))
     seqs = {time: seq for seq, time in times.items()}
-    return Touched(path, deployment, told.broker, told.program.needs, told.header, topics, tuple(found), seqs)
+    return Touched(path, deployment, parsed.broker, parsed.program.needs, parsed.header, topics, tuple(found), seqs)
 
 
-def _seen(told: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation]:
+def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation]:
     """The shared topics as they were read back, some time after the program's last request."""
-    for last, event in pairwise(told.events):
+    for last, event in pairwise(parsed.events):
         if (event.type, event.op) != ("state", "topics"):
             continue
         known: Mapping[str, Any] = event.value["topics"]
         for topic in (*known, *event.value.get("asked", ())):
-            if told.names.is_mine(topic) or topic in FILLED:
+            if parsed.names.is_mine(topic) or topic in FILLED:
                 continue
             body = base64.b64encode(json.dumps(known.get(topic)).encode()).decode()
             answer = {"code": SUCCESS, "body": body} if topic in known else {"code": TOPIC_NOT_EXIST}
-            asked = {"to": told.broker, "fields": {"topic": topic}}
-            yield Operation("reader", "topic_config", told.broker, times[last.seq], times[event.seq], asked, answer)
+            asked = {"to": parsed.broker, "fields": {"topic": topic}}
+            yield Operation("reader", "topic_config", parsed.broker, times[last.seq], times[event.seq], asked, answer)
 
 
 def judge_topics(programs: Sequence[Touched], profile: str, limit: int) -> Iterator[Shared]:

@@ -21,7 +21,7 @@ from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
 from ..runs.recording import Recording
-from .expected import OF_QUEUES, due
+from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict
 
 LOGS: Final = "logs"
@@ -67,27 +67,27 @@ def _files(folder: Path) -> tuple[bytes, int] | None:
     return None
 
 
-def read(told: ParsedHistory) -> Log:
+def read(parsed: ParsedHistory) -> Log:
     """The log that was written down."""
-    state = told.states["log"]
+    state = parsed.states["log"]
     data = zlib.decompress(base64.b64decode(state["zlib"]))
     file_size = int(state["fileSize"])
     return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size)
 
 
 def judge_log(path: Path, profile: str) -> Judged:
-    """Judge a log that was written down. Raises TraceError for a file that is no history."""
-    told = load(path)
-    conditions = frozenset(str(one) for one in told.origin.get("conditions", ()))
-    found = Judged(0, path, SOURCE, conditions, events=len(told.events), by=("claims",))
-    log = read(told)
-    mine = replace(log, records=[one for one in log.records if told.names.is_mine(one.topic)])
+    """Judge a log that was written down. Raises TraceError for a file that is not a history."""
+    parsed = load(path)
+    conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
+    found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
+    log = read(parsed)
+    mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic)])
     for claim in HISTORY_CLAIMS:
-        said, case = due(profile, claim.id, conditions, SOURCE)
-        if claim.id not in CLAIMS or said != "holds":
+        verdict, case = expected(profile, claim.id, conditions, SOURCE)
+        if claim.id not in CLAIMS or verdict != "holds":
             continue
-        text = claim.check(History(logs={told.broker: mine if claim.id in OF_QUEUES else log}))
-        found.claims[claim.id] = (text is None, said, "")
+        text = claim.check(History(logs={parsed.broker: mine if claim.id in OF_QUEUES else log}))
+        found.claims[claim.id] = (text is None, verdict, "")
         if text is not None:
             found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else ""))
     return found

@@ -54,7 +54,7 @@ class Asked:
 
     @property
     def refused(self) -> bool:
-        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are told too (HAZ-26)."""
+        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are answered too (HAZ-26)."""
         answers = [self.answer] if self.closed == "ok" else []
         return any(answer.get("code") == SYSTEM_BUSY for answer in (*answers, *self.strays))
 
@@ -88,7 +88,7 @@ class ParsedHistory:
 
     @property
     def millis(self) -> int:
-        """How long it took, as far as it is told."""
+        """How long it took, as far as its events have a time."""
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property

@@ -80,7 +80,7 @@ class Reader:
             return None
 
     def settings(self) -> dict[str, str]:
-        """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell."""
+        """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not answer."""
         answer = self.ask("settings")
         if answer is None or answer.code != codes.SUCCESS:
             return {}
@@ -154,7 +154,7 @@ def read_back(
         data = reader.view(place)
         if data is not None:
             records[place] = data
-    due = _due(records)
+    expected = _expected(records)
     for topic in sorted(name for name in named if names.is_mine(name)):
         config = (table or {}).get(topic)
         if table is not None and config is None:
@@ -162,7 +162,7 @@ def read_back(
         # A topic without queues may have records all the same: what is given up goes to queue 0, which nobody can pull from then.
         width = 8 if config is None else max(1, int(config.get("readQueueNums", 0)), int(config.get("writeQueueNums", 0)))
         for queue in range(min(width, MOST_QUEUES)):
-            end = _dispatched(reader, topic, queue, due.get((topic, queue), 0))
+            end = _dispatched(reader, topic, queue, expected.get((topic, queue), 0))
             if end is None:
                 continue
             found = [_place(data) for data in _kept(reader.pull(topic, queue, 0, min(end, MOST_RECORDS)), records)] if end else []
@@ -174,8 +174,8 @@ def read_back(
     yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in places or _born(data) in born]}
 
 
-def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, due: int) -> bool:
-    """Whether all that the delay levels have got could be pulled, when `due` of the program's records are there or after a while."""
+def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, expected: int) -> bool:
+    """Whether all that the delay levels have got could be pulled, when `expected` of the program's records are there or after a while."""
 
     def pulled() -> bool:
         whole = True
@@ -185,10 +185,10 @@ def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], bo
             whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
         return whole
 
-    return _awaited(pulled, lambda _: sum(_born(data) in born for data in records.values()) >= due)
+    return _awaited(pulled, lambda _: sum(_born(data) in born for data in records.values()) >= expected)
 
 
-def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
+def _expected(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
     """For a topic and queue the next offset that these records show."""
     found: dict[tuple[str, int], int] = {}
     for place, data in records.items():
@@ -199,9 +199,9 @@ def _due(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
     return found
 
 
-def _dispatched(reader: Reader, topic: str, queue: int, due: int) -> int | None:
+def _dispatched(reader: Reader, topic: str, queue: int, expected: int) -> int | None:
     """The next offset, as soon as it is what the answers say, or what it is after a while."""
-    return _awaited(lambda: reader.next_offset(topic, queue), lambda found: found is None or found >= due)
+    return _awaited(lambda: reader.next_offset(topic, queue), lambda found: found is None or found >= expected)
 
 
 def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:

@@ -57,9 +57,9 @@ class Bounds:
             return
         with self._lock:
             now = time.monotonic()
-            due = max(now, self._next)
-            self._next = due + 1 / self.rate
-        time.sleep(due - now)
+            turn = max(now, self._next)
+            self._next = turn + 1 / self.rate
+        time.sleep(turn - now)
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Runner:
         self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if clean else {}
 
     def _shared_topics(self, broker: str) -> dict[str, Any] | None:
-        """The topics that the programs will share, as they are before the first one; None where the broker does not tell."""
+        """The topics that the programs will share, as they are before the first one; None where the broker does not answer."""
         table = self.reader(broker).topics()
         return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
 

@@ -1,7 +1,7 @@
 """A program on a simulated cluster: the events of its run, kept in memory, and the history that claims read.
 
 Requests go out one after the other, and nobody waits for an answer that needs time: each has a connection of its own, and is closed in the
-history when its answer comes, or at the end. What only a look inside tells stands in `state` events: what each request stored, how its
+history when its answer comes, or at the end. What only a look inside shows stands in `state` events: what each request stored, how its
 group and its topic were when it was served, and what is in the stores at the end.
 """
 

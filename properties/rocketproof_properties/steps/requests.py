@@ -116,8 +116,7 @@ class Context:
     def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
         """The bytes of a plain record beside its body (APP-06, SEND-25)."""
         del to
-        told = self.settings
-        region, traced = told.get("regionId", "DefaultRegion"), told.get("traceOn", "true") == "true"
+        region, traced = self.settings.get("regionId", "DefaultRegion"), self.settings.get("traceOn", "true") == "true"
         stored = stored_length(properties, self.profile, cluster=self.names.cluster, region=region, traced=traced)
         return overhead(topic, stored)
 

@@ -45,10 +45,10 @@ def read(path: Path) -> tuple[Accepted, ...]:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise InputError(f"--accept {path}: cannot be read ({said}); give a TOML file") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise InputError(f"--accept {path}: cannot be read ({reason}); give a TOML file") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"--accept {path}: is no TOML: {error}; see the example in the documentation of validate") from None
+        raise InputError(f"--accept {path}: is not TOML: {error}; see the example in the documentation of validate") from None
     rows = data.get("accept")
     if set(data) - {"accept"} or not isinstance(rows, list):
         raise InputError(f"--accept {path}: has no [[accept]] entries, or something else; each deviation is an [[accept]] entry")
@@ -77,11 +77,11 @@ def _entry(where: str, row: Any) -> Accepted:
 
 @dataclass(frozen=True)
 class Sorted:
-    """Findings that stay, those that are accepted each with its entry, and what is to be said of the entries."""
+    """Findings that stay, those that are accepted each with its entry, and what is wrong with the entries."""
 
     left: tuple[Verdict, ...]
     taken: tuple[tuple[Verdict, Accepted], ...]
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def sort(findings: Sequence[Verdict], entries: Sequence[Accepted], today: date) -> Sorted:
@@ -95,6 +95,6 @@ def sort(findings: Sequence[Verdict], entries: Sequence[Accepted], today: date) 
         else:
             taken.append((one, entry))
     used = {entry for _, entry in taken}
-    said = [f"accepted deviation {entry} is over" for entry in entries if entry not in valid]
-    said += [f"accepted deviation {entry} is not needed any more: no finding fits" for entry in valid if entry not in used]
-    return Sorted(tuple(left), tuple(taken), tuple(said))
+    notes = [f"accepted deviation {entry} is over" for entry in entries if entry not in valid]
+    notes += [f"accepted deviation {entry} is not needed any more: no finding fits" for entry in valid if entry not in used]
+    return Sorted(tuple(left), tuple(taken), tuple(notes))

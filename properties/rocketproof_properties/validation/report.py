@@ -113,7 +113,7 @@ class ValidationReport:
     shared: list[Judged] = field(default_factory=list)
     findings: list[ValidationFinding] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     stopped: str = ""
     witnesses: list[HazardReplayed] = field(default_factory=list)
     kills: CrashTests | None = None
@@ -128,9 +128,9 @@ class ValidationReport:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
         for one in (*self.judged, *self.logs, *self.shared):
-            for id_, (held, due, condition) in one.claims.items():
-                if due != "open":
-                    key = (id_, condition if due == "violated" else "", due)
+            for id_, (held, expected, condition) in one.claims.items():
+                if expected != "open":
+                    key = (id_, condition if expected == "violated" else "", expected)
                     tried[key] += 1
                     broken[key] += not held
             for judge in ("specification", "reference"):
@@ -179,7 +179,7 @@ class ValidationReport:
             "shared": {
                 "parts": len(self.shared),
                 "explained": sum(one.explained for one in self.shared),
-                "unknown": [said for one in self.shared for said in one.unknown],
+                "unknown": [reason for one in self.shared for reason in one.unknown],
             },
             "requests": sum(one.requests for one in self.judged),
             "events": sum(one.events for one in self.judged),
@@ -188,7 +188,7 @@ class ValidationReport:
             "witnesses": [one.record() for one in self.witnesses],
             "kills": None if self.kills is None else self.kills.data(),
             "lost": self.lost,
-            "said": self.said,
+            "said": self.notes,
             "stopped": self.stopped,
             "exit": self.exit_code,
         }
@@ -276,10 +276,10 @@ def document(folder: Path, name: str, schema: str, version: int, option: str) ->
 def source(finding: ValidationFinding, profile: str) -> str:
     """A program that runs as it stands: it sends the steps to a broker and says whether the finding comes."""
     steps: Sequence[Step] = finding.program.steps
-    said = "\n".join(line.rstrip() for line in finding.verdict.text.splitlines()).replace("\\", "\\\\").replace('"""', "'''")
+    text = "\n".join(line.rstrip() for line in finding.verdict.text.splitlines()).replace("\\", "\\\\").replace('"""', "'''")
     needs = f", needs={finding.program.needs!r}" if finding.program.needs else ""
     return (
-        f'"""{finding.verdict.property}: {said}\n\n'
+        f'"""{finding.verdict.property}: {text}\n\n'
         f'Run it with the address of a broker: python {Path(finding.file).name} 127.0.0.1:10911\n"""\n\n'
         "from rocketproof_properties.validation.single import main\n\n"
         f"STEPS = {pformat([(name, dict(args)) for name, args in steps], width=110, sort_dicts=False)}\n\n"

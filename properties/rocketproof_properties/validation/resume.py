@@ -1,4 +1,4 @@
-"""Going on with a run that was interrupted: its folder tells how it was asked for, and has the histories of the programs that are over.
+"""Going on with a run that was interrupted: its folder keeps how it was asked for, and the histories of the programs that are over.
 
 A program whose history has no end (the run was killed or stopped in the middle of it) is done again; its history is put aside.
 """

@@ -102,7 +102,7 @@ def _lines(report: ValidationReport, folder: Path, width: int) -> Iterable[Text]
     yield from _lost(report.lost, width)
     if report.target.get("note"):
         yield Text(f"\n{report.target['note']}", "yellow")
-    for said in report.said:
+    for said in report.notes:
         yield Text(said, "yellow")
     if report.stopped:
         yield Text(f"stopped: {report.stopped}", "bold yellow")

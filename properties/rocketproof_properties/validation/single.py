@@ -42,10 +42,10 @@ def main(
     if needs:
         sys.stderr.write(f"this program needs a broker with {needs}\n")
     try:
-        said = run(steps, given[0], given[1] if len(given) == 2 else None, judge=judge, profile=profile)
+        lines = run(steps, given[0], given[1] if len(given) == 2 else None, judge=judge, profile=profile)
     except RocketproofError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
-    mine = [line for line in said if line.startswith(f"{property}: ")]
+    mine = [line for line in lines if line.startswith(f"{property}: ")]
     sys.stdout.write("\n".join(mine or [f"{property}: as described"]) + "\n")
     sys.exit(1 if mine else 0)

@@ -53,7 +53,7 @@ class Suite:
 
 
 class SuiteClient:
-    """Sends requests and records them. Names of topics and groups get a prefix of their own: `topic("orders")` tells the real one."""
+    """Sends requests and records them. Names of topics and groups get a prefix of their own: `topic("orders")` is the real one."""
 
     def __init__(self, runner: Runner, under_way: ProgramRun) -> None:
         self._runner = runner

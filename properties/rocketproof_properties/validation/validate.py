@@ -103,7 +103,7 @@ class _Validation:
     def run(self) -> ValidationReport:
         """All groups of programs, then the report."""
         made = self.report
-        made.lost = {capability.value: said for capability, said in self.target.lost.items()}
+        made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
         configure = Capability.CONFIGURE in self.target.offers
         start = Capability.START in self.target.offers
         choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
@@ -141,7 +141,7 @@ class _Validation:
         made.kills = CrashTests(**old["kills"]) if old.get("kills") else None
 
     def _all(self, programs: Sequence[Program]) -> None:
-        """What a running broker can be told is told to the first target; what is chosen at the start needs one of its own."""
+        """Settings that a running broker takes over are changed on the first target; what is chosen at the start needs one of its own."""
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
@@ -291,7 +291,7 @@ def _configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[No
         yield
     finally:
         for broker, old in before.items():
-            with suppress(TargetError):  # a broker that is gone has said so already
+            with suppress(TargetError):  # that a broker is gone was reported already
                 running.configure(broker, old)
 
 
@@ -302,7 +302,7 @@ def judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -
     by = dict(sorted_.taken)
     for one in made.findings:
         one.accepted = by.get(one.verdict)
-    made.said = [*sorted_.said]
+    made.notes = [*sorted_.notes]
 
 
 def again(

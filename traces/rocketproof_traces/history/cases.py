@@ -77,8 +77,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with open_text(path) as file:
             lines = file.read().split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise RocketproofError(f"{path}: cannot be read as a recording ({said}); give a file of one JSON case a line") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RocketproofError(f"{path}: cannot be read as a recording ({reason}); give a file of one JSON case a line") from None
     cases = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -96,13 +96,13 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def no_case(path: Path, number: int, error: Exception) -> RocketproofError:
-    """The error that names the line that is no case."""
-    said = f"{error} is missing" if isinstance(error, KeyError) else error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return RocketproofError(f"{path}:{number}: no recorded case ({said}); a case has n, cfg, case, request and response")
+    """The error that names the line that is not a case."""
+    reason = f"{error} is missing" if isinstance(error, KeyError) else error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return RocketproofError(f"{path}:{number}: not a recorded case ({reason}); a case has n, cfg, case, request and response")
 
 
 def is_heading(row: dict[str, Any]) -> bool:
-    """Whether a line is no case, but says with which settings the broker of a `cfg` was started."""
+    """Whether a line is not a case, but lists the settings with which the broker of a `cfg` was started."""
     return "settings" in row and "request" not in row
 
 
@@ -147,7 +147,7 @@ def reach(
     version: int = NAMES_LIMIT,
     group_limit: int | None = RETRY_MAX_TIMES,
 ) -> tuple[Kind, str]:
-    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request tells.
+    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request shows it.
 
     `body` is in bytes, `version` that of the request, `group_limit` the retries that the group of a retry topic allows, None if nobody
     knows.

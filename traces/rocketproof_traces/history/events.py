@@ -3,7 +3,7 @@
 A process (a client, a broker, a node) has at most one
 open call: `invoke` opens it, `ok`, `fail` or `info` with the same `op` closes it (`info`: nobody knows whether it took
 effect). `info` also stands alone for things that happen to a run; `disk` is what a store held, `state` what a
-part of the system said of itself, `crash` ends a process and its open call. docs/history.md describes the schema,
+part of the system reported of itself, `crash` ends a process and its open call. docs/history.md describes the schema,
 docs/history.schema.json states it for other tools.
 """
 

@@ -121,7 +121,7 @@ def _typed(place: str, row: dict[str, Any], keys: _Keys, optional: set[str]) -> 
 
 def _header(place: str, row: dict[str, Any]) -> Header:
     if row.get("type") != "header" or row.get("schema") != SCHEMA:
-        raise TraceError(place, "is no header of a history", f'the first line has "type": "header" and "schema": "{SCHEMA}"')
+        raise TraceError(place, "is not the header of a history", f'the first line has "type": "header" and "schema": "{SCHEMA}"')
     _typed(place, row, _HEADER_KEYS, {"v", "witness"})
     if not 1 <= row["version"] <= VERSION:
         raise TraceError(

@@ -143,13 +143,13 @@ class Operation:
         try:
             return config_of(json.loads(body or b"null"))
         except ValueError as error:
-            said = f"its body holds no topic's configuration ({short(str(error))})"
-            raise TraceError(f"event {self.closed}", said, "record the answer's body as it came") from None
+            problem = f"its body holds no topic's configuration ({short(str(error))})"
+            raise TraceError(f"event {self.closed}", problem, "record the answer's body as it came") from None
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a broker said of its topics."""
+    """A broker's topics, as it answered."""
 
     seq: int
     broker: str
@@ -273,14 +273,14 @@ def called(
         if asked.get("oneWay") or (code is None and op not in SENDS):
             end = None
         elif type(code) is not int and op in JUDGED:
-            said = f"the answer's code is {short(code)}"
-            raise TraceError(f"event {end[0]}", said, "record a number; a call without an answer ends with info")
+            problem = f"the answer's code is {short(code)}"
+            raise TraceError(f"event {end[0]}", problem, "record a number; a call without an answer ends with info")
     try:
         if end is None:
             return Operation(process, op, addressee(asked), opened, None, asked, None, took)
         return Operation(process, op, addressee(asked), opened, end[0], asked, end[1], took)
     except (KeyError, TypeError, ValueError) as error:
-        raise TraceError(f"event {opened}", f"is no request ({short(str(error))})", "record whom it asks and what, as it was") from None
+        raise TraceError(f"event {opened}", f"is not a request ({short(str(error))})", "record whom it asks and what, as it was") from None
 
 
 def snapshot(event: Event) -> Snapshot:

@@ -38,13 +38,13 @@ CLIENT = "recorder"
 
 
 def histories(path: Path) -> tuple[dict[str, dict[str, Any]], Iterator[tuple[str, Event]]]:
-    """What the recording says of each `cfg`, and its events with their `cfg`. Raises RocketproofError for a line that is no case."""
+    """What the recording says of each `cfg`, and its events with their `cfg`. Raises RocketproofError for a line that is not a case."""
     lines = list(rows(path))
     origins: dict[str, dict[str, Any]] = {}
     for _, row in lines:
         cfg = str(row.get("cfg"))
-        said = {"settings": row["settings"]} if is_heading(row) else _origin(row)
-        origins[cfg] = {**said, **origins.get(cfg, {"recording": True})}
+        origin = {"settings": row["settings"]} if is_heading(row) else _origin(row)
+        origins[cfg] = {**origin, **origins.get(cfg, {"recording": True})}
     return origins, _events(path, lines, origins)
 
 
@@ -93,7 +93,7 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
     else:
         answer = {"code": response["code"], "remark": response.get("remark"), "fields": response.get("extFields") or {}}
         if row.get("stored"):
-            stored(row["stored"])  # raises what is no record
+            stored(row["stored"])  # raises for what is not a record
             answer["stored"] = row["stored"]
         answer |= {"body": _packed(row["body"])} if op == "route" and isinstance(row.get("body"), dict) else {}
         made.append(("ok", op, answer))

@@ -1,0 +1,21 @@
+"""Requests are built in one place: whatever asks a broker names a step of the vocabulary."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import rocketproof_properties
+
+PACKAGE = Path(rocketproof_properties.__file__).parent
+OTHERS = {"replay/recording.py", "replay/live.py", "targets/answers.py"}
+"""What was recorded is asked as it was recorded, and a target of answers has codes and no contents."""
+
+
+def test_no_request_is_built_outside_of_the_builder() -> None:
+    builders = set()
+    for path in PACKAGE.rglob("*.py"):
+        calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+        if any(isinstance(called, ast.Name) and called.id == "Command" for called in calls):
+            builders.add(path.relative_to(PACKAGE).as_posix())
+    assert builders == {"steps/requests.py", *OTHERS}

@@ -1,7 +1,8 @@
 """Profiles: which release is described, as named switches and their values. It imports nothing of ours but the names of the wire.
 
-P40, P45 and P49 follow the articles that describe RocketMQ 4.0-4.2, 4.3-4.6 and 4.9; P494 is P49 plus what a recorded 4.9.4 does otherwise,
-P533 is P494 plus what a recorded 5.3.3 does otherwise. `switches` says of each switch what it decides, since when, and why.
+P40, P45 and P49 follow what articles say of RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9; P494 is P49 with what a recorded 4.9.4 does
+otherwise, P533 is P494 with what a recorded 5.3.3 does otherwise. A release is judged by the nearest profile: P40, from 4.3 on P45, from
+4.7 on P49, from 4.9 on P494, from 5.0 on P533. `switches` documents each switch: what it decides, since when, and why.
 """
 
 from __future__ import annotations

@@ -179,12 +179,11 @@ def _restart(s: Specification) -> list[Noticed]:
 
 
 def _store(s: Specification) -> list[Noticed]:
-    assert s.offset is not None and s.filled is not None and s.entries is not None and s.flushed is not None and s.records is not None
     x = _Terms(s)
     row, b, t, q = x.row, x.b, x.t, x.q
-    filled, key = s.filled[x.here], s.offset[x.here, row.topic, row.queue]
+    filled, key = s.log.filled[x.here], s.log.offset[x.here, row.topic, row.queue]
     size, blank, end = s.given("file_size"), s.given("blank"), s.scope.file_size * s.scope.files
-    too_many = s.entries[b, t, q] < minimum(s.records[b, t, q] + 1, s.scope.offsets)
+    too_many = s.log.entries[b, t, q] < minimum(s.log.records[b, t, q] + 1, s.scope.offsets)
     fit = {"settings": _FIT}
     return [
         sets("M-78", "INV-35", "store", "offset", key + 1, "PREPARED takes a queue offset", **fit),

@@ -17,11 +17,21 @@ def answer(s: Specification, a: Body, p: Expr, code: str, *, checks: bool = Fals
         a.set(job.checks, True)
 
 
-def in_phase(s: Specification, a: Body, p: Expr, name: str, sentence: str) -> tuple[Row, Expr]:
-    """Guard that the request is in this phase at a running broker; its row and that broker."""
+def runs(s: Specification, a: Body, b: Expr) -> None:
+    """Guard that the broker runs."""
+    a.guard("broker runs", s.up[b], "the broker runs")
+
+
+def in_phase(s: Specification, a: Body, p: Expr, phase: str, sentence: str, *, name: str = "", then: str = "") -> tuple[Row, Expr]:
+    """Guard, by the phase's name or another, that the request is in this phase at a running broker; its row and that broker.
+
+    `then` is the phase in which the action leaves it.
+    """
     row = s.job[p]
-    a.guard(name, s.at(row, name), sentence)
-    a.guard("broker runs", s.up[row.broker.get], "the broker runs")
+    a.guard(name or phase, s.at(row, phase), sentence)
+    runs(s, a, row.broker.get)
+    if then:
+        a.set(row.phase, then)
     return row, row.broker.get
 
 
@@ -41,3 +51,11 @@ def send_registration(s: Specification, a: Body, b: Expr, table: Table | None = 
         a.set(s.registration[b, t], s.published(table(t) if table else s.config[b, t]))
     a.set(s.registration_version[b], s.version[b] if version is None else version)
     a.set(s.registration_in_flight[b], True)
+
+
+def end_registration(s: Specification, a: Body, b: Expr) -> None:
+    """No registration of the broker is in flight any more."""
+    a.set(s.registration_in_flight[b], False)
+    a.set(s.registration_version[b], 0)
+    for t in s.Topic:
+        a.set(s.registration[b, t], s.absent)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from ..language import Body, Expr, Row, any_of, ite
 from .actors import ADMINISTRATOR, ENVIRONMENT, NAME_SERVER
-from .handling import send_registration, write_file
+from .handling import end_registration, runs, send_registration, write_file
 from .vocabulary import Specification
 
 
 def nameserver(s: Specification) -> None:
     m = s.model
 
-    def end_flight(a: Body, b: Expr) -> None:
-        a.set(s.registration_in_flight[b], False)
-        a.set(s.registration_version[b], 0)
-        for t in s.Topic:
-            a.set(s.registration[b, t], s.absent)
+    def sent(a: Body, b: Expr) -> None:
+        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        end_registration(s, a, b)
+
+    def take(a: Body, b: Expr, t: Expr, when: Expr) -> None:
+        """The broker's queue data of a topic become what it sent."""
+        topic = s.registration[b, t]
+        a.set(s.route[b, t], s.listed(entries=1, read=topic.read, write=topic.write, perm=topic.perm), when=when)
 
     @m.action(actor=NAME_SERVER, rules="NS-02 NS-03 NS-04", fair="weak", b=s.Broker, weight=4)
     def accept_registration(a: Body, b: Expr) -> None:
         """A registration of another version arrives: its topics replace or join the broker's queue data; none is removed."""
-        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        sent(a, b)
         a.guard(
             "version differs",
             ~s.live[b] | (s.live_version[b] != s.registration_version[b]),
@@ -29,34 +32,23 @@ def nameserver(s: Specification) -> None:
         a.set(s.live[b], True)
         a.set(s.live_version[b], s.registration_version[b])
         for t in s.Topic:
-            sent, row = s.registration[b, t], s.route[b, t]
-            a.set(row.entries, 1, when=sent.known)
-            a.set(row.read, sent.read, when=sent.known)
-            a.set(row.write, sent.write, when=sent.known)
-            a.set(row.perm, sent.perm, when=sent.known)
-        end_flight(a, b)
+            take(a, b, t, when=s.registration[b, t].known)
 
     @m.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
         """A registration of the stored version arrives: nothing changes, but in later releases for topics that the broker has not there."""
-        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        sent(a, b)
         a.guard("same version", s.live[b] & (s.live_version[b] == s.registration_version[b]), "its version is the stored one")
         for t in s.Topic:
-            sent, row = s.registration[b, t], s.route[b, t]
-            unknown = s.given("takes_unknown_topics") & sent.known & (row.entries == 0)
-            a.set(row.entries, 1, when=unknown)
-            a.set(row.read, sent.read, when=unknown)
-            a.set(row.write, sent.write, when=unknown)
-            a.set(row.perm, sent.perm, when=unknown)
-        end_flight(a, b)
+            unknown = s.registration[b, t].known & (s.route[b, t].entries == 0)
+            take(a, b, t, when=s.given("takes_unknown_topics") & unknown)
 
     @m.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
         """The one-way registration never arrives, and nobody notices."""
-        a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
+        sent(a, b)
         a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
         a.set(s.losses, s.losses + 1)
-        end_flight(a, b)
 
     if s.scope.crashes:
 
@@ -68,34 +60,29 @@ def nameserver(s: Specification) -> None:
             a.set(s.live[b], False)
             a.set(s.live_version[b], 0)
             for t in s.Topic:
-                row = s.route[b, t]
-                a.set(row.entries, 0)
-                a.set(row.read, s.scope.counts.lo)
-                a.set(row.write, s.scope.counts.lo)
-                a.set(row.perm, 0)
+                a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
 
 
 def administrator(s: Specification) -> None:
     """Request 17 (TCM-30): a topic's configuration is put, counted and persisted without the broker lock."""
-    allowed = s.scope.permissions
-
-    counts, perms = s.scope.counts, s.given("existing_perm").type
+    counts, perms = s.scope.counts, s.Config.fields["perm"]
 
     @s.model.action(actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
     def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr) -> None:
         """An administrator creates or changes a topic; the broker persists its table and registers at once."""
-        a.guard("broker runs", s.up[b], "the broker runs")
+        runs(s, a, b)
         a.guard("proper name", s.of_class(t, "ordinary", "retry"), "the name is legal and not a system topic's")
         endless = s.given("update_budget") < 0
         a.bound("updates left", endless | (s.updates < s.given("update_budget")), "the scope allows another update")
-        a.bound("permission in scope", any_of(perm == code for code in allowed), "the scope has this permission")
+        a.bound("permission in scope", any_of(perm == code for code in s.scope.permissions), "the scope has this permission")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         new = s.Config(known=True, read=read, write=write, perm=perm, order=False)
-        old = s.config[b, t]
-        equal = old.known & (old.read == read) & (old.write == write) & (old.perm == perm) & ~old.order
-        same = s.given("skips_equal_topic") & equal
-        a.guard("another topic", ~same, "the table has another configuration, or the release does not look")
+        a.guard(
+            "another topic",
+            ~(s.given("skips_equal_topic") & s.config[b, t].same_as(new)),
+            "the table has another configuration, or the release does not look",
+        )
 
         def table(x: Expr) -> Row:
             row: Row = ite(x == t, new, s.config[b, x])

@@ -5,6 +5,7 @@ It publishes one topic. Raw clients, in scopes that have them, put any header on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..language import Body, Expr, Row, all_of, any_of, const, ite, minimum, rem, total
@@ -86,9 +87,8 @@ def sending(s: Specification) -> None:
         a.guard("its turn", ~s.given("round_robin") | _turn(s, p, b, q), "it is this queue's turn")
         untimed = (s.given("burst") == 0) | s.refreshed[p]
         a.guard("before the timer", untimed | (s.sent[p] < s.given("burst")), "the first period allows another message")
-        a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
+        _sends(s, a, p)
         _header(s, a, p, b, const(subject, s.Topic), const(0, s.Topic), s.given("client_queues"), q)
-        a.set(s.sent[p], ite(s.given("sends") == 0, s.sent[p], s.sent[p] + 1))
         length = s.model.variable("position").type.size
         a.set(s.position[p], ite(s.given("round_robin"), rem(s.position[p] + 1, length), s.position[p]))
 
@@ -100,14 +100,21 @@ def _turn(s: Specification, p: Expr, b: Expr, q: Expr) -> Expr:
     return before + q == rem(s.position[p], ite(size == 0, 1, size))
 
 
+def _sends(s: Specification, a: Body, p: Expr) -> None:
+    """One message more, which is counted unless their number is unlimited."""
+    sends, sent = s.given("sends"), s.sent[p]
+    a.bound("sends left", (sends == 0) | (sent < sends), "the scope allows another message")
+    a.set(sent, ite(sends == 0, sent, sent + 1))
+
+
 def _header(s: Specification, a: Body, p: Expr, b: Expr, topic: Expr, default: Expr, numbers: Expr, queue: Expr) -> None:
-    row = s.job[p]
-    a.set(row.phase, "arrived")
-    a.set(row.broker, b)
-    a.set(row.topic, topic)
-    a.set(row.default, default)
-    a.set(row.numbers, numbers)
-    a.set(row.queue, queue)
+    fields = {"phase": "arrived", "broker": b, "topic": topic, "default": default, "numbers": numbers, "queue": queue}
+    _set(a, s.job[p], fields)
+
+
+def _set(a: Body, row: Row, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        a.set(row.fields[name], value)
 
 
 def clients(s: Specification) -> None:
@@ -123,15 +130,13 @@ def clients(s: Specification) -> None:
         """A client sends a message with a header of its own making."""
         row = s.job[p]
         a.guard("idle", s.at(row, "idle"), "the client waits for no answer")
-        a.bound("sends left", (s.given("sends") == 0) | (s.sent[p] < s.given("sends")), "the scope allows another message")
+        _sends(s, a, p)
         templates = scope.named(*scope.defaults)
         a.bound("template named", any_of(d == t for t in templates), "the default topic is one that may be a template")
         if "size" in more:
             a.bound("size", more["size"] <= s.given("size_limit"), "the scope has messages of this size")
         _header(s, a, p, b, t, d, numbers, queue)
-        for name, value in more.items():
-            a.set(getattr(row, name), value)
-        a.set(s.sent[p], ite(s.given("sends") == 0, s.sent[p], s.sent[p] + 1))
+        _set(a, s.job[p], more)
 
 
 def answers(s: Specification) -> None:
@@ -157,15 +162,8 @@ def answers(s: Specification) -> None:
             a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
             alone = all_of((s.queues[p, c] == 0) | (row.broker == c) for c in s.Broker)
             a.guard("another broker", (row.broker != b) | alone, "the broker is another one, or the only one listed")
-            a.set(row.phase, "arrived")
-            a.set(row.answer, "none")
-            a.set(row.broker, b)
-            a.set(row.queue, q)
-            a.set(row.tries, row.tries + 1)
-            a.set(row.fallback, False)
-            a.set(row.created, False)
-            a.set(row.touched, False)
-            a.set(row.checks, False)
+            _set(a, row, {"phase": "arrived", "answer": "none", "broker": b, "queue": q, "tries": row.tries + 1})
+            _set(a, row, dict.fromkeys(("fallback", "created", "touched", "checks"), False))
 
 
 def _retriable(row: Row) -> Expr:

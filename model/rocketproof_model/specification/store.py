@@ -6,22 +6,35 @@ answers an accepted request at once.
 
 from __future__ import annotations
 
-from ..language import Body, Expr, Row, Variable, ite
+from ..language import Body, Expr, Row, ite
 from .actors import SERVICE
 from .arithmetic import counted, fits
 from .broker import drawn
-from .handling import answer
+from .handling import answer, in_phase, runs
 from .vocabulary import Specification
 
 
 def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
-    row = s.job[p]
-    a.guard("accepted", s.at(row, "append"), "the request is accepted")
-    a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-    a.guard("has a queue", _has_queue(s, row), "the queue id is given, or the topic has one to draw")
+    row, b = _with_queue(s, a, p)
     if s.scope.named("long"):
         a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or this one is not too long")
-    return row, row.broker.get
+    return row, b
+
+
+def _with_queue(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
+    row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
+    has_queue = (row.queue >= 0) | (s.config[b, row.topic].write != 0)
+    a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
+    return row, b
+
+
+def _stores(s: Specification, a: Body, row: Row, draw: Expr) -> Expr:
+    """The message is stored in a queue, which this is: the one that it names, or a random one."""
+    a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
+    queue = drawn(s, row, draw)
+    a.set(row.queue, queue)
+    a.set(row.appended, 1)
+    return queue
 
 
 def _overlong(s: Specification, row: Row) -> Expr:
@@ -29,19 +42,9 @@ def _overlong(s: Specification, row: Row) -> Expr:
     return ~s.given("check_names") & s.of_class(row.topic, "long")
 
 
-def _has_queue(s: Specification, row: Row) -> Expr:
-    has: Expr = (row.queue >= 0) | (s.config[row.broker.get, row.topic].write != 0)
-    return has
-
-
-def _some(variable: Variable | None) -> Variable:
-    assert variable is not None, "the scope keeps a log"
-    return variable
-
-
 def written_position(s: Specification, b: Expr) -> Expr:
     """The physical position up to which the log is written."""
-    return _some(s.segment)[b] * s.given("file_size") + _some(s.filled)[b]
+    return s.log.segment[b] * s.given("file_size") + s.log.filled[b]
 
 
 def limits(s: Specification) -> None:
@@ -50,10 +53,7 @@ def limits(s: Specification) -> None:
     @s.handler(rules="STO-01 CL-08 SEND-41")
     def refuse_in_store(a: Body, p: Expr) -> None:
         """The store refuses the message: its topic's name is longer than 127."""
-        row = s.job[p]
-        a.guard("accepted", s.at(row, "append"), "the request is accepted")
-        a.guard("broker runs", s.up[row.broker.get], "the broker runs")
-        a.guard("has a queue", _has_queue(s, row), "the queue id is given, or the topic has one to draw")
+        row, _ = _with_queue(s, a, p)
         a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and this one is too long")
         answer(s, a, p, "MESSAGE_ILLEGAL")
 
@@ -65,25 +65,21 @@ def memory(s: Specification) -> None:
     def store(a: Body, p: Expr, draw: Expr) -> None:
         """The message is stored and answered with its queue."""
         row, _ = _accepted(s, a, p)
-        a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
-        a.set(row.queue, drawn(s, row, draw))
-        a.set(row.appended, 1)
-        a.set(row.phase, "answered")
-        a.set(row.answer, "SUCCESS")
+        _stores(s, a, row, draw)
+        answer(s, a, p, "SUCCESS")
 
 
 def log(s: Specification) -> None:
     """Scopes with a log."""
     scope, m = s.scope, s.model
-    filled, segment, flushed = _some(s.filled), _some(s.segment), _some(s.flushed)
-    offset, records, entries = _some(s.offset), _some(s.records), _some(s.entries)
+    filled, segment, flushed = s.log.filled, s.log.segment, s.log.flushed
+    offset, records, entries = s.log.offset, s.log.records, s.log.entries
     size, blank = s.given("file_size"), s.given("blank")
 
     def append(a: Body, p: Expr, draw: Expr) -> tuple[Row, Expr]:
         """APP-03, APP-04, APP-10: what a stored record does to the queue offset table and to the answer."""
         row, b = _accepted(s, a, p)
-        a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
-        queue = drawn(s, row, draw)
+        queue = _stores(s, a, row, draw)
         a.bound("queue in scope", queue < scope.queues, "the scope has a counter for the queue")
         key = offset[b, row.topic, queue]
         a.bound("offsets left", key < scope.offsets, "the scope counts that far")
@@ -91,10 +87,7 @@ def log(s: Specification) -> None:
         tally = records[b, row.topic, queue]
         a.set(records[b, row.topic, queue], tally + 1, when=counted(row.kind))
         a.set(row.offset, ite(counted(row.kind), key, 0))
-        a.set(row.queue, queue)
-        a.set(row.appended, 1)
-        a.set(row.phase, "answered")
-        a.set(row.answer, "SUCCESS")
+        answer(s, a, p, "SUCCESS")
         return row, b
 
     @s.handler(rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", draw=scope.draws)
@@ -126,13 +119,12 @@ def log(s: Specification) -> None:
         a.set(segment[b], segment[b] + 1)
         a.set(filled[b], size)
         a.set(row.offset, ite(counted(row.kind), offset[b, row.topic, row.queue], 0))
-        a.set(row.phase, "answered")
-        a.set(row.answer, "SUCCESS")
+        answer(s, a, p, "SUCCESS")
 
     @m.action(actor=SERVICE, rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
     def dispatch(a: Body, b: Expr, t: Expr, q: Expr) -> None:
         """The dispatcher writes the next entry of a consume queue; prepared and rolled back records get none."""
-        a.guard("broker runs", s.up[b], "the broker runs")
+        runs(s, a, b)
         a.guard("behind", entries[b, t, q] < records[b, t, q], "a record has no consume queue entry yet")
         a.set(entries[b, t, q], entries[b, t, q] + 1)
 
@@ -140,6 +132,6 @@ def log(s: Specification) -> None:
     def flush(a: Body, b: Expr) -> None:
         """The flush service brings the flushed position up to the written one."""
         written = written_position(s, b)
-        a.guard("broker runs", s.up[b], "the broker runs")
+        runs(s, a, b)
         a.guard("unflushed", flushed[b] < written, "something is written and not flushed")
         a.set(flushed[b], written)

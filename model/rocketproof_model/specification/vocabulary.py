@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from rocketproof_profiles import NameClass
+
+from ..errors import ModelError
 from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, Table, Variable, all_of, any_of, ite
 from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT, READ, WRITE
@@ -48,6 +51,19 @@ _FORMER = {"letter": "registration", "letter_version": "registration_version", "
 
 
 @dataclass(frozen=True, eq=False)
+class Log:
+    """What a scope keeps of the log. Of each queue the next `offset`, how many `records` have one, and how many `entries` its consume queue
+    has; of each broker the `segment` that is written, how far it is `filled`, and the position that is `flushed`."""
+
+    offset: Variable
+    records: Variable
+    entries: Variable
+    filled: Variable
+    segment: Variable
+    flushed: Variable
+
+
+@dataclass(frozen=True, eq=False)
 class Specification:
     """The specification in one scope: its model and its vocabulary; `switches` are the profile's that it reads."""
 
@@ -74,6 +90,7 @@ class Specification:
     live: Variable
     live_version: Variable
     job_record: Record
+    listed: Record  # a broker's queue data of a topic, at the name server
     absent: Row  # the configuration of a topic that a table does not have
     known_route: Variable
     queues: Variable
@@ -86,12 +103,15 @@ class Specification:
     crashes: Expr
     losses: Expr
     updates: Expr
-    offset: Variable | None
-    records: Variable | None
-    entries: Variable | None
-    filled: Variable | None
-    segment: Variable | None
-    flushed: Variable | None
+    own: tuple[Row, ...]  # each topic's configuration of the constructor's making (TCM-03)
+    kept: Log | None
+
+    @property
+    def log(self) -> Log:
+        """What the scope keeps of the log; raises ModelError in a scope without one."""
+        if self.kept is None:
+            raise ModelError(f"scope {self.scope.name} keeps no log", "take a scope with store=True")
+        return self.kept
 
     def given(self, name: str) -> Expr:
         return self.constant[name]
@@ -194,37 +214,30 @@ def declare(scope: Scope) -> Specification:
         "existing_write": m.constant("existing_write", counts, most),
         "existing_perm": m.constant("existing_perm", perm, 6),
     }
-    row = constant
-
     absent: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
 
-    def constructed(t: int) -> Row:
-        """TCM-03: the table before the file is read, and PER-04: what a file of an earlier run lays over it."""
-        if scope.topics[t] == "template":
-            known = row["auto_create"] | row["template_in_file"]
-            return template_row(known)
-        if scope.topics[t] == "cluster":
-            cluster: Row = config(known=True, read=most, write=most, perm=row["cluster_perm"], order=False)
-            return cluster
-        if t == scope.subject:
-            made = config(
-                known=True, read=row["existing_read"], write=row["existing_write"], perm=row["existing_perm"], order=row["order_topic"]
-            )
-            chosen: Row = ite(row["existing"], made, absent)
-            return chosen
-        return absent
+    def topic_row(prefix: str, order: Expr | bool = False) -> Row:
+        fields = {name: constant[f"{prefix}_{name}"] for name in ("read", "write", "perm")}
+        row: Row = config(known=True, order=order, **fields)
+        return row
 
-    def template_row(known: Expr) -> Row:
-        made = config(known=True, read=row["template_read"], write=row["template_write"], perm=row["template_perm"], order=False)
-        chosen: Row = ite(known, made, absent)
-        return chosen
+    def own(name_class: NameClass) -> Row:
+        """TCM-03: the table before the file is read."""
+        if name_class == "template":
+            return ite(constant["auto_create"], topic_row("template"), absent)  # type: ignore[no-any-return]
+        if name_class == "cluster":
+            return config(known=True, read=counts.hi, write=counts.hi, perm=constant["cluster_perm"], order=False)
+        return absent
 
     def filed(t: int) -> Row:
         """The table's file at the start: what an earlier run left there."""
-        kept = row["template_in_file"] if scope.topics[t] == "template" else row["existing"] if t == scope.subject else False
-        start = constructed(t)
-        return Row({name: ite(kept, value, 0 if value.type.sort == "int" else False) for name, value in start.fields.items()})
+        if t == scope.subject:
+            return ite(constant["existing"], topic_row("existing", constant["order_topic"]), absent)  # type: ignore[no-any-return]
+        kept = constant["template_in_file"] if scope.topics[t] == "template" else False
+        return ite(kept, topic_row("template"), absent)  # type: ignore[no-any-return]
 
+    owned = tuple(own(name_class) for name_class in scope.topics)
+    at_start = [started(filed(t), owned[t]) for t in range(len(scope.topics))]
     job = Record(
         phase=Phase,
         broker=Maybe(broker),
@@ -250,17 +263,16 @@ def declare(scope: Scope) -> Specification:
     length = scope.brokers * max(counts.hi, 1)
 
     def advertised(b: int, t: int) -> Row:
-        start = constructed(t)
+        start = at_start[t]
         perm = ite(start.known, published_perm(constant, start.perm), start.perm)
         entry: Row = listed(entries=ite(start.known, 1, 0), read=start.read, write=start.write, perm=perm)
         return entry
 
-    store = scope.store
-    log = Int(0, scope.file_size * scope.files)
     return Specification(
         scope=scope,
         model=m,
         job_record=job,
+        listed=listed,
         absent=absent,
         Broker=broker,
         Producer=producer,
@@ -269,7 +281,7 @@ def declare(scope: Scope) -> Specification:
         Config=config,
         constant=constant,
         up=m.var("up", Bool, over=broker, init=True),
-        config=m.var("config", config, over=(broker, topic), init=lambda b, t: constructed(t)),
+        config=m.var("config", config, over=(broker, topic), init=lambda b, t: at_start[t]),
         version=m.var("version", Int(0, scope.versions), over=broker, init=0),
         file=m.var("file", config, over=(broker, topic), init=lambda b, t: filed(t)),
         file_version=m.var("file_version", Int(0, scope.versions), over=broker, init=0),
@@ -292,18 +304,24 @@ def declare(scope: Scope) -> Specification:
         crashes=m.var("crashes", Int(0, 1), init=0),
         losses=m.var("losses", Int(0, 1), init=0),
         updates=m.var("updates", Int(0, 1), init=0),
-        offset=m.var("offset", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
-        records=m.var("records", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
-        entries=m.var("entries", Int(0, scope.offsets), over=(broker, topic, queue), init=0) if store else None,
-        filled=m.var("filled", Int(0, scope.file_size), over=broker, init=0) if store else None,
-        segment=m.var("segment", Int(0, scope.files - 1), over=broker, init=0) if store else None,
-        flushed=m.var("flushed", log, over=broker, init=0) if store else None,
+        own=owned,
+        kept=_log(m, scope, broker, (broker, topic, queue)) if scope.store else None,
+    )
+
+
+def _log(m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> Log:
+    return Log(
+        offset=m.var("offset", Int(0, scope.offsets), over=queues, init=0),
+        records=m.var("records", Int(0, scope.offsets), over=queues, init=0),
+        entries=m.var("entries", Int(0, scope.offsets), over=queues, init=0),
+        filled=m.var("filled", Int(0, scope.file_size), over=broker, init=0),
+        segment=m.var("segment", Int(0, scope.files - 1), over=broker, init=0),
+        flushed=m.var("flushed", Int(0, scope.file_size * scope.files), over=broker, init=0),
     )
 
 
 def idle(job: Record, scope: Scope) -> Row:
     """A handler without a request."""
-    zero = {"counts": scope.counts.lo}
     row: Row = job(
         phase="idle",
         broker=None,
@@ -313,8 +331,8 @@ def idle(job: Record, scope: Scope) -> Row:
         queue=scope.queue_ids.lo,
         kind="not",
         size=scope.sizes.lo,
-        read=zero["counts"],
-        write=zero["counts"],
+        read=scope.counts.lo,
+        write=scope.counts.lo,
         perm=0,
         fallback=False,
         created=False,
@@ -325,6 +343,12 @@ def idle(job: Record, scope: Scope) -> Row:
         offset=0,
         tries=0,
     )
+    return row
+
+
+def started(filed: Row, own: Row) -> Row:
+    """PER-04: a topic after a start: as the file has it, else as the constructor made it."""
+    row: Row = ite(filed.known, filed, own)
     return row
 
 

@@ -40,8 +40,7 @@ def stores(s: Specification) -> bool:
 
 
 def _positions(s: Specification) -> Expr:
-    assert s.flushed is not None
-    flushed = s.flushed
+    flushed = s.log.flushed
 
     def one(b: Expr) -> Expr:
         written = written_position(s, b)
@@ -52,23 +51,20 @@ def _positions(s: Specification) -> Expr:
 
 
 def _behind(s: Specification) -> Expr:
-    assert s.flushed is not None
-    flushed = s.flushed
+    flushed = s.log.flushed
     return forall(s.Broker, lambda b: flushed[b] <= written_position(s, b))
 
 
 def _free(s: Specification) -> Expr:
-    assert s.filled is not None
-    filled = s.filled
+    filled = s.log.filled
     return forall(s.Broker, lambda b: proper_position(filled[b], s.given("file_size"), s.given("blank")))
 
 
 def _free_all(s: Specification) -> Expr:
     """From a proper position each of the three appends leads to a proper one, for all sizes in Java's ints."""
-    assert s.filled is not None
     store, roll, lost = (s.model.named(name) for name in ("store", "roll", "acknowledge_lost"))
     p = Expr("par", ("p",), s.Producer)
-    filled, size, blank = (wide(x) for x in (s.filled[s.job[p].broker.get], s.given("file_size"), s.given("blank")))
+    filled, size, blank = (wide(x) for x in (s.log.filled[s.job[p].broker.get], s.given("file_size"), s.given("blank")))
     record = wide(s.job[p].size)
     before = proper_position(filled, size, blank) & (blank >= 1) & (size >= blank) & (filled >= 0) & (record >= 1)
     outcomes = [(store, ("fits",)), (roll, ("too large", "fits the next")), (lost, ("too large", "fits no file"))]
@@ -83,8 +79,7 @@ def _free_all(s: Specification) -> Expr:
 
 def _written_once(s: Specification) -> Expr:
     """The step that answers SUCCESS makes the log longer by the record: in its file, or at the start of the next one."""
-    assert s.filled is not None and s.segment is not None
-    filled, segment = s.filled, s.segment
+    filled, segment = s.log.filled, s.log.segment
 
     def at(p: Expr, b: Expr) -> Expr:
         row = s.job[p]
@@ -98,8 +93,7 @@ def _written_once(s: Specification) -> Expr:
 
 def _written_not(s: Specification) -> Expr:
     """The step that answers an error leaves the log as it is."""
-    assert s.filled is not None and s.segment is not None
-    filled, segment = s.filled, s.segment
+    filled, segment = s.log.filled, s.log.segment
 
     def at(p: Expr, b: Expr) -> Expr:
         row = s.job[p]
@@ -110,8 +104,7 @@ def _written_not(s: Specification) -> Expr:
 
 
 def _rolled(s: Specification, *, flushed: bool) -> Expr:
-    assert s.segment is not None and s.flushed is not None
-    segment, position = s.segment, s.flushed
+    segment, position = s.log.segment, s.log.flushed
     return exists(s.Broker, lambda b: (segment[b] > 0) & ((position[b] == written_position(s, b)) | (not flushed)))
 
 

@@ -35,8 +35,7 @@ def _cells(s: Specification, body: Callable[[Expr, Expr, Expr], Expr]) -> Expr:
 
 def _next_offset(s: Specification) -> Expr:
     """A counted record is answered with the number of counted records before it in its queue."""
-    assert s.offset is not None and s.records is not None
-    records = s.records
+    records = s.log.records
 
     def one(p: Expr) -> Expr:
         row = s.job[p]
@@ -52,8 +51,7 @@ def _next_offset(s: Specification) -> Expr:
 
 
 def _prepared(s: Specification) -> Expr:
-    assert s.offset is not None
-    table = s.offset
+    table = s.log.offset
     return forall(
         s.Producer,
         lambda p: implies(
@@ -64,14 +62,12 @@ def _prepared(s: Specification) -> Expr:
 
 
 def _table(s: Specification) -> Expr:
-    assert s.offset is not None and s.records is not None
-    offset, records = s.offset, s.records
+    offset, records = s.log.offset, s.log.records
     return _cells(s, lambda b, t, q: offset[b, t, q] == records[b, t, q])
 
 
 def _entries(s: Specification) -> Expr:
-    assert s.offset is not None and s.records is not None and s.entries is not None
-    offset, records, entries = s.offset, s.records, s.entries
+    offset, records, entries = s.log.offset, s.log.records, s.log.entries
     return _cells(
         s,
         lambda b, t, q: (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from rocketproof_properties.stateful.engine import TARGETS, target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, perform, run
 from rocketproof_properties.stateful.replay import replay
+from rocketproof_properties.targets.base import Deviation
 from rocketproof_properties.targets.flush import FlushTarget
 
 behaviour = pytest.mark.behaviour
@@ -338,3 +340,11 @@ def test_what_happens_a_millisecond_into_a_second_counts_from_the_second() -> No
     """A refresh leaves a millisecond late: a creation or a registration after it in the same second is of that second."""
     replay("news", "P494", ["begin(offset=28)", "second()", "second()", "ask()", "create()", "second()"])
     replay("news", "P494", ["begin(offset=0)", *["second()"] * 30, "ask()", "register()", "second()"])
+
+
+def test_a_value_that_the_specification_does_not_have_is_a_finding_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    specification = part("flush")
+    made = FlushTarget(specification, Source("flush", "P49", ()).subject().instance, PROFILES["P49"])
+    monkeypatch.setattr(made, "seen", lambda seen=made.seen: {**seen(), ("put.next", 1): 99})
+    with pytest.raises(Deviation, match=re.escape("put.next[1]: 99 is not a value of Int(0, 8)")):
+        made.observe()

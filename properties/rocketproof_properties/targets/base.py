@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from rocketproof_impl.simulator.cluster import Node
 from rocketproof_impl.simulator.scheduler import Task
-from rocketproof_model import Action, Instance, RocketproofError, Variable
+from rocketproof_model import Action, Instance, Model, ModelError, RocketproofError
 from rocketproof_model.interpreter import State
 
 Seen = dict[Any, Any]
@@ -50,11 +51,7 @@ class ModelTarget(ABC):
     def observe(self) -> State:
         """The state of the specification that the target is in. Raises Deviation where it has no word for it."""
         found = self.seen()
-        return tuple(
-            encoded(variable, at, found[(variable.name, *at) if at else variable.name])
-            for variable in self.instance.model.variables
-            for at in variable.elements()
-        )
+        return tuple([_encoded(found[key], element, encode) for key, element, encode in _elements(self.instance.model)])
 
 
 def serving(node: Node, known: Collection[Task[Any]], whom: str) -> Task[Any]:
@@ -70,10 +67,22 @@ def decoded(action: Action, args: Sequence[int]) -> dict[str, Any]:
     return {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
 
 
-def encoded(variable: Variable, at: tuple[int, ...], value: Any) -> int:
-    """A value as a state has it. Raises Deviation for one that the variable cannot have."""
+@cache
+def _elements(model: Model) -> tuple[tuple[Any, str, Callable[[Any], int]], ...]:
+    """Of each slot of a state, in order: what `seen` calls its value, the element's name, and how its type encodes a value."""
+    return tuple(
+        (
+            (variable.name, *at) if at else variable.name,
+            f"{variable.name}[{','.join(map(str, at))}]" if at else variable.name,
+            variable.type.encode,
+        )
+        for variable in model.variables
+        for at in variable.elements()
+    )
+
+
+def _encoded(value: Any, element: str, encode: Callable[[Any], int]) -> int:
     try:
-        return variable.type.encode(value)
-    except ValueError:
-        name = f"{variable.name}[{','.join(map(str, at))}]" if at else variable.name
-        raise Deviation(f"{name} is {value}, and the specification has {variable.type.describe()}") from None
+        return encode(value)
+    except ModelError as error:
+        raise Deviation(f"{element}: {error.problem}") from None

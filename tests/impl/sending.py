@@ -23,10 +23,14 @@ from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.network import SimulatedNetwork
 from rocketproof_impl.store.result import PutResult
 from rocketproof_impl.topic import TopicConfig
-from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2
+from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, SEND_BATCH_MESSAGE, SEND_MESSAGE, SEND_MESSAGE_V2, SYSTEM_ERROR
 
 CALLER = "127.0.0.1:50001"
 HEADER = SendMessageRequestHeader("pg", "T", "TBW102", 4, 0, 0, 1_700_000_000_000, 0, "", 0)
+
+
+NULL_POINTER = "java.lang.NullPointerException, "
+BY_ZERO = "java.lang.ArithmeticException: / by zero, "
 
 
 class Stand(Simulated):
@@ -98,6 +102,11 @@ class Stand(Simulated):
 
         self.broker.store.put_message = put  # type: ignore[method-assign, assignment]
         self.broker.store.put_messages = put  # type: ignore[method-assign, assignment]
+
+
+def thrown(answer: Command, start: str) -> bool:
+    """Whether it is the fresh answer to an exception, whose remark begins so."""
+    return answer.code == SYSTEM_ERROR and answer.ext_fields is None and str(answer.remark).startswith(start)
 
 
 def send_request(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from marks import behaviour
-from sending import Stand
+from sending import Stand, batch_request
 from simulated import fields_of
 from storing import DATA
 
@@ -102,7 +102,35 @@ def test_a_topic_is_deleted() -> None:
     answer = stand.call(215, None, topic="T")
     assert (answer.code, answer.remark) == (0, None)
     assert "T" not in stand.known()
+    version = stand.broker.topics.data_version.counter
+    assert stand.call(215, None, topic="T").code == 0, "what is not there is deleted without a new version"
+    assert stand.broker.topics.data_version.counter == version
     assert stand.call(215, None, topic=" ").remark == "The specified topic is blank."
+
+
+@pytest.mark.parametrize(
+    ("name", "remark"),
+    [
+        ("a b", "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
+        ("x" * 128, "The specified topic is longer than topic max length."),
+        ("rmq_sys_x", "The topic[rmq_sys_x] is conflict with system topic."),
+    ],
+)
+@behaviour("TCM-31")
+def test_a_name_that_is_no_topics_is_not_deleted(name: str, remark: str) -> None:
+    stand = Stand("P494")
+    stand.topic(name)
+    answer = stand.call(215, None, topic=name)
+    assert (answer.code, answer.remark) == (1, remark)
+    assert name in stand.known()
+
+
+@behaviour("TCM-33", "CHK-01", "NS-12")
+def test_an_administrator_makes_no_order_topic() -> None:
+    stand = Stand("P494")
+    assert stand.call(17, None, **TOPIC | {"topic": "T", "order": True}).code == 0
+    assert stand.call(25, b"brokerPermission=4").code == 0
+    assert stand.send().code == 0
 
 
 def test_a_group_is_put() -> None:
@@ -167,6 +195,39 @@ def test_a_changed_permission_is_registered_under_a_new_version() -> None:
 
 def test_lines_of_properties() -> None:
     assert properties_of("a=1\n b = x=y \n!no=1\n\nc\nnamesrvAddr=h:1;i:2") == {"a": "1", "b": "x=y", "c": "", "namesrvAddr": "h:1;i:2"}
+
+
+@behaviour("HAZ-02", "TCM-13")
+def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
+    stand = Stand("P494")
+    stand.call(25, b"autoCreateTopicEnable=false")
+    assert stand.broker.topics.table["TBW102"].perm == 7
+    assert stand.send().code == 17
+    stand.call(25, b"autoCreateTopicEnable=true")
+    assert stand.send().code == 17
+
+
+@behaviour("TRX-01", "TRX-05")
+def test_transactions_can_be_refused_from_now_on() -> None:
+    stand = Stand("P494")
+    stand.call(25, b"# comment\nnosuch=1\nrejectTransactionMessage=TRUE\n")
+    assert stand.send(properties={"TRAN_MSG": "true"}).code == 16
+    assert stand.send(sys_flag=4).code == 0
+    assert stand.ask(batch_request(properties="TRAN_MSG\x01true\x02")).code == 0
+
+
+@behaviour("BACK-06", "BACK-05")
+def test_a_group_that_an_administrator_changes_is_asked_at_once() -> None:
+    stand = Stand("P494")
+    stand.send()
+    stand.call(200, json.dumps({"groupName": "G", "retryQueueNums": 2}).encode())
+    stand.random.feed(3)
+    stand.send_back()
+    assert stand.broker.topics.table["%RETRY%G"] == TopicConfig("%RETRY%G", 2, 2)
+    assert stand.last().properties["REAL_QID"] == "1"
+    stand.call(200, json.dumps({"groupName": "G", "retryQueueNums": 0}).encode())
+    assert stand.send_back().code == 0
+    assert len(stand.stored()) == 2
 
 
 # Looking

@@ -10,7 +10,7 @@ from marks import behaviour, earlier, every
 from sending import Stand, batch_request, send_request
 
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext, counts
-from rocketproof_impl.message import parse_properties
+from rocketproof_impl.message import parse_properties, properties_text
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 
 
@@ -67,6 +67,18 @@ def test_a_hook_changes_what_is_stored(profile: str) -> None:
     assert {name: value for name, value in stored.items() if name not in added} == plain
     assert stand.last().properties_text is not None
     assert parse_properties(stand.last().properties_text, exact=False) == plain
+
+
+@earlier
+@behaviour("SEND-03", "SEND-25", "HAZ-19", "SEND-04")
+def test_a_hook_gives_earlier_brokers_a_text_where_there_was_none_though_it_throws(profile: str) -> None:
+    stand = Stand(profile)
+    events: list[tuple[str, SendMessageContext]] = []
+    stand.broker.hooks.send.append(Hook(events, throws=True))
+    stand.send(properties=None)
+    (_, before), (_, after) = events
+    assert (before.msg_props, after.msg_id) == (None, stand.last().msg_id)
+    assert stand.last().properties_text == properties_text({"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}, trailing=True)
 
 
 @behaviour("HAZ-19")

@@ -112,6 +112,22 @@ def test_a_rename_that_does_not_replace_still_takes_the_temporary_file_away() ->
     assert content(disk) == {"main": b"new", "bak": b"old", "tmp": None}
 
 
+@pytest.mark.parametrize(("operation", "main", "left"), [("delete", True, False), ("rename", False, True)])
+@behaviour("PER-02", "PER-03")
+def test_whether_the_last_two_steps_worked_is_not_asked(operation: str, main: bool, left: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A rename replaces a file that could not be deleted; without a rename the old table is in the backup alone."""
+    bench = TableBench()
+    bench.topics.update(TopicConfig("old"))
+    with bench.failing(operation=operation):
+        bench.topics.update(TopicConfig("new"))
+    assert not caplog.records
+    assert (bench.disk.read(MAIN) is not None, bench.disk.read(TEMPORARY) is not None) == (main, left)
+    assert b'"new"' not in (bench.disk.read(BACKUP) or b"")
+    again = bench.restarted()
+    assert again.topics.load()
+    assert ("new" in again.topics.table, "old" in again.topics.table) == (main, True)
+
+
 # A crash in one persist
 
 
@@ -340,11 +356,12 @@ def test_what_is_stored_wins_over_the_constructor() -> None:
     assert again.topics.data_version.counter == 2
 
 
-@behaviour("PER-04")
-def test_a_file_without_entries_is_not_passed_over() -> None:
+@behaviour("PER-03", "PER-04")
+@pytest.mark.parametrize(("content", "topics"), [(b"{}", set()), (b"null", set()), (b"[]", {"B"}), (b"{", {"B"})])
+def test_a_file_without_entries_is_not_a_broken_one(content: bytes, topics: set[str]) -> None:
     bench, _, _, _ = three_versions()
-    bench.disk.write(MAIN, b"{}")
-    assert topic_names(bench.disk) == (True, set())
+    bench.disk.write(MAIN, content)
+    assert topic_names(bench.disk) == (True, topics)
 
 
 @behaviour("PER-09")

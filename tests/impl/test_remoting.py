@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marks import behaviour
-from sending import HEADER, FakeChannel, Stand, send_request
+from sending import HEADER, NULL_POINTER, FakeChannel, Stand, send_request, thrown
 from simulated import fields_of
 
 from rocketproof_impl.executor import ThreadPool
@@ -198,6 +198,54 @@ def test_a_header_that_cannot_be_read_is_answered(profile: str) -> None:
     answer = stand.ask(Command(310, encode_v2(HEADER) | {"e": "2147483648"}, opaque=4))
     assert str(answer.remark).startswith('java.lang.NumberFormatException: For input string: "2147483648", ')
     assert stand.stored() == []
+
+
+@pytest.mark.parametrize(
+    ("missing", "known", "code", "start"),
+    [
+        ("a", True, 0, None),
+        ("b", True, SYSTEM_ERROR, "The specified topic is blank."),
+        ("c", True, 0, None),
+        ("c", False, SYSTEM_ERROR, NULL_POINTER),
+        ("d", True, 0, None),
+        ("d", False, SYSTEM_ERROR, NULL_POINTER),
+        ("e", True, SYSTEM_ERROR, NULL_POINTER),
+        ("e", False, SYSTEM_ERROR, NULL_POINTER),  # the topic is made
+        ("f", True, SYSTEM_ERROR, NULL_POINTER),
+        ("g", True, SYSTEM_ERROR, NULL_POINTER),
+        ("h", True, SYSTEM_ERROR, NULL_POINTER),
+    ],
+)
+@behaviour("REM-04", "REM-08", "CHK-10")
+def test_the_recorded_broker_stumbles_over_a_missing_field_in_use(missing: str, known: bool, code: int, start: str | None) -> None:
+    stand = Stand("P494")
+    if known:
+        stand.topic()
+    request = send_request()
+    del fields_of(request)[missing]
+    answer = stand.ask(request)
+    assert answer.code == code
+    assert str(answer.remark).startswith(str(start))
+
+
+@behaviour("REM-04")
+def test_a_number_that_is_none_is_reported_with_short_names_only() -> None:
+    stand = Stand("P494")
+    assert thrown(stand.ask(Command(310, encode_v2(HEADER) | {"e": "x"})), 'java.lang.NumberFormatException: For input string: "x", ')
+    assert thrown(stand.ask(Command(10, encode_v1(HEADER) | {"queueId": "x"})), NULL_POINTER)
+    assert stand.ask(Command(10, encode_v1(HEADER) | {"reconsumeTimes": "x"})).code == 0
+
+
+@pytest.mark.parametrize(("missing", "made"), [("group", False), ("offset", True), ("delayLevel", True)])
+@behaviour("BACK-01", "REM-04")
+def test_the_retry_topic_is_made_for_a_message_that_is_not_named(missing: str, made: bool) -> None:
+    stand = Stand("P494")
+    stand.send()
+    fields = {"offset": "0", "group": "G", "delayLevel": "0"}
+    del fields[missing]
+    assert thrown(stand.ask(Command(36, fields)), NULL_POINTER)
+    assert ("%RETRY%G" in stand.known()) is made
+    assert len(stand.stored()) == 1
 
 
 # Dispatch

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from marks import behaviour, earlier, every, later
-from sending import Stand, send_request
+from sending import NULL_POINTER, Stand, send_request, thrown
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
-from rocketproof_protocol.codes import NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
+from rocketproof_impl.topic import TopicConfig
+from rocketproof_protocol.codes import NO_PERMISSION, SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.flags import PREPARED, READ, WRITE
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -89,6 +90,22 @@ def test_a_broker_that_may_not_write_takes_nothing_back(profile: str, perm: int,
         assert answer.remark == ("the broker[127.0.0.1] sending message is forbidden" if code else None)
 
 
+@behaviour("BACK-04", "BACK-05", "BACK-03")
+def test_what_is_asked_first_of_a_message_that_comes_back() -> None:
+    """The group, the broker, the group's queues, the topic, and the message last."""
+    stand = Stand(broker_permission=READ, auto_create_subscription_group=False)
+    assert stand.send_back(999).code == SUBSCRIPTION_GROUP_NOT_EXIST
+    stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=0))
+    assert stand.send_back(999).code == NO_PERMISSION
+    stand.settings.broker_permission = 6
+    assert (stand.send_back(999).code, "%RETRY%G" in stand.known()) == (SUCCESS, False)
+    stand.broker.groups.update(SubscriptionGroupConfig("G"))
+    stand.topic("%RETRY%G", perm=READ)
+    assert stand.send_back(999).remark == "the topic[%RETRY%G] sending message is forbidden"
+    stand.topic("%RETRY%G")
+    assert stand.send_back(999).remark == "look message by offset failed, 999"
+
+
 @pytest.mark.parametrize("queues", [0, -1])
 @every
 @behaviour("BACK-05", "HAZ-30", "INV-51", "M-101")
@@ -109,8 +126,7 @@ def test_the_retry_topic_has_the_groups_queues(profile: str, unit: bool, flag: i
     stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=3))
     stand.random.feed(5)
     back(stand, unit_mode=unit, delay_level=1)
-    config = stand.broker.topics.table["%RETRY%G"]
-    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (3, 3, READ | WRITE, flag)
+    assert stand.broker.topics.table["%RETRY%G"] == TopicConfig("%RETRY%G", 3, 3, topic_sys_flag=flag)
     assert (stand.last().properties["REAL_TOPIC"], stand.last().properties["REAL_QID"]) == ("%RETRY%G", "2")
 
 
@@ -183,6 +199,19 @@ def test_each_round_has_a_longer_delay_until_the_dead_letter_topic(profile: str)
     assert (last.reconsume_times, last.properties["RETRY_TOPIC"]) == (17, "T")
 
 
+@every
+@behaviour("BACK-13", "BACK-12", "CL-02")
+def test_the_growing_level_is_cut_at_the_last_one(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send("%RETRY%G", reconsume_times=17, max_reconsume_times=99)
+    assert stand.send_back(max_reconsume_times=99).code == SUCCESS
+    found = stand.last()
+    assert (found.topic, found.queue_id, found.properties["DELAY"], found.reconsume_times) == (SCHEDULE, 17, "18", 18)
+    assert (found.properties["REAL_TOPIC"], found.properties["RETRY_TOPIC"]) == ("%RETRY%G", "%RETRY%G")
+    stand.send_back(max_reconsume_times=17)
+    assert (stand.last().topic, stand.last().reconsume_times) == ("%DLQ%G", 18)
+
+
 @pytest.mark.parametrize(("level", "delay"), [(0, "3"), (1, "1"), (18, "18"), (25, "18")])
 @every
 @behaviour("BACK-13", "M-103")
@@ -218,8 +247,7 @@ def test_later_brokers_take_the_groups_limit_where_none_is_given(profile: str, t
 def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) -> None:
     stand = stand_with(profile)
     answer = back(stand, limit=None)
-    assert answer.code == SYSTEM_ERROR
-    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+    assert thrown(answer, NULL_POINTER)
     assert "%RETRY%G" in stand.known()
 
 
@@ -229,9 +257,9 @@ def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(p
     stand = stand_with(profile)
     stand.random.feed(1, 1)
     back(stand, delay_level=-1, unit_mode=True)
-    new, config = stand.last(), stand.broker.topics.table["%DLQ%G"]
+    new = stand.last()
     assert (new.topic, new.queue_id, new.reconsume_times) == ("%DLQ%G", 0, 1)
-    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (1, 1, perm, 0)
+    assert stand.broker.topics.table["%DLQ%G"] == TopicConfig("%DLQ%G", 1, 1, perm)
     assert new.properties.get("DELAY") == ("0" if perm == 6 else None)
 
 
@@ -278,6 +306,36 @@ def test_earlier_brokers_forget_the_first_id_of_a_dead_message(profile: str, nam
     assert stand.last().properties["ORIGIN_MESSAGE_ID"] == origin
 
 
+@every
+@behaviour("BACK-10", "BACK-16", "FLU-07")
+def test_a_message_that_comes_back_waits_for_no_slave(profile: str) -> None:
+    stand = Stand(profile, broker_role="SYNC_MASTER")
+    assert stand.send(properties={"WAIT": "true", "RETRY_TOPIC": "first"}).code == SLAVE_NOT_AVAILABLE
+    assert stand.send_back(max_reconsume_times=9, delay_level=-1).code == SUCCESS
+    assert (stand.last().properties["WAIT"], stand.last().properties["RETRY_TOPIC"]) == ("false", "first")
+    assert dict(stand.broker.statistics.send_back_nums) == {("G", "first"): 1}
+
+
+@pytest.mark.parametrize("group", ["a b", "", "x" * 110])
+@every
+@behaviour("BACK-06", "BACK-07")
+def test_no_group_has_a_name_that_is_too_strange_to_take_a_message_back(profile: str, group: str) -> None:
+    stand = Stand(profile)
+    stand.send()
+    assert stand.send_back(group=group, max_reconsume_times=9).code == SUCCESS
+    assert stand.last().properties["REAL_TOPIC"] == f"%RETRY%{group}"
+
+
+@earlier
+@behaviour("BACK-15", "HAZ-32")
+def test_a_blank_first_id_counts_as_none(profile: str) -> None:
+    stand = Stand(profile)
+    stand.send(properties={"ORIGIN_MESSAGE_ID": "  "})
+    stand.send_back(max_reconsume_times=9)
+    first, found = stand.stored()
+    assert found.properties["ORIGIN_MESSAGE_ID"] == first.msg_id
+
+
 @later
 @behaviour("BACK-17")
 def test_a_prepared_message_is_prepared_again(profile: str) -> None:
@@ -299,11 +357,11 @@ def test_a_committed_message_loses_the_pointer_to_its_half_message() -> None:
 
 
 @every
-@behaviour("BACK-16", "INV-51", "M-107")
-def test_every_status_but_put_ok_is_an_error(profile: str) -> None:
+@behaviour("BACK-16", "INV-51", "M-107", "STO-01", "STO-02", "HAZ-22")
+def test_every_status_but_put_ok_is_an_error_whatever_the_append_says(profile: str) -> None:
     for status in PutMessageStatus:
         stand = stand_with(profile)
-        stand.put_gives(PutResult(status, AppendResult(AppendMessageStatus.PUT_OK)))
+        stand.put_gives(PutResult(status, AppendResult(AppendMessageStatus.END_OF_FILE)))
         answer = back(stand)
         good = status is PutMessageStatus.PUT_OK
         assert (answer.code, answer.remark) == ((SUCCESS, None) if good else (SYSTEM_ERROR, status.name))
@@ -311,6 +369,9 @@ def test_every_status_but_put_ok_is_an_error(profile: str) -> None:
     stand = stand_with(profile)
     stand.put_gives(None)
     assert back(stand).remark == "putMessageResult is null"
+    stand = stand_with(profile)
+    stand.broker.store.shutdown = True
+    assert back(stand).remark == "SERVICE_NOT_AVAILABLE"
 
 
 @pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])

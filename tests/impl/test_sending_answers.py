@@ -12,6 +12,7 @@ from simulated import fields_of
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
+from rocketproof_impl.store.service import DISK_FULL
 
 Status = PutMessageStatus
 EXTENDED = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
@@ -33,11 +34,7 @@ NOT_SENT = [
     (Status.PROPERTIES_SIZE_EXCEEDED, 13, f"{ILLEGAL}msg body length limit 128k, msg properties length limit 32k."),
     (Status.SERVICE_NOT_AVAILABLE, 14, LATE),
     (Status.OS_PAGECACHE_BUSY, 1, "[PC_SYNCHRONIZED]broker busy, start flow control for a while"),
-    (
-        Status.LMQ_CONSUME_QUEUE_NUM_EXCEEDED,
-        1,
-        LIGHT_QUEUES,
-    ),
+    (Status.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, 1, LIGHT_QUEUES),
     (Status.UNKNOWN_ERROR, 1, "UNKNOWN_ERROR"),
 ]
 
@@ -230,3 +227,42 @@ def test_a_full_executor_loses_failures_and_no_successes() -> None:
     assert answer.code == 0
     (answer,) = saturated(Stand("P45", threads=1, capacity=1), send_request(opaque=5, queue_id=99))
     assert answer.code == 1
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("profile", "size", "refused"),
+    [
+        ("P494", 500, None),  # the recorded broker limits the body, the others the record
+        ("P494", 501, "500B, msg properties length limit 32KB."),
+        ("P49", 500, "128k, msg properties length limit 32k."),
+    ],
+)
+@behaviour("APP-06", "SEND-41")
+def test_only_the_recorded_broker_names_its_limit_which_is_that_of_the_body(profile: str, size: int, refused: str | None) -> None:
+    answer = Stand(profile, max_message_size=500).send(body=b"x" * size)
+    assert (answer.code, answer.remark) == ((13, f"{ILLEGAL}msg body length limit {refused}") if refused else (0, None))
+
+
+@behaviour("APP-06", "HAZ-22", "CL-08")
+def test_a_body_of_the_limit_is_lost_by_the_recorded_broker_where_files_are_small() -> None:
+    stand = Stand("P494", mapped_file_size_commit_log=2**20)
+    answer = stand.send(body=bytes(4 * 2**20))
+    assert (answer.code, fields_of(answer)["msgId"]) == (0, "7F00000100002A9F0000000000100000")
+    assert stand.stored() == []
+    assert stand.broker.statistics.topic_put_size["T"] == 2**20
+    assert stand.broker.statistics.broker_put_nums == 1
+    assert stand.send(body=bytes(4 * 2**20 + 1)).code == 13
+    assert fields_of(stand.send())["queueOffset"] == "0"
+
+
+@every
+@behaviour("SEND-41", "SEND-44", "STO-04")
+def test_a_full_disk_is_no_reason_to_throw_away_a_new_topic(profile: str) -> None:
+    stand = Stand(profile)
+    stand.broker.store.flags.bits = DISK_FULL
+    answer = stand.send()
+    assert (answer.code, answer.ext_fields) == (14, EXTENDED)
+    assert "T" in stand.known()

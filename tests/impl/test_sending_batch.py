@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from marks import behaviour, every
-from sending import Stand, batch_request, send_request
+from marks import ALL_PROFILES, behaviour, every, later
+from sending import BY_ZERO, Stand, batch_request, send_request, thrown
 from simulated import fields_of
 
 from rocketproof_impl.broker.batch import batch_problem
@@ -27,14 +27,16 @@ def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
 
 
 @every
-@behaviour("SEND-05")
+@behaviour("SEND-05", "BAT-03")
 def test_the_header_says_whether_a_body_is_a_batch(profile: str) -> None:
     stand = Stand(profile)
     body = batch_request().body
     assert stand.ask(send_request(code=320, body=body)).code == 0
     assert len(stand.stored()) == 1
-    assert stand.ask(send_request(code=310, body=body, batch=True)).code == 0
-    assert len(stand.stored()) == 3
+    for code, stored in ((310, 3), (10, 5)):
+        answer = stand.ask(send_request(code=code, body=body, batch=True))
+        assert len(fields_of(answer)["msgId"].split(",")) == 2
+        assert len(stand.stored()) == stored
 
 
 @every
@@ -74,16 +76,18 @@ def test_earlier_brokers_measure_the_topic_of_a_batch(length: int, code: int) ->
         assert answer.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
-@pytest.mark.parametrize(("profile", "code"), [("P40", 13), ("P45", 0), ("P49", 0), ("P494", 0)])
-@behaviour("BAT-02", "HAZ-38")
-def test_only_the_earliest_brokers_refuse_a_batch_to_a_retry_topic(profile: str, code: int) -> None:
-    stand = Stand(profile, auto_create_subscription_group=False)
-    answer = stand.ask(batch_request("%RETRY%g", reconsume_times=99))
-    assert answer.code == code
-    if code:
-        assert answer.remark == "batch request does not support retry group %RETRY%g"
-    else:
+@behaviour("BAT-02", "SEND-22", "HAZ-38")
+def test_only_the_earliest_broker_refuses_a_batch_to_a_retry_topic_which_it_makes_with_a_queue_drawn() -> None:
+    for profile in ALL_PROFILES[1:]:
+        stand = Stand(profile, auto_create_subscription_group=False)
+        assert stand.ask(batch_request("%RETRY%g", reconsume_times=99)).code == 0
         assert {(message.topic, message.reconsume_times) for message in stand.stored()} == {("%RETRY%g", 99)}
+    stand = Stand("P40")
+    answer = stand.ask(batch_request("%RETRY%g"))
+    assert (answer.code, answer.remark) == (13, "batch request does not support retry group %RETRY%g")
+    assert stand.broker.topics.table["%RETRY%g"].write_queue_nums == 4
+    stand.topic("%RETRY%z", write=0, read=1)
+    assert thrown(stand.ask(batch_request("%RETRY%z", queue_id=-1)), BY_ZERO)
     assert batch_problem("T", batch_retry=False) is None
 
 
@@ -114,10 +118,44 @@ def test_a_batch_knows_no_transactions(profile: str) -> None:
     assert {message.topic for message in stand.stored()} == {"T"}
 
 
-@pytest.mark.parametrize("fields", [{"sys_flag": 4}, {"properties": "DELAY\x013\x02"}])
 @every
-@behaviour("BAT-04")
-def test_a_batch_has_no_delay_and_no_transaction_bits(profile: str, fields: dict[str, object]) -> None:
+@behaviour("BAT-04", "CL-02")
+def test_a_batch_has_no_delay_and_no_transaction_bits(profile: str) -> None:
     stand = Stand(profile)
-    assert stand.ask(batch_request(**fields)).code == 13  # type: ignore[arg-type]
+    assert thrown(stand.ask(batch_request(properties="DELAY\x01a\x02")), 'java.lang.NumberFormatException: For input string: "a", ')
+    for illegal in (batch_request(sys_flag=4), batch_request(properties="DELAY\x011\x02")):
+        assert stand.ask(illegal).code == 13
     assert stand.stored() == []
+    assert stand.ask(batch_request(properties="DELAY\x010\x02")).code == 0
+    assert len(stand.stored()) == 2
+
+
+@pytest.mark.parametrize(("profile", "served"), [("P45", False), ("P49", False), ("P494", True)])
+@behaviour("BAT-04", "APP-06", "REM-08")
+def test_the_records_of_a_batch_may_be_larger_than_the_limit_for_the_recorded_broker_alone(profile: str, served: bool) -> None:
+    stand = Stand(profile, max_message_size=100)
+    answer = stand.ask(batch_request(bodies=(b"x" * 28, b"x" * 28)))  # 100 bytes
+    assert (answer.code == 0) if served else thrown(answer, "java.lang.RuntimeException: message size exceeded, ")
+    assert len(stand.stored()) == (2 if served else 0)
+    assert stand.ask(batch_request(bodies=(b"x" * 79,))).code == 13  # 101 bytes
+
+
+@pytest.mark.parametrize(("profile", "cluster", "ids"), [("P45", 0, 2), ("P49", 22, 3)])
+@behaviour("BAT-04", "HAZ-22", "APP-07")
+def test_a_lost_batch_is_answered_with_the_places_of_what_would_have_fitted(profile: str, cluster: int, ids: int) -> None:
+    """A file has room for two of the three messages; the third has place 0, or none."""
+    size = 93 + cluster
+    stand = Stand(profile, mapped_file_size_commit_log=2 * size + 14)
+    answer = stand.ask(batch_request("T", (b"a", b"b", b"c")))
+    start = stand.settings.mapped_file_size_commit_log
+    places = [start, start + size, 0][:ids]
+    assert fields_of(answer)["msgId"].split(",") == [f"7F00000100002A9F{place:016X}" for place in places]
+    assert stand.stored() == []
+
+
+@later
+@behaviour("BAT-04")
+def test_the_header_of_a_batch_has_the_properties_limit_to_itself(profile: str) -> None:
+    stand = Stand(profile)
+    answer = stand.ask(batch_request(properties="K\x01" + "v" * 32767))
+    assert thrown(answer, "java.lang.RuntimeException: Properties size of messageExtBatch exceeded!, ")

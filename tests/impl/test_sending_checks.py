@@ -3,34 +3,165 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from marks import behaviour, earlier, every, later
+from marks import ALL_PROFILES, behaviour, every, later
 from sending import Stand, batch_request, send_request
-from simulated import present
+from simulated import fields_of
 
 from rocketproof_impl.broker.checking import topic_sys_flag
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.tasks import Pause
-from rocketproof_protocol.codes import NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
-from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_impl.topic import MULTI_TAG, TopicConfig
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
+from rocketproof_protocol.flags import MULTI_TAGS, READ, WRITE
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
-FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+EARLIER, LATER = ("P40", "P45"), ("P49", "P494")
+EXTENDED = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 ILLEGAL = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+FORBIDDEN = "the broker[127.0.0.1] sending message is forbidden"
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+MISSING = "topic[{}] not exist, apply first please!" + FAQ
+READ_ONLY, WITHOUT_TEMPLATE = {"broker_permission": READ}, {"auto_create_topic_enable": False}
+BY_ZERO = "java.lang.ArithmeticException: / by zero, ..."
 
 
-def refusal(answer: Command) -> tuple[int, str | None]:
-    """Code and remark of a refusal, which carries region and trace switch and nothing else."""
-    assert answer.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
-    return answer.code, answer.remark
+@dataclass(frozen=True)
+class Case:
+    """One send to a broker with these settings and this topic T: its code, its remark, which may end with dots, and the topics it makes."""
+
+    code: int
+    remark: str | None
+    settings: dict[str, Any]
+    topic: dict[str, Any] | None
+    makes: str
+    request: dict[str, Any] = field(default_factory=dict)
 
 
-def names_created(stand: Stand, request: Command) -> set[str]:
-    """What a request adds to the topic table."""
-    before = stand.known()
-    stand.request(request)
-    return stand.known() - before
+def case(
+    sentence: str, shows: pytest.MarkDecorator, code: int = SUCCESS, remark: str | None = None, profiles: Sequence[str] = ALL_PROFILES,
+    settings: dict[str, Any] | None = None, topic: dict[str, Any] | None = None, makes: str = "", **request: Any,
+) -> list[Any]:  # fmt: skip
+    made = Case(code, remark, settings or {}, topic, makes, request)
+    return [pytest.param(profile, made, id=f"{sentence}-{profile}", marks=shows) for profile in profiles]
+
+
+CASES = [
+    case("a broker that may not write takes messages to topics without order", behaviour("CHK-01"), settings=READ_ONLY, topic={}),
+    case("nor does it refuse an unknown topic, which it makes", behaviour("CHK-01", "HAZ-06"), settings=READ_ONLY, makes="T"),
+    case(
+        "and it takes messages to a retry topic", behaviour("CHK-01", "BACK-04"),
+        settings=READ_ONLY, name="%RETRY%G", max_reconsume_times=9, makes="%RETRY%G",
+    ),
+    case(
+        "the broker is asked before the name", behaviour("CHK-01", "CHK-02", "M-10"), code=NO_PERMISSION, remark=FORBIDDEN,
+        settings=READ_ONLY, topic={"name": "a b", "order": True}, name="a b",
+    ),
+    case(
+        "a long name is made first and refused by the store", behaviour("CHK-04", "STO-01", "INV-09"),
+        profiles=EARLIER, code=MESSAGE_ILLEGAL, remark="the message is illegal, ...", name="x" * 128, makes="x" * 128,
+    ),
+    case("earlier brokers look at no characters", behaviour("CHK-04"), profiles=EARLIER, name="a b", makes="a b"),
+    case(
+        "earlier brokers refuse the template", behaviour("CHK-04"),
+        profiles=EARLIER, code=SYSTEM_ERROR, remark="the topic[TBW102] is conflict with system reserved words.", name="TBW102",
+    ),
+    *(
+        case("only its exact name is reserved", behaviour("CHK-04"), profiles=EARLIER, name=name, max_reconsume_times=1, makes=name)
+        for name in ("tbw102", "TBW102 ", "%RETRY%TBW102")
+    ),
+    case("later brokers take the template", behaviour("CHK-03", "M-18"), profiles=LATER, name="TBW102"),
+    case(
+        "a forbidden topic is refused before its queue is looked at", behaviour("CHK-03", "CHK-10", "M-17", "INV-46"),
+        profiles=LATER, code=NO_PERMISSION, remark=f"Sending message to topic[{SCHEDULE}] is forbidden.", name=SCHEDULE, queue_id=99,
+    ),
+    *(
+        case(
+            "the recorded broker refuses five more system topics", behaviour("CHK-03", "HAZ-42"),
+            profiles=("P494",), code=NO_PERMISSION, remark=f"Sending message to topic[{name}] is forbidden.", name=name,
+        )
+        for name in (HALF_TOPIC, OP_HALF_TOPIC, "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
+    ),
+    *(
+        case("the one before takes them", behaviour("CHK-03", "HAZ-42"), profiles=("P49",), name=name, makes=makes)
+        for name, makes in ((HALF_TOPIC, HALF_TOPIC), ("SELF_TEST_TOPIC", ""), ("OFFSET_MOVED_EVENT", ""))
+    ),
+    case("a known topic needs no template", behaviour("CHK-05"), settings=WITHOUT_TEMPLATE, topic={}, default_topic="nosuch"),
+    case(
+        "a topic without a template does not exist", behaviour("CHK-08", "CHK-09", "INV-15", "M-21", "M-23"),
+        code=TOPIC_NOT_EXIST, remark=MISSING.format("new"), settings=WITHOUT_TEMPLATE, name="new",
+    ),
+    case(
+        "nor does one of a template that is not there", behaviour("CHK-09", "TCM-12"),
+        code=TOPIC_NOT_EXIST, remark=MISSING.format("T"), default_topic="nosuch",
+    ),
+    case(
+        "an illegal queue is named with the topic that was made for it", behaviour("CHK-10", "INV-09"), code=SYSTEM_ERROR,
+        remark="request queueId[4] is illegal, TopicConfig [topicName=T, readQueueNums=4, writeQueueNums=4, perm=RW-, "
+        "topicFilterType=SINGLE_TAG, topicSysFlag=1, order=false] Producer: 127.0.0.1:50001",
+        queue_id=4, unit_mode=True, makes="T",
+    ),
+    case(
+        "a client that sees more queues than the broker makes is refused", behaviour("HAZ-16", "CHK-10", "INV-09"), code=SYSTEM_ERROR,
+        remark="request queueId[3] is illegal, TopicConfig [topicName=T, readQueueNums=2, writeQueueNums=2, ...",
+        topic={"name": "TBW102", "write": 2, "read": 8, "perm": 7}, queue_id=3, makes="T",
+    ),
+    *(
+        case(
+            "a remark shows three permissions and the order", behaviour("CHK-10"), code=SYSTEM_ERROR,
+            remark="request queueId[4] is illegal, TopicConfig [topicName=T, readQueueNums=4, writeQueueNums=4, "
+            f"perm={shown}, topicFilterType=SINGLE_TAG, topicSysFlag=0, order=true] Producer: ...",
+            topic={"perm": perm, "order": True}, queue_id=4,
+        )
+        for perm, shown in ((15, "RWX"), (8, "---"), (9, "--X"), (4, "R--"))
+    ),
+    *(case("the topic's own permission is not asked", behaviour("CHK-11", "INV-53"), topic={"perm": perm}) for perm in (0, 1, READ, WRITE)),
+    *(
+        case(
+            "a topic without queues takes no message", behaviour("HAZ-07", "CHK-10"),
+            code=SYSTEM_ERROR, remark=remark, queue_id=queue_id, default_topic_queue_nums=0, makes="T",
+        )
+        for queue_id, remark in ((0, "request queueId[0] is illegal, ..."), (-1, BY_ZERO))
+    ),
+    case(
+        "the queue is one of the retry topic's though the message is dead", behaviour("CHK-10", "DLQ-04"), code=SYSTEM_ERROR,
+        remark="request queueId[1] is illegal, TopicConfig [topicName=%RETRY%G, ...",
+        topic={"name": "%RETRY%G", "write": 1, "read": 1}, name="%RETRY%G", queue_id=1, reconsume_times=16, max_reconsume_times=16,
+    ),
+    case(
+        "the queue is drawn before the group is asked", behaviour("SEND-22", "SEND-23", "DLQ-02"), code=SYSTEM_ERROR, remark=BY_ZERO,
+        settings={"auto_create_subscription_group": False}, topic={"name": "%RETRY%G", "write": 0}, name="%RETRY%G", queue_id=-1,
+    ),
+    case(
+        "a group that may not be made is reported before the limit that is missing", behaviour("DLQ-02", "DLQ-03", "SEND-23"),
+        code=SUBSCRIPTION_GROUP_NOT_EXIST, remark=f"subscription group not exist, G {FAQ}",
+        settings={"auto_create_subscription_group": False}, name="%RETRY%G", queue_id=3, makes="%RETRY%G",
+    ),
+    case(
+        "the queue is drawn before a transaction is refused", behaviour("SEND-22", "TRX-03"), code=SYSTEM_ERROR, remark=BY_ZERO,
+        settings={"reject_transaction_message": True}, topic={"write": 0, "read": 1}, queue_id=-1, properties={"TRAN_MSG": "true"},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("profile", "case"), [each for group in CASES for each in group])
+def test_a_send_is_checked(profile: str, case: Case) -> None:
+    stand = Stand(profile, **case.settings)
+    if case.topic is not None:
+        stand.topic(**case.topic)
+    known, request = stand.known(), dict(case.request)
+    answer = stand.send(request.pop("name", "T"), **request)
+    remark = str(answer.remark)
+    assert answer.code == case.code
+    assert remark.startswith(case.remark[:-3]) if case.remark and case.remark.endswith("...") else answer.remark == case.remark
+    if answer.code != SUCCESS:
+        assert answer.ext_fields == (None if remark.startswith("java.lang.") else EXTENDED)
+    assert stand.known() - known == ({case.makes} if case.makes else set())
+    assert len(stand.stored()) == (answer.code == SUCCESS)
 
 
 # preSend
@@ -41,18 +172,20 @@ def names_created(stand: Stand, request: Command) -> set[str]:
 def test_each_answer_names_region_and_trace_switch(profile: str) -> None:
     stand = Stand(profile, region_id="R1", trace_on=False)
     expected = {"MSG_REGION": "R1", "TRACE_ON": "false"}
-    good = present(stand.send().ext_fields)
-    assert expected.items() <= good.items()
+    assert expected.items() <= fields_of(stand.send()).items()
     bad = stand.send(queue_id=99)
-    assert bad.code == SYSTEM_ERROR
-    assert bad.ext_fields == expected
+    assert (bad.code, bad.ext_fields) == (SYSTEM_ERROR, expected)
 
 
-@behaviour("SEND-10", "INV-04")
-def test_an_answer_has_the_opaque_of_its_request() -> None:
+@behaviour("SEND-10", "INV-04", "SEND-13", "INV-05")
+def test_an_answer_has_the_opaque_of_its_request_and_not_the_marker_as_its_code() -> None:
     stand = Stand()
-    assert stand.send(opaque=4711).opaque == 4711
-    assert stand.send(opaque=4712, queue_id=99).opaque == 4712
+    requests = [send_request(), send_request(queue_id=9), send_request("a b"), send_request(code=10), batch_request()]
+    for opaque, request in enumerate(requests, 4711):
+        request.opaque = opaque
+        answer = stand.ask(request)
+        assert answer.opaque == opaque
+        assert answer.code >= 0
 
 
 @pytest.mark.parametrize(("early", "code"), [(-1, SUCCESS), (0, SUCCESS), (1, SYSTEM_ERROR)])
@@ -63,69 +196,47 @@ def test_a_broker_serves_from_its_time_on(early: int, code: int) -> None:
     assert stand.send().code == code
 
 
-@behaviour("SEND-12", "INV-08", "M-12")
-def test_before_its_time_a_broker_makes_no_topic_and_says_when() -> None:
-    stand = Stand()
+@every
+@behaviour("SEND-12", "INV-08", "M-12", "BAT-01", "SEND-11", "REM-08")
+def test_before_its_time_a_broker_makes_no_topic_and_says_when_to_those_who_wait(profile: str) -> None:
+    stand = Stand(profile, region_id="R", trace_on=False)
     starts = stand.clock.now() + 60_007
     stand.settings.start_accept_send_request_timestamp = starts
-    answer = stand.send("new")
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(starts // 1000))
-    assert refusal(answer) == (SYSTEM_ERROR, f"broker unable to service, until {local},{starts % 1000:03d}")
-    assert "new" not in stand.known()
-
-
-@behaviour("SEND-13", "INV-05")
-def test_no_answer_has_the_marker_as_its_code() -> None:
-    stand = Stand()
-    requests = [send_request(), send_request(queue_id=9), send_request("a b"), send_request(code=10), batch_request()]
-    assert all(stand.ask(request).code >= 0 for request in requests)
+    for request in (send_request("new"), batch_request("new")):
+        answer = stand.ask(request)
+        assert (answer.code, answer.remark) == (SYSTEM_ERROR, f"broker unable to service, until {local},{starts % 1000:03d}")
+        assert answer.ext_fields == {"MSG_REGION": "R", "TRACE_ON": "false"}
+    starts += 20_000  # both requests took their time
+    stand.settings.start_accept_send_request_timestamp = starts
+    assert stand.request(send_request("new", one_way=True)) is None
+    assert (stand.stored(), "new" in stand.known()) == ([], False)
 
 
 # msgCheck
 
 
+@pytest.mark.parametrize("make", [send_request, batch_request])
 @pytest.mark.parametrize(("perm", "order", "code"), [(4, True, 16), (4, False, 0), (6, True, 0), (2, True, 0), (0, True, 16)])
 @every
-@behaviour("CHK-01", "M-08", "M-09")
-def test_only_order_topics_are_refused_by_a_broker_that_may_not_write(profile: str, perm: int, order: bool, code: int) -> None:
+@behaviour("CHK-01", "BAT-01", "M-08", "M-09")
+def test_only_order_topics_are_refused_by_a_broker_that_may_not_write(
+    profile: str, perm: int, order: bool, code: int, make: Callable[[], Command]
+) -> None:
     stand = Stand(profile, broker_permission=perm, broker_ip1="10.0.0.1")
     stand.topic(order=order)
-    answer = stand.send()
+    answer = stand.ask(make())
     assert answer.code == code
     if code:
-        assert refusal(answer) == (NO_PERMISSION, "the broker[10.0.0.1] sending message is forbidden")
-
-
-@behaviour("CHK-01", "HAZ-06")
-def test_a_read_only_broker_makes_an_unknown_topic_and_stores() -> None:
-    stand = Stand(broker_permission=READ)
-    assert stand.send("new").code == SUCCESS
-    assert "new" in stand.known()
-    assert stand.last().topic == "new"
-
-
-@behaviour("CHK-01", "CHK-02", "M-10")
-def test_the_broker_is_asked_before_the_name() -> None:
-    stand = Stand(broker_permission=READ)
-    stand.topic("a b", order=True)
-    assert stand.send("a b").code == NO_PERMISSION
+        assert (answer.remark, answer.ext_fields) == ("the broker[10.0.0.1] sending message is forbidden", EXTENDED)
 
 
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
-        ("", "The specified topic is blank."),
-        (" \t", "The specified topic is blank."),
-        ("a b", ILLEGAL),
-        ("a.b", ILLEGAL),
-        ("T\n", ILLEGAL),
-        ("Té", ILLEGAL),
-        ("中文", ILLEGAL),
-        ("a$b", ILLEGAL),
-        ("\xa0", ILLEGAL),
+        *((blank, "The specified topic is blank.") for blank in ("", " \t", "\u3000", "\x1c\x1f", " " * 200)),  # as Java sees it
+        *((name, ILLEGAL) for name in ("a b", "a.b", "T\n", "Té", "中文", "a$b", "\xa0", "\u2007", "\x85", "." * 200)),
         ("x" * 128, "The specified topic is longer than topic max length."),
-        (" " * 200, "The specified topic is blank."),
-        ("." * 200, ILLEGAL),
     ],
 )
 @later
@@ -133,7 +244,8 @@ def test_the_broker_is_asked_before_the_name() -> None:
 def test_a_name_is_refused_for_blank_then_characters_then_length(profile: str, name: str, remark: str) -> None:
     stand = Stand(profile)
     before = stand.known()
-    assert refusal(stand.send(name)) == (SYSTEM_ERROR, remark)
+    answer = stand.send(name)
+    assert (answer.code, answer.remark, answer.ext_fields) == (SYSTEM_ERROR, remark, EXTENDED)
     assert stand.known() == before
 
 
@@ -144,52 +256,30 @@ def test_legal_names_are_served(profile: str, name: str) -> None:
     assert Stand(profile).send(name).code == SUCCESS
 
 
-@earlier
-@behaviour("CHK-04")
-def test_earlier_brokers_look_at_no_characters(profile: str) -> None:
+@pytest.mark.parametrize("profile", EARLIER)
+@behaviour("CHK-04", "INV-46")
+def test_earlier_brokers_take_the_schedule_topic_and_make_it_like_any_other(profile: str) -> None:
     stand = Stand(profile)
-    assert stand.send("a b").code == SUCCESS
-    assert stand.send("SCHEDULE_TOPIC_XXXX").code == SUCCESS
+    assert stand.send(SCHEDULE, queue_id=3).code == SUCCESS
+    assert stand.broker.topics.table[SCHEDULE] == TopicConfig(SCHEDULE, 4, 4)
+    assert stand.last().topic == SCHEDULE
 
 
-@earlier
-@behaviour("CHK-04")
-def test_earlier_brokers_refuse_the_template(profile: str) -> None:
-    assert refusal(Stand(profile).send("TBW102")) == (SYSTEM_ERROR, "the topic[TBW102] is conflict with system reserved words.")
-
-
-@later
-@behaviour("CHK-03", "M-17", "M-18", "INV-46")
-def test_later_brokers_refuse_the_schedule_topic_and_take_the_template(profile: str) -> None:
-    stand = Stand(profile)
-    remark = "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."
-    assert refusal(stand.send("SCHEDULE_TOPIC_XXXX")) == (NO_PERMISSION, remark)
-    assert stand.send("TBW102").code == SUCCESS
+# Topics that a send makes
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT"],
+    ("name", "unit", "flag"), [("T", False, 0), ("T", True, 1), ("%RETRY%g", True, 2), ("%RETRY%g", False, 0), ("%DLQ%g", True, 1)]
 )
-@behaviour("CHK-03", "HAZ-42")
-def test_the_recorded_broker_refuses_five_more_system_topics(name: str) -> None:
-    assert Stand("P494").send(name).code == NO_PERMISSION
-    assert Stand("P49").send(name).code == SUCCESS
-
-
-@behaviour("CHK-05")
-def test_a_known_topic_needs_no_template() -> None:
-    stand = Stand(auto_create_topic_enable=False)
-    stand.topic()
-    assert stand.send(default_topic="nosuch").code == SUCCESS
-
-
-@pytest.mark.parametrize(("name", "unit", "flag"), [("T", False, 0), ("T", True, 1), ("%RETRY%g", True, 2), ("%RETRY%g", False, 0)])
+@every
 @behaviour("CHK-06", "M-19", "M-32")
-def test_unit_mode_marks_the_topic_it_creates(name: str, unit: bool, flag: int) -> None:
-    stand = Stand()
-    stand.send(name, unit_mode=unit)
+def test_unit_mode_marks_the_topic_it_creates_and_no_other(profile: str, name: str, unit: bool, flag: int) -> None:
+    stand = Stand(profile)
+    stand.topic("there")
+    for each in (name, "there"):
+        stand.send(each, unit_mode=unit, max_reconsume_times=1)
     assert stand.broker.topics.table[name].topic_sys_flag == flag == topic_sys_flag(name, unit)
+    assert stand.broker.topics.table["there"].topic_sys_flag == 0
 
 
 @every
@@ -197,26 +287,41 @@ def test_unit_mode_marks_the_topic_it_creates(name: str, unit: bool, flag: int) 
 def test_a_retry_topic_gets_the_templates_queues_where_it_may(profile: str) -> None:
     stand = Stand(profile)
     assert stand.send("%RETRY%g", queue_id=3, max_reconsume_times=16).code == SUCCESS
-    config = stand.broker.topics.table["%RETRY%g"]
-    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (4, 4, READ | WRITE)
+    assert stand.broker.topics.table["%RETRY%g"] == TopicConfig("%RETRY%g", 4, 4)
 
 
 @every
-@behaviour("CHK-08", "M-22")
-def test_a_retry_topic_without_a_template_gets_one_queue(profile: str) -> None:
-    stand = Stand(profile, auto_create_topic_enable=False)
+@behaviour("CHK-08", "M-22", "CHK-06", "TCM-13", "HAZ-02")
+def test_a_retry_topic_without_a_template_gets_one_queue_and_takes_the_template_its_inheritance(profile: str) -> None:
+    stand = Stand(profile)
     stand.broker.groups.find("g").retry_queue_nums = 5  # type: ignore[union-attr]
-    assert stand.send("%RETRY%g", unit_mode=True, max_reconsume_times=16).code == SUCCESS
-    config = stand.broker.topics.table["%RETRY%g"]
-    assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (1, 1, READ | WRITE, 2)
+    stand.settings.auto_create_topic_enable = False
+    version = stand.broker.topics.data_version.counter
+    assert stand.send("%RETRY%g", default_topic_queue_nums=8, unit_mode=True, max_reconsume_times=16).code == SUCCESS
+    assert stand.broker.topics.table["%RETRY%g"] == TopicConfig("%RETRY%g", 1, 1, topic_sys_flag=2)
+    assert stand.broker.topics.table["TBW102"].perm == 6
+    assert stand.broker.topics.data_version.counter == version + 1
+
+
+@pytest.mark.parametrize("request_", [{"default_topic": "nosuch"}, {"topic": "K"}])
+@every
+@behaviour("TCM-13", "TCM-11")
+def test_the_template_keeps_its_inheritance_if_nobody_asks_for_it(profile: str, request_: dict[str, Any]) -> None:
+    stand = Stand(profile)
+    stand.topic("K")
+    stand.settings.auto_create_topic_enable = False
+    stand.send(**request_)
+    assert stand.broker.topics.table["TBW102"].perm == 7
 
 
 @every
-@behaviour("CHK-08", "CHK-09", "INV-15", "M-21", "M-23")
-def test_other_topics_without_a_template_do_not_exist(profile: str) -> None:
+@behaviour("HAZ-04", "TCM-14", "TCM-15")
+def test_any_topic_with_inherit_is_a_template_and_gives_its_filter_type_alone(profile: str) -> None:
     stand = Stand(profile, auto_create_topic_enable=False)
-    assert refusal(stand.send("new")) == (TOPIC_NOT_EXIST, f"topic[new] not exist, apply first please!{FAQ}")
-    assert "new" not in stand.known()
+    stand.topic("mother", write=2, read=9, perm=15, topic_filter_type=MULTI_TAG, topic_sys_flag=3, order=True)
+    assert stand.send(default_topic="mother", queue_id=1).code == SUCCESS
+    assert stand.broker.topics.table["T"] == TopicConfig("T", 2, 2, 14, MULTI_TAG)
+    assert stand.last().sys_flag == MULTI_TAGS
 
 
 @behaviour("CHK-09", "M-40")
@@ -247,36 +352,6 @@ def test_a_queue_is_legal_below_the_larger_count(profile: str, write: int, read:
     stand = Stand(profile)
     stand.topic(write=write, read=read)
     assert stand.send(queue_id=queue_id).code == code
-
-
-@behaviour("CHK-10", "INV-09")
-def test_an_illegal_queue_is_named_with_the_topic_that_was_made_for_it() -> None:
-    stand = Stand()
-    remark = (
-        "request queueId[4] is illegal, TopicConfig [topicName=new, readQueueNums=4, writeQueueNums=4, perm=RW-, "
-        "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false] Producer: 127.0.0.1:50001"
-    )
-    assert refusal(stand.send("new", queue_id=4)) == (SYSTEM_ERROR, remark)
-    assert "new" in stand.known()
-
-
-@pytest.mark.parametrize("perm", [0, 1, READ, WRITE])
-@every
-@behaviour("CHK-11", "INV-53")
-def test_the_topics_own_permission_is_not_asked(profile: str, perm: int) -> None:
-    stand = Stand(profile)
-    stand.topic(perm=perm)
-    assert stand.send().code == SUCCESS
-
-
-@behaviour("HAZ-07", "CHK-10")
-def test_a_topic_without_queues_takes_no_message() -> None:
-    stand = Stand()
-    assert stand.send("new", default_topic_queue_nums=0).code == SYSTEM_ERROR
-    answer = stand.send("new", queue_id=-1)
-    assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
-    assert answer.remark is not None
-    assert answer.remark.startswith("java.lang.ArithmeticException: / by zero, ")
 
 
 # Where other threads can come between

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import pytest
 from marks import behaviour, earlier, every, later
-from sending import Stand, send_request
-from simulated import fields_of, present
+from sending import NULL_POINTER, Stand, send_request, thrown
+from simulated import fields_of
 
 from rocketproof_impl.broker.queue_id import random_queue_id
 from rocketproof_impl.java import JavaError
-from rocketproof_impl.message import parse_properties
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import MULTI_TAG
 from rocketproof_protocol.codes import SLAVE_NOT_AVAILABLE, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, SYSTEM_ERROR
-from rocketproof_protocol.properties import CLUSTER, WAIT
+from rocketproof_protocol.flags import MULTI_TAGS
+from rocketproof_protocol.properties import WAIT
 
-FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
-
-def queue_of(answer: object) -> int:
-    return int(answer.ext_fields["queueId"])  # type: ignore[attr-defined]
+def queue_of(answer: Command) -> int:
+    return int(fields_of(answer)["queueId"])
 
 
 # Which queue
@@ -104,8 +103,7 @@ def test_a_topic_deleted_after_the_check_is_a_null_pointer(profile: str, queue_i
     stand.scheduler.stops = None
     stand.scheduler.resume(stand.executors["send"].running[0])
     (answer,) = stand.channel.written
-    assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
-    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+    assert thrown(answer, NULL_POINTER)
     assert stand.stored() == []
 
 
@@ -123,75 +121,62 @@ def test_the_record_says_what_sender_and_broker_say(profile: str) -> None:
     assert (message.store_host, message.reconsume_times) == (("10.1.2.3", 1234), 3)
 
 
-@every
-@behaviour("SEND-24")
-def test_reconsume_times_that_are_not_given_are_none(profile: str) -> None:
-    stand = Stand(profile)
-    stand.send(reconsume_times=None)
-    assert stand.last().reconsume_times == 0
-
-
 RAW = "TAGS\x01a\x02WAIT\x01false\x02K\x01\x02CLUSTER\x01mine\x02"
 
 
-@earlier
-@behaviour("SEND-25", "SEND-26")
-def test_earlier_brokers_store_the_headers_text(profile: str) -> None:
-    stand = Stand(profile)
-    stand.send(properties=RAW)
-    assert stand.last().properties_text == RAW
-    stand.send(properties=None)
-    assert not stand.last().properties_text
-
-
-@later
-@behaviour("SEND-25", "SEND-26", "SEND-27", "INV-57", "M-76")
-def test_later_brokers_store_the_map_with_their_cluster_and_without_wait(profile: str) -> None:
-    stand = Stand(profile, broker_cluster_name="C1")
-    stand.send(properties=RAW)
-    text = present(stand.last().properties_text)
-    assert not text.endswith("\x02")
-    assert parse_properties(text, exact=False) == {"TAGS": "a", CLUSTER: "C1"}
-    stand.send(properties=None)
-    assert stand.last().properties_text == "CLUSTER\x01C1"
-
-
-@pytest.mark.parametrize(("wait", "code"), [("false", SUCCESS), ("true", SLAVE_NOT_AVAILABLE), (None, SLAVE_NOT_AVAILABLE)])
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        (RAW, "CLUSTER\x01C1\x02TAGS\x01a"),
+        ("A\x011\x02A\x012\x02CLUSTER\x01mine\x02", "A\x012\x02CLUSTER\x01C1"),
+        ("garbage\x02A\x01\x02\x01b\x02", "CLUSTER\x01C1"),
+        (None, "CLUSTER\x01C1"),
+    ],
+)
 @every
-@behaviour("SEND-25", "FLU-02", "M-76", "M-77", "M-98")
-def test_wait_decides_who_waits_though_it_is_not_stored(profile: str, wait: str | None, code: int) -> None:
+@behaviour("SEND-25", "SEND-26", "SEND-27", "INV-57", "M-76")
+def test_earlier_brokers_store_the_text_and_later_ones_the_map_with_their_cluster_and_without_wait(
+    profile: str, sent: str | None, stored: str
+) -> None:
+    stand = Stand(profile, broker_cluster_name="C1")
+    stand.send(properties=sent)
+    assert stand.last().properties_text == (stored if stand.profile.stores_parsed else sent)
+
+
+WAITS = [(None, True), ("true", True), ("TRUE", True), ("false", False), ("False", False), ("yes", False), ("1", False)]
+
+
+@pytest.mark.parametrize(("wait", "waits"), WAITS)
+@every
+@behaviour("SEND-25", "FLU-02", "FLU-07", "M-76", "M-77", "M-98")
+def test_wait_decides_who_waits_though_it_is_not_stored(profile: str, wait: str | None, waits: bool) -> None:
     stand = Stand(profile, broker_role="SYNC_MASTER")
-    properties = {} if wait is None else {WAIT: wait}
-    assert stand.send(properties=properties).code == code
+    answer = stand.send(properties={} if wait is None else {WAIT: wait})
+    assert answer.code == (SLAVE_NOT_AVAILABLE if waits else SUCCESS)
 
 
 # Retry topics
 
 
 @every
-@behaviour("DLQ-01")
-def test_only_retry_topics_have_a_dead_letter_topic(profile: str) -> None:
+@behaviour("DLQ-01", "DLQ-02")
+def test_the_group_is_what_follows_the_prefix_even_if_that_is_nothing(profile: str) -> None:
     stand = Stand(profile)
-    assert stand.send("RETRY", reconsume_times=99, max_reconsume_times=0).code == SUCCESS
-    assert stand.last().topic == "RETRY"
-
-
-@every
-@behaviour("DLQ-02", "SEND-23")
-def test_a_group_that_may_not_be_made_is_refused(profile: str) -> None:
-    stand = Stand(profile, auto_create_subscription_group=False)
-    answer = stand.send("%RETRY%g1", max_reconsume_times=16)
-    assert (answer.code, answer.remark) == (SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, g1 {FAQ}")
-    assert answer.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
-    assert stand.stored() == []
-    assert "%RETRY%g1" in stand.known()
+    assert stand.send("%RETRY%", max_reconsume_times=0).code == SUCCESS
+    assert stand.last().topic == "%DLQ%"
+    assert "" in stand.broker.groups.table
+    for name in ("RETRY", "x%RETRY%y"):
+        assert stand.send(name, reconsume_times=99, max_reconsume_times=0).code == SUCCESS
+        assert stand.last().topic == name
+    assert "y" not in stand.broker.groups.table
 
 
 @behaviour("DLQ-02")
-def test_asking_for_a_group_makes_it() -> None:
-    stand = Stand()
-    assert stand.send("%RETRY%g1").code == SUCCESS
-    assert "g1" in stand.broker.groups.table
+def test_groups_of_the_system_are_made_though_others_are_not() -> None:
+    stand = Stand("P494", auto_create_subscription_group=False)
+    assert stand.send("%RETRY%CID_RMQ_SYS_x").code == SUCCESS
+    assert stand.send("%RETRY%CID_RMQ_SY").code == SUBSCRIPTION_GROUP_NOT_EXIST
+    assert len(stand.stored()) == 1
 
 
 # given limit, caller's version, what is expected: the retry topic, the dead-letter topic, or a null pointer
@@ -204,6 +189,9 @@ LIMIT_CASES = [
     (3, 121, 4, "%DLQ%g"),
     (0, 399, 0, "%DLQ%g"),
     (20, 399, 17, "%RETRY%g"),
+    (0, 399, None, "%DLQ%g"),  # none so far
+    (1, 399, None, "%RETRY%g"),
+    (-1, 399, 0, "%DLQ%g"),
 ]
 
 
@@ -211,30 +199,31 @@ LIMIT_CASES = [
 @every
 @behaviour("DLQ-03", "DLQ-04", "INV-47", "M-102")
 def test_the_dead_letter_topic_takes_what_was_retried_often_enough(
-    profile: str, limit: int | None, version: int, times: int, topic: str
+    profile: str, limit: int | None, version: int, times: int | None, topic: str
 ) -> None:
     stand = Stand(profile)
     answer = stand.send("%RETRY%g", reconsume_times=times, max_reconsume_times=limit, version=version)
     assert answer.code == SUCCESS
     assert stand.last().topic == topic
-    assert stand.last().reconsume_times == times
+    assert stand.last().reconsume_times == (times or 0)
 
 
 @pytest.mark.parametrize("times", [15, 16])
-@behaviour("DLQ-03")
+@behaviour("DLQ-03", "DLQ-02")
 def test_later_brokers_take_the_groups_limit_where_none_is_given(times: int) -> None:
     stand = Stand()
     assert stand.send("%RETRY%g", reconsume_times=times).code == SUCCESS
     assert stand.last().topic == ("%RETRY%g" if times < 16 else "%DLQ%g")
+    assert "g" in stand.broker.groups.table, "asking for a group makes it"
 
 
 @earlier
 @behaviour("DLQ-03", "HAZ-33", "REM-08")
-def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) -> None:
+def test_earlier_brokers_stumble_over_a_limit_that_is_not_given_when_group_and_topic_are_made(profile: str) -> None:
     stand = Stand(profile)
-    answer = stand.send("%RETRY%g", reconsume_times=1)
-    assert (answer.code, answer.ext_fields) == (SYSTEM_ERROR, None)
-    assert str(answer.remark).startswith("java.lang.NullPointerException, ")
+    assert thrown(stand.send("%RETRY%g", reconsume_times=1), NULL_POINTER)
+    assert "g" in stand.broker.groups.table
+    assert "%RETRY%g" in stand.known()
 
 
 @pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])
@@ -266,6 +255,17 @@ def test_the_answer_names_the_retry_topics_queue(profile: str) -> None:
     assert queue_of(answer) == 3
     assert fields_of(answer)["queueOffset"] == "1"
     assert stand.last().queue_id == 0
+
+
+@every
+@behaviour("DLQ-04", "TCM-20", "DLQ-05", "DLQ-06")
+def test_a_dead_letter_topic_that_is_there_is_used_as_it_is(profile: str) -> None:
+    stand = Stand(profile)
+    dead = stand.topic("%DLQ%G", write=0, read=0, perm=0, topic_filter_type=MULTI_TAG)
+    answer = stand.send("%RETRY%G", queue_id=3, sys_flag=1, reconsume_times=5, max_reconsume_times=5)
+    assert (answer.code, queue_of(answer)) == (SUCCESS, 3)
+    assert (stand.last().topic, stand.last().queue_id, stand.last().sys_flag) == ("%DLQ%G", 0, 1 | MULTI_TAGS)
+    assert stand.broker.topics.table["%DLQ%G"] is dead
 
 
 @later

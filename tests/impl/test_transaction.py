@@ -47,13 +47,17 @@ def test_a_broker_may_refuse_transactions(profile: str, value: str, refused: boo
     assert len(stand.stored()) == (0 if refused else 1)
 
 
-@pytest.mark.parametrize("value", ["true", "false", "x"])
-@behaviour("TRX-02")
-def test_the_earliest_broker_refuses_the_property_whatever_it_says(value: str) -> None:
-    stand = Stand("P40", reject_transaction_message=True)
-    answer = stand.send(properties={"TRAN_MSG": value})
-    assert (answer.code, answer.remark) == (NO_PERMISSION, REMARK)
-    assert stand.send().code == SUCCESS
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        *((f"TRAN_MSG\x01{value}\x02", True) for value in ("true", "false", "x")),
+        *((unparsed, False) for unparsed in ("TRAN_MSG\x01\x02", "TRAN_MSG\x02", "")),
+    ],
+)
+@behaviour("TRX-02", "SEND-26")
+def test_the_earliest_broker_refuses_a_property_that_it_can_parse_whatever_it_says(text: str, refused: bool) -> None:
+    answer = Stand("P40", reject_transaction_message=True).send(properties=text)
+    assert (answer.code, answer.remark) == ((NO_PERMISSION, REMARK) if refused else (SUCCESS, None))
 
 
 @behaviour("TRX-02")
@@ -67,12 +71,14 @@ def test_the_earliest_broker_knows_no_half_messages() -> None:
 
 
 @every
-@behaviour("TRX-03", "HAZ-40", "INV-09", "M-74")
-def test_a_refused_message_leaves_its_topic(profile: str) -> None:
+@behaviour("TRX-03", "HAZ-40", "INV-09", "M-74", "DLQ-04")
+def test_a_refused_message_leaves_its_topic_and_a_dead_one_also_that_of_dead_letters(profile: str) -> None:
     stand = Stand(profile, reject_transaction_message=True)
     assert stand.send("new", properties={"TRAN_MSG": "true"}).code == NO_PERMISSION
-    assert "new" in stand.known()
     assert stand.send("new", properties={"TRAN_MSG": "true"}, queue_id=99).code == SYSTEM_ERROR
+    assert stand.send("%RETRY%G", properties={"TRAN_MSG": "true"}, reconsume_times=3, max_reconsume_times=3).code == NO_PERMISSION
+    assert {"new", "%RETRY%G", "%DLQ%G"} <= stand.known()
+    assert stand.stored() == []
 
 
 @with_half
@@ -90,15 +96,18 @@ def test_a_half_message_waits_in_the_half_topic(profile: str) -> None:
     assert stand.broker.store.max_offset(HALF_TOPIC, 0) == 3
 
 
+@pytest.mark.parametrize("flag", [PREPARED, ROLLBACK])
 @every
-@behaviour("TRX-05", "HAZ-12")
-def test_a_prepared_flag_without_the_property_passes_the_gate(profile: str) -> None:
+@behaviour("TRX-05", "APP-04", "APP-10", "HAZ-12")
+def test_a_flag_without_the_property_passes_the_gate_and_no_queue_knows_the_message(profile: str, flag: int) -> None:
     stand = Stand(profile, reject_transaction_message=True)
-    answer = stand.send(sys_flag=PREPARED)
-    assert answer.code == SUCCESS
-    assert (stand.last().topic, stand.last().sys_flag) == ("T", PREPARED)
+    stand.send(queue_id=1)
+    answer = stand.send(queue_id=1, sys_flag=flag)
+    assert (answer.code, fields_of(answer)["queueOffset"]) == (SUCCESS, "0")
+    assert (stand.last().topic, stand.last().sys_flag) == ("T", flag)
+    assert stand.broker.store.topic_queue_table["T-1"] == 1
     stand.broker.store.dispatch()
-    assert stand.broker.store.max_offset("T", 0) == 0
+    assert stand.broker.store.max_offset("T", 1) == 1
 
 
 @with_half
@@ -109,6 +118,28 @@ def test_a_delayed_half_message_forgets_its_topic(profile: str) -> None:
     message = stand.last()
     assert (message.topic, message.properties["REAL_TOPIC"]) == ("SCHEDULE_TOPIC_XXXX", HALF_TOPIC)
     assert "T" not in message.properties.values()
+
+
+@pytest.mark.parametrize(("text", "half"), [("TRAN_MSG\x01true\x02TRAN_MSG\x01n\x02", False), ("TRAN_MSG\x01no\x02TRAN_MSG\x01true", True)])
+@with_half
+@behaviour("TRX-01", "SEND-26")
+def test_the_last_of_two_equal_names_decides_about_a_transaction(profile: str, text: str, half: bool) -> None:
+    stand = Stand(profile)
+    stand.send(properties=text)
+    assert (stand.last().topic == HALF_TOPIC) is half
+
+
+@pytest.mark.parametrize("bits", [PREPARED, COMMIT, ROLLBACK])
+@with_half
+@behaviour("TRX-04", "DLQ-06")
+def test_a_half_message_of_a_dead_one_knows_where_it_would_be_dead(profile: str, bits: int) -> None:
+    stand = Stand(profile)
+    answer = stand.send(
+        "%RETRY%G", queue_id=2, sys_flag=bits | 1, properties={"TRAN_MSG": "true"}, reconsume_times=4, max_reconsume_times=4
+    )
+    half = stand.last()
+    assert (half.topic, half.queue_id, half.sys_flag, fields_of(answer)["queueId"]) == (HALF_TOPIC, 0, 1, "2")
+    assert (half.properties["REAL_TOPIC"], half.properties["REAL_QID"]) == ("%DLQ%G", "0")
 
 
 # Commit and rollback
@@ -154,11 +185,7 @@ def test_a_commit_puts_the_message_and_the_record_of_its_end(profile: str) -> No
     half, message, operation = stand.stored()
     assert (message.topic, message.queue_id, message.body, message.flag) == ("T", 3, b"t", 4)
     assert (message.sys_flag, message.prepared_transaction_offset, message.queue_offset) == (COMMIT, half.physical_offset, 0)
-    assert (message.born_timestamp, message.born_host, message.properties_text) == (
-        half.born_timestamp,
-        half.born_host,
-        half.properties_text,
-    )
+    assert all(getattr(message, name) == getattr(half, name) for name in ("born_timestamp", "born_host", "properties_text"))
     op_record(stand, operation)
 
 
@@ -224,11 +251,7 @@ FINAL = [
     (PutMessageStatus.FLUSH_DISK_TIMEOUT, 0, None),
     (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0, None),
     (PutMessageStatus.CREATE_MAPEDFILE_FAILED, 1, "Create mapped file failed."),
-    (
-        PutMessageStatus.MESSAGE_ILLEGAL,
-        13,
-        ILLEGAL,
-    ),
+    (PutMessageStatus.MESSAGE_ILLEGAL, 13, ILLEGAL),
     (PutMessageStatus.SERVICE_NOT_AVAILABLE, 14, "Service not available now."),
     (PutMessageStatus.OS_PAGECACHE_BUSY, 1, "OS page cache busy, please try another machine"),
     (PutMessageStatus.UNKNOWN_ERROR, 1, "UNKNOWN_ERROR"),

@@ -61,7 +61,8 @@ def test_ints_at_both_ends_are_read(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("true", True), ("TRUE", True), ("True", True), ("1", False), ("yes", False), ("", False), (None, False)]
+    ("text", "value"),
+    [("true", True), ("TRUE", True), ("True", True), ("1", False), ("yes", False), ("", False), (" true", False), (None, False)],
 )
 def test_only_true_is_true(text: str | None, value: bool) -> None:
     assert java.parse_boolean(text) is value

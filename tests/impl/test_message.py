@@ -42,10 +42,27 @@ def test_the_text_is_read_back(trailing: bool) -> None:
         ("K\x01a\x01b\x02", {}, {"K": "a\x01b"}),
         ("\x01v\x02", {"": "v"}, {}),
         ("garbage", {}, {}),
+        ("K\x01v\x01\x02", {"K": "v"}, {"K": "v\x01"}),  # Java's split drops empty parts at the end
+        ("K\x01\x01v\x02", {}, {"K": "\x01v"}),
+        ("K\x01\x01\x02", {}, {"K": "\x01"}),
+        ("\x01\x02", {}, {}),
+        ("K\x01v\x02\x02L\x01w", {"K": "v", "L": "w"}, {"K": "v", "L": "w"}),
         ("K\x01a\x02K\x01b\x02", {"K": "b"}, {"K": "b"}),
+        ("K\x01v\x02K\x01\x02", {"K": "v"}, {"K": "v"}),  # the empty one is no value, so the first stays
+        ("", {}, {}),
         (None, {}, {}),
     ],
 )
 def test_odd_texts(text: str | None, exact: dict[str, str], loose: dict[str, str]) -> None:
     assert parse_properties(text, exact=True) == exact
     assert parse_properties(text, exact=False) == loose
+
+
+@behaviour("SEND-25", "SEND-26")
+def test_a_property_that_was_taken_out_and_put_back_comes_last_of_its_slot() -> None:
+    properties = {"UNIQ_KEY": "U", "CLUSTER": "c"}  # one slot
+    assert properties_text(properties, trailing=False) == "UNIQ_KEY\x01U\x02CLUSTER\x01c"
+    properties["UNIQ_KEY"] = properties.pop("UNIQ_KEY")
+    assert properties_text(properties, trailing=False) == "CLUSTER\x01c\x02UNIQ_KEY\x01U"
+    properties["CLUSTER"] = "d"  # another value keeps the place
+    assert properties_text(properties, trailing=False) == "CLUSTER\x01d\x02UNIQ_KEY\x01U"

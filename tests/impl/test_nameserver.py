@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from client_doubles import ADDRESS, register
 from marks import behaviour
-from simulated import present
+from simulated import FakeChannel, present
 
 from rocketproof_impl.nameserver import BrokerLiveInfo, NameServer, RegisterBrokerResult
+from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.route import BrokerData, QueueData, TopicRouteData, decode_route, encode_route
 from rocketproof_impl.simulator.scheduler import SimulatedClock
@@ -21,15 +22,6 @@ from rocketproof_protocol import codes
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 T = TopicConfig("T", 4, 4)
-
-
-class FakeChannel:
-    def __init__(self) -> None:
-        self.remote = ("127.0.0.1", 40911)
-        self.written: list[Command] = []
-
-    def write(self, command: Command) -> None:
-        self.written.append(command)
 
 
 @pytest.fixture
@@ -181,14 +173,15 @@ def test_a_slave_learns_of_its_master_and_a_master_of_nobody(server: NameServer)
 # Version query
 
 
-@behaviour("NS-09")
+@behaviour("NS-03", "NS-09")
 def test_a_query_of_the_stored_version_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
     register(server, "broker-a", T, version=3)
     clock.time += 500
     assert server.query_version(A, DataVersion(1000, 3)) == (False, DataVersion(1000, 3))
     assert server.broker_live_table[A].last_update_timestamp == clock.now()
     clock.time += 500
-    assert server.query_version(A, DataVersion(1000, 4)) == (True, DataVersion(1000, 3))
+    for other in (DataVersion(1000, 4), DataVersion(1001, 3)):
+        assert server.query_version(A, other) == (True, DataVersion(1000, 3))
     assert server.broker_live_table[A].last_update_timestamp == clock.now() - 500
     assert server.query_version(B, DataVersion(1000, 3)) == (True, None)
     assert B not in server.broker_live_table
@@ -228,7 +221,7 @@ def test_a_dead_broker_is_gone_after_120_seconds_and_one_scan(server: NameServer
     assert 120_000 < clock.time - silent_since <= 130_000
 
 
-@behaviour("NS-08")
+@behaviour("NS-03", "NS-08")
 def test_the_last_broker_takes_cluster_and_topics_with_it(server: NameServer) -> None:
     channel = FakeChannel()
     register(server, "broker-a", T, channel=channel)
@@ -236,6 +229,8 @@ def test_the_last_broker_takes_cluster_and_topics_with_it(server: NameServer) ->
     assert brokers_of(server) == ["broker-a"], "nobody registered over that connection"
     server.channel_closed(channel)
     assert (server.topic_queue_table, server.broker_addr_table, server.cluster_addr_table, server.broker_live_table) == ({}, {}, {}, {})
+    register(server, "broker-a", T)
+    assert brokers_of(server) == ["broker-a"], "with its version it is taken anew"
 
 
 @behaviour("NS-08")
@@ -468,3 +463,21 @@ def test_a_topic_is_forgotten_for_one_cluster(server: NameServer) -> None:
         assert brokers_of(server) == left
     assert "T" not in server.topic_queue_table
     assert ask(server, codes.DELETE_TOPIC_IN_NAMESRV, topic="nosuch", clusterName="one").code == 0
+
+
+@behaviour("NS-02", "NS-03", "PERM-02")
+def test_a_wiped_permission_stays_until_the_version_changes(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    server.wipe_write_perm("broker-a")
+    for version, perm in ((1, 4), (2, 6)):
+        register(server, "broker-a", T, version=version)
+        assert [entry.perm for entry in server.topic_queue_table["T"]] == [perm]
+
+
+@behaviour("NS-02", "NS-08")
+def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place(server: NameServer) -> None:
+    register(server, "broker-a", T)
+    register(server, "broker-a", broker_id=1, address=A)
+    found = present(server.route("T"))
+    assert found.broker_datas[0].broker_addrs == {1: A}
+    assert publish_info("T", found) == PublishInfo([], have_topic_router_info=True, route=found)

@@ -59,12 +59,17 @@ def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
     assert info.message_queue_list[0].topic == "T"
 
 
-@behaviour("CLI-14", "CLI-18", "CLI-33")
-def test_without_a_template_there_is_no_route(field: Field) -> None:
+@behaviour("CLI-13", "CLI-14", "CLI-17", "CLI-18", "CLI-20", "CLI-33")
+@pytest.mark.parametrize("template", [None, route(("broker-a", 8, 8, 5))], ids=["no template", "a template that is not writable"])
+def test_without_a_template_that_can_be_written_there_is_no_route(field: Field, template: TopicRouteData | None) -> None:
     producer = field.producer()
-    info = find(field, producer)
-    assert field.server.asked == ["T", "TBW102"]
-    assert info == PublishInfo()
+    if template is not None:
+        field.server.routes["TBW102"] = template
+    for _ in range(2):
+        info = find(field, producer)
+        assert (info.ok, info.have_topic_router_info) == (False, template is not None)
+        assert field.server.asked[:2] == ["T", "TBW102"]
+    assert field.server.asked[2:] == (["T", "TBW102"] if template is None else ["T"])
     with pytest.raises(ClientError) as caught:
         field.run(producer.send(Message("T", body=b"x")))
     assert caught.value.message.startswith("No route info of this topic: T\n")
@@ -80,17 +85,19 @@ def test_without_a_name_server_there_is_another_error(field: Field) -> None:
     assert caught.value.code == NO_NAME_SERVER_EXCEPTION == 10004
 
 
-@behaviour("CLI-14", "CLI-20", "HAZ-43", "M-108")
+@behaviour("CLI-14", "CLI-17", "CLI-20", "HAZ-43", "M-108")
 @pytest.mark.parametrize(
     "known", [route(("broker-a", 4, 4, 6), slaves=("broker-a",)), route(("broker-a", 4, 4, 4)), route(("broker-a", 4, 0, 6))]
 )
 def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known: TopicRouteData) -> None:
     producer = field.producer()
     field.server.routes |= {"T": known, "TBW102": route(("broker-b", 8, 8, 7))}
-    for asked in (1, 2):
+    for asked in (1, 2, 3):
         info = find(field, producer)
         assert (info.have_topic_router_info, info.ok) == (True, False)
         assert field.server.asked == ["T"] * asked, "a route without queues is asked for again, the template never"
+        if asked == 2:
+            del field.server.routes["T"]
     with pytest.raises(ClientError, match=r"^No route info of this topic: T"):
         field.run(producer.send(Message("T", body=b"x")))
 
@@ -99,9 +106,10 @@ def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known:
 @pytest.mark.parametrize(("read", "write", "expected"), [(8, 2, 4), (2, 8, 2), (4, 4, 4), (5, 5, 4), (3, 0, 3)])
 def test_the_fallback_counts_by_read_queues(field: Field, read: int, write: int, expected: int) -> None:
     producer = field.producer()
-    field.server.routes["TBW102"] = route(("broker-a", read, write, 7))
-    assert queues(find(field, producer)) == [("broker-a", queue_id) for queue_id in range(expected)]
-    (entry,) = producer.client.topic_route_table["T"].queue_datas
+    field.server.routes["TBW102"] = route(("broker-a", read, write, 7), ("broker-b", 16, 1, 7))
+    found = queues(find(field, producer))
+    assert found == [*(("broker-a", queue_id) for queue_id in range(expected)), *(("broker-b", queue_id) for queue_id in range(4))]
+    entry, _ = producer.client.topic_route_table["T"].queue_datas
     assert (entry.read_queue_nums, entry.write_queue_nums) == (expected, expected)
 
 
@@ -127,7 +135,7 @@ def test_the_fallback_is_kept_under_the_topics_own_name(field: Field) -> None:
 # Refresh
 
 
-@behaviour("CLI-17", "CLI-22", "M-111")
+@behaviour("CLI-17", "CLI-19", "CLI-22", "HAZ-01", "M-111")
 def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field) -> None:
     producer = field.producer()
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
@@ -139,6 +147,7 @@ def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     assert field.run(producer.update_route("T")) is True
     assert queues(find(field, producer)) == [("broker-a", queue_id) for queue_id in range(4)]
+    assert producer.client.find_broker_address_in_publish("broker-b") == B, "its address stays known"
 
 
 @behaviour("CLI-17")
@@ -259,8 +268,8 @@ def test_an_unchanged_route_is_news_for_a_producer_without_queues(field: Field) 
     assert field.run(producer.update_route("T")) is True
 
 
-@behaviour("CLI-05", "CLI-21")
-def test_the_refresh_asks_for_every_published_topic(field: Field) -> None:
+@behaviour("CLI-05", "CLI-16", "CLI-19", "CLI-21")
+def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
     first, second = field.producer("first"), field.producer("second")
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
     find(field, first, "T")
@@ -269,7 +278,7 @@ def test_the_refresh_asks_for_every_published_topic(field: Field) -> None:
     field.run(first.refresh_all())
     assert sorted(field.server.asked) == ["T", "TBW102", "U"]
     assert first.topic_publish_info_table["TBW102"].ok
-    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8
+    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8, "only what is kept for an unknown topic is cut"
 
 
 @behaviour("CLI-21", "LIV-02")
@@ -305,10 +314,11 @@ def test_queues_are_sorted_by_broker_and_counted_by_write_queues() -> None:
     assert not info.order_topic
 
 
-@behaviour("CLI-20")
+@behaviour("CLI-20", "PERM-01")
 def test_brokers_that_are_not_writable_unknown_or_without_master_are_skipped() -> None:
     full = route(("broker-a", 1, 1, 4), ("broker-b", 1, 1, 6), ("broker-c", 1, 1, 6), slaves=("broker-b",))
     assert queues(publish_info("T", full)) == [("broker-c", 0)]
+    assert [perm for perm in range(9) if publish_info("T", route(("broker-a", 1, 1, perm))).ok] == [2, 3, 6, 7], "by the write bit"
     full.broker_datas.pop()
     assert queues(publish_info("T", full)) == []
     full.broker_datas.append(BrokerData("c", "broker-c", {0: ""}))
@@ -318,9 +328,10 @@ def test_brokers_that_are_not_writable_unknown_or_without_master_are_skipped() -
 
 @behaviour("CLI-20")
 def test_an_order_configuration_says_which_queues_there_are() -> None:
-    info = publish_info("T", route(("broker-a", 1, 1, 4), order="broker-b:2;broker-a:1"))
-    assert queues(info) == [("broker-b", 0), ("broker-b", 1), ("broker-a", 0)]
-    assert info.order_topic and info.have_topic_router_info
+    for semicolons in ("", ";", ";;"):
+        info = publish_info("T", route(("broker-a", 1, 1, 4), order=f"broker-b:2;broker-a:1{semicolons}"))
+        assert queues(info) == [("broker-b", 0), ("broker-b", 1), ("broker-a", 0)]
+        assert info.order_topic and info.have_topic_router_info
     assert not publish_info("T", route(("broker-a", 1, 1, 6), order="")).order_topic
     with pytest.raises(JavaError, match="NumberFormatException"):
         publish_info("T", route(("broker-a", 1, 1, 6), order="broker-a:x"))

@@ -71,6 +71,7 @@ def test_a_retry_takes_the_next_queue_of_another_broker() -> None:
     info = info_of(a=3, b=2)
     assert choices(robin, info, "broker-a", 3) == ["b0", "b1", "b0"]
     assert choices(robin, info, "broker-b", 1) == ["a0"]
+    assert robin.counter.value == 11, "the positions that were passed over are used up"
 
 
 @behaviour("CLI-24")

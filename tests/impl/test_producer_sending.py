@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from client_doubles import ADDRESS, NAME_SERVER, Field, route
-from marks import behaviour
+from marks import behaviour, every
 from simulated import present
 
 from rocketproof_impl.message import Message, parse_properties
@@ -22,9 +22,11 @@ from rocketproof_impl.producer.settings import RETRY_RESPONSE_CODES, ProducerSet
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, parse_request_header
+from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.tasks import Interrupted
 from rocketproof_protocol import codes
+from rocketproof_protocol.properties import UNIQ_KEY, WAIT
 
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 
@@ -84,10 +86,10 @@ def test_a_thread_can_be_stopped_after_the_route_and_before_the_request(field: F
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        (codes.SUCCESS, SendStatus.SEND_OK),
-        (codes.FLUSH_DISK_TIMEOUT, SendStatus.FLUSH_DISK_TIMEOUT),
-        (codes.FLUSH_SLAVE_TIMEOUT, SendStatus.FLUSH_SLAVE_TIMEOUT),
-        (codes.SLAVE_NOT_AVAILABLE, SendStatus.SLAVE_NOT_AVAILABLE),
+        (0, SendStatus.SEND_OK),
+        (10, SendStatus.FLUSH_DISK_TIMEOUT),
+        (11, SendStatus.SLAVE_NOT_AVAILABLE),
+        (12, SendStatus.FLUSH_SLAVE_TIMEOUT),
     ],
 )
 def test_four_codes_are_results(field: Field, code: int, status: SendStatus) -> None:
@@ -127,6 +129,27 @@ def test_a_kept_result_comes_before_later_failures(field: Field, then: int) -> N
     assert send(field, producer).status is SendStatus.FLUSH_DISK_TIMEOUT
 
 
+@behaviour("CLI-28", "CLI-29")
+def test_a_kept_result_comes_before_the_end_of_the_time(field: Field) -> None:
+    """The first broker answers late that its disk was: no time is left for another one, and the message is stored."""
+    producer = field.producer(settings=ProducerSettings(retry_another_broker_when_not_store_ok=True))
+    field.brokers["broker-a"].script.append(codes.FLUSH_DISK_TIMEOUT)
+    choose_late(field, producer, 101)
+    assert send(field, producer, timeout=100).status is SendStatus.FLUSH_DISK_TIMEOUT
+    assert requests(field) == [1, 0, 0]
+
+
+def choose_late(field: Field, producer: Producer, millis: int) -> None:
+    """From now on each attempt after the first begins so much later."""
+
+    def choose(info: PublishInfo, last: str | None) -> MessageQueue:
+        if last is not None:
+            field.clock.time += millis
+        return producer.round_robin.choose(info, last)
+
+    producer.choose = choose
+
+
 # Retries of a synchronous send
 
 
@@ -164,12 +187,15 @@ def test_these_codes_are_retried(field: Field, code: int) -> None:
 
 @behaviour("CLI-30", "M-112")
 @pytest.mark.parametrize("code", [2, 13, 3, 26, 18, 206])
-def test_these_codes_are_not(field: Field, code: int) -> None:
-    field.brokers["broker-a"].script.append(code)
-    with pytest.raises(BrokerError) as caught:
-        send(field, field.producer())
-    assert (caught.value.code, caught.value.remark) == (code, f"code {code}")
-    assert requests(field) == [1, 0, 0]
+def test_these_codes_are_not_at_whatever_attempt(field: Field, code: int) -> None:
+    producer = field.producer()
+    field.brokers["broker-a"].script.extend([code, code])
+    field.brokers["broker-b"].script.append(codes.TOPIC_NOT_EXIST)
+    for attempts in ([1, 0, 0], [2, 1, 0]):
+        with pytest.raises(BrokerError) as caught:
+            send(field, producer)
+        assert (caught.value.code, caught.value.remark) == (code, f"code {code}")
+        assert requests(field) == attempts
 
 
 @behaviour("CLI-30")
@@ -196,12 +222,16 @@ def test_a_dead_broker_is_left_for_a_living_one(field: Field) -> None:
     assert send(field, field.producer()).queue.broker_name == "broker-b"
 
 
-@behaviour("CLI-30")
-def test_a_timeout_is_10002(field: Field) -> None:
-    producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=0))
-    field.lose(to=A)
-    with pytest.raises(ClientError, match=r"^Send \[1\] times, still failed, cost \[3000\]ms") as caught:
+@behaviour("CLI-28", "CLI-30", "M-113")
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_timeout_is_10002_and_uses_up_the_time_of_all_attempts(field: Field, retries: int) -> None:
+    """A second attempt begins with nothing left, which is allowed, and ends at once; the third likewise."""
+    producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=retries))
+    field.network.plan = lambda packet: [0] if NAME_SERVER in (packet.source, packet.target) else []
+    begin = field.clock.now()
+    with pytest.raises(ClientError, match=rf"^Send \[{retries + 1}\] times, still failed, cost \[3000\]ms") as caught:
         send(field, producer)
+    assert field.clock.now() - begin == 3000
     assert caught.value.code == errors.ACCESS_BROKER_TIMEOUT == 10002
 
 
@@ -275,13 +305,7 @@ def test_an_attempt_may_begin_while_the_cost_is_not_above_the_timeout(field: Fie
     """A second attempt that begins exactly at the end of the time still goes out, and one a millisecond later does not."""
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     producer = field.producer()
-
-    def choose_late(info: PublishInfo, last: str | None) -> MessageQueue:
-        if last is not None:
-            field.clock.time += late
-        return producer.round_robin.choose(info, last)
-
-    producer.choose = choose_late
+    choose_late(field, producer, late)
     if attempts == 2:
         assert send(field, producer, timeout=1000).status is SendStatus.SEND_OK
     else:
@@ -363,7 +387,7 @@ def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) 
 # One-way
 
 
-@behaviour("CLI-32", "CLI-27")
+@behaviour("CLI-32", "CLI-27", "HAZ-26")
 def test_one_way_returns_nothing_and_sees_no_failure_after_the_write(field: Field) -> None:
     producer = field.producer()
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
@@ -608,24 +632,22 @@ def test_a_half_message_may_be_compressed(field: Field) -> None:
 
 
 @behaviour("CLI-34")
-def test_counts_of_a_retry_move_into_the_header(field: Field) -> None:
-    properties = {"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16", "TAGS": "x", "UNIQ_KEY": "U"}
-    found = header(sent(field, Message("%RETRY%G", body=b"abc", properties=dict(properties))))
-    assert (found.reconsume_times, found.max_reconsume_times, found.properties) == (3, 16, "UNIQ_KEY\x01U\x02TAGS\x01x")
-
-
-@behaviour("CLI-34")
-def test_counts_stay_where_they_are_for_other_topics(field: Field) -> None:
-    properties = {"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16", "UNIQ_KEY": "U"}
-    found = header(sent(field, Message("T", body=b"abc", properties=properties)))
-    assert (found.reconsume_times, found.max_reconsume_times) == (0, None)
-    assert parse_properties(found.properties, exact=False) == properties
-
-
-@behaviour("CLI-34")
-def test_a_retry_topic_without_counts(field: Field) -> None:
-    found = header(sent(field, Message("%RETRY%G", body=b"abc")))
-    assert (found.reconsume_times, found.max_reconsume_times) == (0, None)
+@pytest.mark.parametrize(
+    ("topic", "counts", "moved"),
+    [
+        ("%RETRY%G", {"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16"}, (3, 16)),
+        ("%RETRY%G", {"RECONSUME_TIME": "3"}, (3, None)),
+        ("%RETRY%G", {}, (0, None)),
+        *((name, {"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16"}, None) for name in ("T", "%DLQ%G", "%retry%G", "x%RETRY%G")),
+    ],
+)
+def test_counts_move_into_the_header_for_retry_topics_alone(
+    field: Field, topic: str, counts: dict[str, str], moved: tuple[int, int | None] | None
+) -> None:
+    others = {"TAGS": "x", "UNIQ_KEY": "U"}
+    found = header(sent(field, Message(topic, body=b"abc", properties=counts | others)))
+    assert (found.reconsume_times, found.max_reconsume_times) == (moved or (0, None))
+    assert parse_properties(found.properties, exact=False) == (others if moved else counts | others)
 
 
 @behaviour("CLI-34", "HAZ-29")
@@ -641,10 +663,14 @@ def test_a_message_has_one_unique_key_for_good(field: Field) -> None:
 
 
 @behaviour("CLI-34")
-def test_each_attempt_has_its_own_queue_and_time(field: Field) -> None:
-    draft = Draft(Message("T", body=b"x"), "pg", ProducerSettings())
+def test_each_attempt_has_its_own_queue_and_time_and_the_same_body_flag_and_counts(field: Field) -> None:
+    counts = {"RECONSUME_TIME": "5", "MAX_RECONSUME_TIMES": "7"}
+    draft = Draft(Message("%RETRY%G", body=b"a" * 9000, properties=counts | {"UNIQ_KEY": "U"}), "pg", ProducerSettings())
     first, second = draft.request(1, 10), draft.request(2, 20)
     assert [(header(c).queue_id, header(c).born_timestamp) for c in (first, second)] == [(1, 10), (2, 20)]
+    assert first.body == second.body
+    for each in (header(first), header(second)):
+        assert (each.sys_flag, each.reconsume_times, each.max_reconsume_times, each.properties) == (1, 5, 7, "UNIQ_KEY\x01U")
 
 
 @behaviour("CLI-35")
@@ -673,6 +699,7 @@ def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
 def test_messages_that_cannot_go_together(field: Field) -> None:
     producer = field.producer()
     one = Message("T", body=b"x")
+    field.run(producer.send_batch([Message("T", body=b"x", properties={"DELAY": level}) for level in ("0", "-1")]))  # no delay
     for messages, text in (
         ([], "messages must not be null or empty"),
         ([one, Message("U", body=b"x")], "topic of the messages"),
@@ -695,3 +722,33 @@ def test_a_batch_waits_if_its_messages_do_and_is_not_compressed(field: Field) ->
     found = header(request)
     assert found.sys_flag == 0
     assert parse_properties(found.properties, exact=False)["WAIT"] == "false"
+
+
+# As each release does
+
+
+@behaviour("SEND-26", "CLI-34")
+@every
+def test_a_producer_ends_properties_as_its_release_does(profile: str) -> None:
+    """The older brokers store the text as it came, so their records are a byte longer."""
+    cluster = Cluster(1, profile=profile)
+    cluster.scheduler.complete(cluster.producer().send(Message("T", body=b"x", properties={UNIQ_KEY: "U", "TAGS": "t"})))
+    (found,) = cluster.broker().store.records()
+    expected = "UNIQ_KEY\x01U\x02TAGS\x01t\x02" if profile in ("P40", "P45") else "UNIQ_KEY\x01U\x02CLUSTER\x01DefaultCluster\x02TAGS\x01t"
+    assert found.properties_text == expected
+    assert found.store_size == 91 + 1 + 1 + len(expected)
+
+
+@behaviour("CLI-34", "CLI-35", "BAT-03")
+@every
+@pytest.mark.parametrize("wait", [None, "false"])
+def test_the_messages_of_a_batch_keep_their_own_keys(profile: str, wait: str | None) -> None:
+    """The whole has no key that could take the place of theirs; what it says is whether to wait."""
+    cluster = Cluster(1, profile=profile)
+    given = [Message("T", body=b"x", properties={} if wait is None else {WAIT: wait}) for _ in range(2)]
+    result = cluster.scheduler.complete(cluster.producer().send_batch(given))
+    keys = [each.properties[UNIQ_KEY] for each in cluster.broker().store.records()]
+    assert keys == [each.properties[UNIQ_KEY] for each in given]
+    assert result.msg_id == ",".join(keys)
+    waits = [each.properties.get(WAIT) for each in cluster.broker().store.records()]
+    assert waits == [wait if profile in ("P40", "P45") else wait or "true"] * 2

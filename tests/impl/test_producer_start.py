@@ -149,6 +149,9 @@ def test_name_servers_are_fetched_only_if_none_is_configured(field: Field) -> No
         (None, "the specified group is blank"),
         ("", "the specified group is blank"),
         (" \t", "the specified group is blank"),
+        ("\u3000", "the specified group is blank"),
+        ("\u00a0", "the specified group[\u00a0] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),  # no whitespace to Java
+        ("\U0001f600" * 128, "the specified group is longer than group max length 255."),  # 256 UTF-16 units
         ("g" * 256, "the specified group is longer than group max length 255."),
         ("ä" * 256, "the specified group is longer than group max length 255."),
         ("a b", "the specified group[a b] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
@@ -166,7 +169,7 @@ def test_groups_that_are_refused(group: str | None, text: str) -> None:
 
 
 @behaviour("CLI-04")
-@pytest.mark.parametrize("group", ["g", "g" * 255, "%RETRY%a|b_c-9", "default_producer"])
+@pytest.mark.parametrize("group", ["g", "g" * 255, "%RETRY%a|b_c-9", "default_producer", "TBW102"])
 def test_groups_that_are_accepted(group: str) -> None:
     check_group(group)
 

@@ -74,7 +74,7 @@ def test_nine_names_are_reserved_and_no_others() -> None:
 
 
 @behaviour("CLI-09")
-@pytest.mark.parametrize("topic", ["T", "%RETRY%group", "a|b", "0-_", "%", "DefaultCluster"])
+@pytest.mark.parametrize("topic", ["T", "%RETRY%TBW102", "a|b", "0-_", "%", "DefaultCluster", "DEFAULT_PRODUCER"])
 def test_topics_that_are_accepted(topic: str) -> None:
     check_topic(topic)
 
@@ -104,14 +104,13 @@ def test_the_largest_and_the_smallest_body() -> None:
         assert check_message(message, ProducerSettings().max_message_size) is message
 
 
-@behaviour("CLI-12")
-def test_the_largest_body_is_a_setting() -> None:
+@behaviour("CLI-12", "CLI-34")
+def test_the_largest_body_is_a_setting_and_counts_before_it_is_compressed() -> None:
     field = Field()
-    producer = field.producer(settings=ProducerSettings(max_message_size=3))
-    with pytest.raises(ClientError, match="the message body size over max value, MAX: 3"):
-        field.run(producer.send(Message("T", body=b"1234")))
-    with pytest.raises(ClientError, match="No route info"):
-        field.run(producer.send(Message("T", body=b"123")))
+    producer = field.producer(settings=ProducerSettings(max_message_size=5000))
+    for size, refusal in ((5001, "the message body size over max value, MAX: 5000"), (5000, "No route info")):
+        with pytest.raises(ClientError, match=refusal):
+            field.run(producer.send(Message("T", body=b"a" * size)))
 
 
 @behaviour("CLI-08")

@@ -161,20 +161,30 @@ def test_other_codes_have_no_send_header() -> None:
     assert parse_request_header(11, LETTERS | NAMES) is None
 
 
-@pytest.mark.parametrize("letter", "abcdefgh")
+@pytest.mark.parametrize(
+    ("code", "given", "missing"),
+    [
+        *((310, {name: value for name, value in LETTERS.items() if name != letter}, letter) for letter in "abcdefgh"),
+        (10, LETTERS, "producerGroup"),
+        (310, NAMES, "a"),
+        (310, None, "a"),
+    ],
+)
 @behaviour("REM-04")
-def test_a_to_h_are_obligatory(letter: str) -> None:
-    fields = {name: value for name, value in LETTERS.items() if name != letter}
-    with pytest.raises(JavaError, match=f"{ERROR}: the custom field <{letter}> is null"):
-        parse_request_header(310, fields)
+def test_a_to_h_are_obligatory_under_the_names_of_their_code(code: int, given: dict[str, str] | None, missing: str) -> None:
+    with pytest.raises(JavaError, match=f"{ERROR}: the custom field <{missing}> is null"):
+        parse_request_header(code, given)
 
 
 @behaviour("REM-04")
-def test_i_to_m_are_optional() -> None:
-    header = parse_request_header(310, {name: LETTERS[name] for name in "abcdefgh"})
-    assert header == replace(FULL, properties=None, reconsume_times=None, unit_mode=False, max_reconsume_times=None, batch=False)
-    assert header is not None
-    assert set(encode_v2(header)) == set("abcdefghkm")
+def test_i_to_m_are_optional_and_an_empty_text_is_not_an_absent_one() -> None:
+    given = {name: LETTERS[name] for name in "abcdefgh"}
+    bare = replace(FULL, properties=None, reconsume_times=None, unit_mode=False, max_reconsume_times=None, batch=False)
+    assert parse_request_header(310, given) == parse_request_header(320, given) == bare
+    assert set(encode_v2(bare)) == set("abcdefghkm")
+    for text, value in (("TRUE", True), ("1", False), (" true", False), ("", False)):
+        assert parse_request_header(310, given | {"k": text, "m": text}) == replace(bare, unit_mode=value, batch=value)
+    assert parse_request_header(310, given | {"b": "", "i": ""}) == replace(bare, topic="", properties="")
 
 
 @pytest.mark.parametrize(("letter", "text"), [("d", "2147483648"), ("e", ""), ("f", "1.0"), ("g", "9223372036854775808"), ("h", " 1")])

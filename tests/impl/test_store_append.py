@@ -45,22 +45,6 @@ def test_an_append_that_fails_leaves_a_new_queue_in_the_older_table(profile: str
         assert stand.store.topic_queue_table == table
 
 
-@behaviour("APP-05", "M-90")
-@either
-def test_properties_have_32767_bytes(profile: str) -> None:
-    """16383 times two bytes and one more are just right; one character more has two bytes too many, and few characters."""
-    stand = Stand(profile)
-    assert stand.put(message(properties_text="é" * 16383 + "x")).ok
-    result = stand.put(message(properties_text="é" * 16384))
-    if profile == "P45":
-        assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
-        assert appended(result).status is AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
-        assert appended(result).wrote_bytes == 0
-    else:
-        assert (result.status, result.append) == (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, None)
-    assert len(list(stand.store.records())) == 1
-
-
 @behaviour("APP-06", "INV-40", "M-89")
 @either
 def test_the_whole_record_has_4_mib(profile: str) -> None:
@@ -140,12 +124,14 @@ def test_the_queue_offset_is_not_used_up_by_a_blank(profile: str) -> None:
     assert stand.store.topic_queue_table == {"T-0": 7}
 
 
-@behaviour("APP-04", "APP-10", "HAZ-12", "INV-35", "M-78", "M-79", "M-80")
+@behaviour("APP-04", "APP-10", "HAZ-12", "INV-35", "M-78", "M-79", "M-80", "APP-03")
 @either
 def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -> None:
     stand = Stand(profile)
-    results = [appended(stand.put(message(sys_flag=flag))).queue_offset for flag in (0, 4, 8, 12, 1, 5, 9)]
-    assert results == [0, 0, 1, 0, 2, 0, 3]
+    stand.put(message(sys_flag=4))
+    assert stand.store.topic_queue_table == {"TopicTest-0": 0}
+    results = [0, *(appended(stand.put(message(sys_flag=flag))).queue_offset for flag in (0, 4, 8, 12, 1, 5, 9))]
+    assert results == [0, 0, 0, 1, 0, 2, 0, 3]
     assert [found.queue_offset for found in stand.store.records()] == results
     assert stand.store.topic_queue_table == {"TopicTest-0": 4}
 
@@ -156,6 +142,22 @@ def test_every_queue_counts_for_itself() -> None:
     for topic, queue_id in (("A", 0), ("A", 1), ("B", 0), ("A", 0), ("A", 1), ("A", 1)):
         stand.put(message(topic, queue_id))
     assert stand.store.topic_queue_table == {"A-0": 2, "A-1": 3, "B-0": 1}
+
+
+@behaviour("APP-06", "APP-11", "CL-07")
+@pytest.mark.parametrize(("profile", "in_the_append"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
+def test_a_record_that_is_refused_in_the_append_has_a_file_made_and_takes_its_time_away(profile: str, in_the_append: bool) -> None:
+    """The file's time is the result's, and that of a refusal is 0; what is refused before the append leaves the file alone."""
+    too_large = b"x" * (MIB4 + 1)
+    stand = Stand(profile)
+    stand.put(message(body=too_large))
+    assert len(stand.store.commit_log.files.files) == in_the_append
+    stand.put(message())
+    (mapped,) = stand.store.commit_log.files.files
+    stand.put(message("t" * 128))
+    assert mapped.store_timestamp == stand.clock.now()
+    stand.put(message(body=too_large))
+    assert (mapped.store_timestamp, mapped.wrote_position) == (0 if in_the_append else stand.clock.now(), 105)
 
 
 @behaviour("APP-08", "APP-09", "APP-11")

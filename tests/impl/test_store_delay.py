@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from marks import behaviour, either
+from marks import behaviour, either, every
 from simulated import present
 from storing import Stand, appended, listing, message, real_messages, real_records, real_stand
 
@@ -38,10 +38,12 @@ def test_a_message_is_due_after_its_level(level: int) -> None:
     assert stand.store.schedule.offsets == {level: 1}
 
 
-@behaviour("REC-05", "INV-45", "M-93")
+@behaviour("REC-05", "CL-09", "APP-10", "INV-45", "M-93")
 @either
 def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> None:
     stand = Stand(profile)
+    for _ in range(2):
+        stand.put(message("T", 2))
     first = delayed(1, KEYS="k")
     first.born_host, first.store_host, first.flag, first.reconsume_times = ("10.0.0.1", 5), ("10.0.0.2", 6), 7, 3
     first.sys_flag, first.born_timestamp, first.prepared_transaction_offset = 9, 11, 77
@@ -49,9 +51,10 @@ def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> 
     stand.store.dispatch()
     stand.scheduler.advance(1000)
     stand.deliver()
-    stored, again = stand.store.records()
-    assert (again.topic, again.queue_id, again.queue_offset) == ("T", 2, 0)
-    assert again.physical_offset == stored.store_size
+    *_, stored, again = stand.store.records()
+    assert (again.topic, again.queue_id, again.queue_offset) == ("T", 2, 2)
+    assert again.physical_offset == stored.physical_offset + stored.store_size
+    assert stand.store.statistics.put_times == {"T": 3, SCHEDULE: 1}
     assert again.msg_id != stored.msg_id
     assert again.store_timestamp == stored.store_timestamp + 1000
     for name in ("body", "flag", "sys_flag", "born_timestamp", "born_host", "store_host", "reconsume_times", "properties_text"):
@@ -143,6 +146,20 @@ def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
     assert [each.topic for each in stand.store.records()][3:] == ["T"]
 
 
+@behaviour("CL-02", "HAZ-42")
+@every
+def test_a_delayed_message_to_the_schedule_topic_returns_there(profile: str) -> None:
+    """The store rewrites it like any other: its real topic is the schedule topic, so it is delivered into a level's queue."""
+    stand = Stand(profile)
+    stand.put(message(SCHEDULE, 4, properties={DELAY: "1"}))
+    stand.store.dispatch()
+    stand.scheduler.advance(1000)
+    assert stand.deliver() == 1
+    first, second = stand.store.records()
+    assert (first.queue_id, first.properties[REAL_TOPIC]) == (0, SCHEDULE)
+    assert (second.topic, second.queue_id) == (SCHEDULE, 4)
+
+
 @behaviour("HAZ-42", "REC-05")
 def test_a_time_further_ahead_than_the_level_counts_as_come() -> None:
     stand = Stand("P45")
@@ -210,3 +227,19 @@ def test_levels_above_the_last_are_the_last(profile: str) -> None:
     stand.store.dispatch()
     entry = present(stand.store.queues.queues[SCHEDULE, 17].entry(0))
     assert entry.tags_code == appended(result).store_timestamp + 7_200_000
+
+
+@behaviour("CL-06", "REC-04")
+@every
+def test_the_time_of_delivery_counts_from_the_lock(profile: str) -> None:
+    """A message that waits for the lock is later in every respect."""
+    stand = Stand(profile)
+    stand.store.commit_log.lock.held = True
+    task = stand.scheduler.spawn(stand.store.put_message(message(properties={DELAY: "3"})))
+    stand.scheduler.advance(400)
+    stand.store.commit_log.lock.release()
+    assert stand.scheduler.run(task.done).ok
+    stand.store.dispatch()
+    queue = stand.store.queues.find(SCHEDULE, 2)
+    entry = present(queue.entry(0) if queue is not None else None)
+    assert entry.tags_code == stand.clock.now() + 10_000

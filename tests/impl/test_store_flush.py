@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from marks import behaviour, either
+from marks import behaviour, either, every
 from storing import Stand, appended, message
 
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
@@ -41,8 +41,10 @@ class Asked:
 class Waiting(Stand):
     """A stand that flushes and copies synchronously, both at the test's word."""
 
-    def __init__(self, profile: str, *, flush: str = "SYNC_FLUSH", role: str = "ASYNC_MASTER", connections: int = 1) -> None:
-        super().__init__(profile, flush_disk_type=flush, broker_role=role)
+    def __init__(
+        self, profile: str, *, flush: str = "SYNC_FLUSH", role: str = "ASYNC_MASTER", connections: int = 1, **settings: Any
+    ) -> None:
+        super().__init__(profile, flush_disk_type=flush, broker_role=role, **settings)
         self.flush = Asked()
         self.replicas = Asked(connections)
         self.store.flush = self.flush
@@ -71,7 +73,7 @@ def test_a_flush_in_time_is_put_ok(profile: str) -> None:
     assert stand.flush.woken == 0
 
 
-@behaviour("FLU-02", "LIV-09", "M-62")
+@behaviour("FLU-02", "LIV-09", "STO-05", "M-62")
 @either
 def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
     stand = Waiting(profile)
@@ -79,6 +81,7 @@ def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
     assert len(list(stand.store.records())) == 1
     assert stand.store.statistics.put_failed == 0
     assert stand.store.statistics.put_times == {"TopicTest": 1}
+    assert stand.store.statistics.put_longest == 5000
     stand.settings.sync_flush_timeout = 70
     assert stand.timed_put() == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 70)
 
@@ -93,13 +96,14 @@ def test_a_flush_that_fails_is_a_timeout_at_once(profile: str) -> None:
     assert stand.scheduler.run(task.done).status is PutMessageStatus.FLUSH_DISK_TIMEOUT
 
 
-@behaviour("FLU-02", "FLU-07", "M-76", "M-77")
+@behaviour("FLU-02", "FLU-07", "SEND-25", "M-76", "M-77")
 @either
 @pytest.mark.parametrize(("wait", "waits"), [(None, True), ("true", True), ("TRUE", True), ("false", False), ("", False), ("yes", False)])
 def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     properties = {} if wait is None else {WAIT: wait}
-    status, elapsed = stand.timed_put(properties=properties)
+    text = f"{WAIT}\x01{'false' if waits else 'true'}"  # the map decides and not the text
+    status, elapsed = stand.timed_put(properties=properties, properties_text=text)
     assert (status is PutMessageStatus.FLUSH_SLAVE_TIMEOUT) is waits
     assert (elapsed > 0) is waits
     assert (len(stand.flush.requests), stand.flush.woken, len(stand.replicas.requests)) == ((1, 0, 1) if waits else (0, 1, 0))
@@ -120,6 +124,27 @@ def test_a_put_that_failed_waits_for_nothing(profile: str) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     assert stand.put(message(body=b"x" * (4 << 20))).status is PutMessageStatus.MESSAGE_ILLEGAL
     assert (stand.flush.requests, stand.flush.woken, stand.replicas.requests) == ([], 0, [])
+
+
+@behaviour("FLU-02", "CL-08", "HAZ-22")
+@every
+def test_a_lost_message_is_waited_for_too(profile: str) -> None:
+    """Its blank ends where its file ends, and that has to be flushed and copied."""
+    stand = Waiting(profile, role="SYNC_MASTER", mapped_file_size_commit_log=100)
+    result = stand.put(message())
+    assert (result.status, result.ok) == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, False)
+    assert [offset for port in (stand.flush, stand.replicas) for offset, _ in port.requests] == [200, 200]
+
+
+@behaviour("CL-04", "FLU-02")
+@every
+def test_the_lock_is_free_while_a_put_waits(profile: str) -> None:
+    stand = Waiting(profile)
+    stand.scheduler.spawn(stand.store.put_message(message()))
+    stand.scheduler.advance(2000)
+    assert not stand.store.commit_log.lock.held
+    assert not stand.store.is_os_page_cache_busy()
+    assert appended(stand.put(message(properties={WAIT: "false"}))).queue_offset == 1
 
 
 @behaviour("FLU-07")

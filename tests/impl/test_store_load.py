@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from marks import behaviour
+from marks import behaviour, every
 from simulated import present
 from storing import LOG, Stand, appended, listing, message, real_messages, real_stand, sized
 
@@ -35,6 +35,19 @@ def test_inside_a_record_is_garbage_or_nothing() -> None:
     stand.put(message(body=inner))
     found = present(stand.store.look_message_by_offset(105 + 88))
     assert found.physical_offset == 0  # what stands there, not where it was found
+
+
+@behaviour("REC-01", "HAZ-22")
+@every
+def test_the_id_of_a_lost_message_points_at_a_blank(profile: str) -> None:
+    """Nothing asks for the magic number, so what is read there is a message without topic or body, or none."""
+    stand = Stand(profile, mapped_file_size_commit_log=100)
+    end = appended(stand.put(message()))
+    assert int(end.msg_id[16:], 16) == end.wrote_offset == 100
+    found = present(stand.store.look_message_by_offset(100))
+    assert (found.topic, found.body, found.msg_id) == ("", None, "0" * 32)
+    small = Stand(profile, mapped_file_size_commit_log=90)
+    assert small.store.look_message_by_offset(appended(small.put(message())).wrote_offset) is None
 
 
 @behaviour("REC-01")

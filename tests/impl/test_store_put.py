@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
-from marks import behaviour, either
+from marks import behaviour, earlier, either, every
 from storing import Stand, appended, message, sized
 
 from rocketproof_impl.java import JavaError
@@ -16,7 +16,7 @@ from rocketproof_protocol.flags import COMPRESSED
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, WAIT
 from rocketproof_protocol.topics import SCHEDULE
 
-OLD_STATUS = {"P45": PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, "P49": PutMessageStatus.MESSAGE_ILLEGAL}
+FACE = "\U0001f600"  # one character, two UTF-16 units, four bytes
 
 
 def busy(stand: Stand, millis: int = 5000) -> None:
@@ -28,6 +28,7 @@ def status(stand: Stand, **fields: Any) -> PutMessageStatus:
     """The status of a refused put: it has no append result, and it leaves no trace."""
     result = stand.put(message(**fields))
     assert result.append is None
+    assert stand.store.statistics.put_failed == 0
     assert stand.store.max_phy_offset == 0
     assert not stand.store.topic_queue_table
     return result.status
@@ -65,15 +66,45 @@ def test_four_bits_forbid_writing(bits: int, writable: bool) -> None:
 def test_topics_have_127_characters(profile: str) -> None:
     assert Stand(profile).put(message("t" * 127)).status is PutMessageStatus.PUT_OK
     assert status(Stand(profile), topic="t" * 128) is PutMessageStatus.MESSAGE_ILLEGAL
-    assert status(Stand(profile), topic="\U0001f600" * 64) is PutMessageStatus.MESSAGE_ILLEGAL  # 128 UTF-16 units
+    assert status(Stand(profile), topic=FACE * 64) is PutMessageStatus.MESSAGE_ILLEGAL  # 128 UTF-16 units
 
 
-@behaviour("STO-01", "STO-02", "APP-05")
-@either
-def test_properties_have_32767_characters(profile: str) -> None:
-    assert Stand(profile).put(message(properties_text="p" * 32767)).status is PutMessageStatus.PUT_OK
-    assert status(Stand(profile), properties_text="p" * 32768) is OLD_STATUS[profile]
-    assert Stand(profile).put(message(properties_text=None)).status is PutMessageStatus.PUT_OK
+@behaviour("STO-01", "APP-06")
+@earlier
+def test_the_bytes_of_a_topic_count_in_the_record(profile: str) -> None:
+    assert appended(Stand(profile).put(message("\u00e9" * 127))).wrote_bytes == 91 + 5 + 254
+
+
+PROPERTIES = [
+    (None, "fit"),
+    ("p" * 32767, "fit"),
+    ("\u00e9" * 16383 + "x", "fit"),
+    (FACE * 8191, "fit"),  # 32764 bytes
+    ("p" * 32768, "too many units"),
+    (FACE * 16384, "too many units"),  # 32768, and fewer characters than that
+    ("\u00e9" * 16384, "too many bytes"),
+    (FACE * 8192, "too many bytes"),
+    (FACE * 16383, "too many bytes"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), PROPERTIES, ids=range(len(PROPERTIES)))
+@every
+@behaviour("STO-01", "STO-02", "APP-05", "M-90")
+def test_properties_are_counted_in_units_first_and_in_bytes_later(profile: str, text: str | None, expected: str) -> None:
+    earlier_one, stand = profile in ("P40", "P45"), Stand(profile)
+    result = stand.put(message(properties_text=text))
+    assert len(list(stand.store.records())) == (expected == "fit")
+    if expected == "fit":
+        assert result.ok
+    elif expected == "too many units":
+        refused = PutMessageStatus.PROPERTIES_SIZE_EXCEEDED if earlier_one else PutMessageStatus.MESSAGE_ILLEGAL
+        assert (result.status, result.append) == (refused, None)
+    elif earlier_one:
+        assert result.status is PutMessageStatus.MESSAGE_ILLEGAL
+        assert (appended(result).status, appended(result).wrote_bytes) == (AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED, 0)
+    else:
+        assert (result.status, result.append) == (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED, None)
 
 
 @behaviour("STO-01", "STO-02")
@@ -245,23 +276,25 @@ def test_the_time_in_the_lock_is_set_and_taken_back(profile: str) -> None:
     assert set(seen) == {stand.clock.now()}
 
 
-@behaviour("CL-05", "HAZ-23")
-@pytest.mark.parametrize(("profile", "stuck"), [("P45", True), ("P49", False)])
-def test_an_append_that_throws_leaves_the_older_store_busy(profile: str, stuck: bool) -> None:
+@behaviour("CL-05", "HAZ-23", "APP-03", "APP-10", "CL-08")
+@pytest.mark.parametrize(("profile", "stuck"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
+def test_an_append_that_throws_leaves_a_queue_at_0_the_place_free_and_the_older_store_busy(profile: str, stuck: bool) -> None:
     stand = Stand(profile)
-    stand.put(message())
+    stand.put(message("T"))
     began = stand.clock.now()
     with stand.failing(), pytest.raises(JavaError, match="InternalError"):
-        stand.put(message())
+        stand.put(message("U"))
+    assert (stand.store.topic_queue_table, stand.store.max_phy_offset) == ({"T-0": 1, "U-0": 0}, 97)
+    assert (stand.store.statistics.put_times, stand.store.statistics.put_failed) == ({"T": 1}, 0)
     assert not stand.store.commit_log.lock.held
     assert stand.store.commit_log.begin_time_in_lock == (began if stuck else 0)
     stand.scheduler.advance(1001)
-    assert (stand.put(message()).status is PutMessageStatus.OS_PAGECACHE_BUSY) is stuck
+    assert (stand.put(message("U")).status is PutMessageStatus.OS_PAGECACHE_BUSY) is stuck
     stand.scheduler.advance(10_000_000 - 1001 - 1)
     assert stand.store.is_os_page_cache_busy() is stuck
     stand.scheduler.advance(1)
-    assert stand.put(message()).ok
-    assert [found.queue_offset for found in stand.store.records()] == list(range(2 if stuck else 3))
+    assert stand.put(message("U")).ok
+    assert [(found.topic, found.queue_offset) for found in stand.store.records()] == [("T", 0), ("U", 0), ("U", 1)][: 2 if stuck else 3]
 
 
 @behaviour("CL-07")
@@ -317,6 +350,19 @@ def test_a_record_larger_than_a_file_is_answered_well_and_lost(profile: str) -> 
     assert appended(stand.put(message())).wrote_offset == 300
 
 
+@behaviour("CL-08", "HAZ-22", "INV-34")
+@every
+def test_the_queue_offset_of_a_lost_message_is_used_again(profile: str) -> None:
+    """The lost one is answered with the next one's place in the queue."""
+    stand = Stand(profile, mapped_file_size_commit_log=200)
+    lost = appended(stand.put(sized(193)))
+    assert (lost.status, lost.queue_offset) == (AppendMessageStatus.END_OF_FILE, 0)
+    stored = appended(stand.put(sized(192)))
+    assert (stored.status, stored.queue_offset, stored.wrote_offset) == (AppendMessageStatus.PUT_OK, 0, 400)
+    assert stand.store.statistics.put_times == {"T": 2}
+    assert stand.store.statistics.put_sizes == {"T": 200 + 192}
+
+
 @behaviour("CL-08", "CL-10", "APP-01")
 def test_an_append_to_a_full_file_is_an_unknown_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Stand("P49", mapped_file_size_commit_log=200)
@@ -354,7 +400,8 @@ def test_a_delayed_message_is_counted_for_the_schedule_topic(profile: str) -> No
 @pytest.mark.parametrize(("level", "stored"), [("1", 1), ("3", 3), ("18", 18), ("19", 18), ("100", 18), ("2147483647", 18), ("+2", 2)])
 def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str, stored: int) -> None:
     stand = Stand(profile)
-    given = message("T", 2, properties={"KEYS": "k", WAIT: "true", DELAY: level}, properties_text="as sent")
+    sent = {"KEYS": "k", WAIT: "true", DELAY: level, REAL_TOPIC: "elsewhere", REAL_QID: "99"}  # the last two are overwritten
+    given = message("T", 2, properties=sent, properties_text="as sent")
     result = stand.put(given)
     assert (given.topic, given.queue_id) == (SCHEDULE, stored - 1)
     (found,) = stand.store.records()
@@ -364,6 +411,17 @@ def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str,
     assert found.properties_text is not None
     assert found.properties_text.endswith("\x02") is (profile == "P45")
     assert stand.store.topic_queue_table == {f"{SCHEDULE}-{stored - 1}": 1}
+
+
+@behaviour("CL-02", "APP-03", "APP-05")
+@every
+def test_the_text_of_a_delayed_message_is_tested_again_when_it_is_written_anew(profile: str) -> None:
+    """Short enough as it came, too long with its real topic and queue; the message has moved by then."""
+    given = message("T", 3, properties={"K": "v" * 32760, DELAY: "2"}, properties_text="K\x01" + "v" * 32760)
+    stand = Stand(profile)
+    assert not stand.put(given).ok
+    assert (given.topic, given.queue_id) == (SCHEDULE, 1)
+    assert stand.store.topic_queue_table == ({f"{SCHEDULE}-1": 0} if profile in ("P40", "P45") else {})
 
 
 @behaviour("CL-02")
@@ -377,14 +435,14 @@ def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str |
     assert found.properties == {DELAY: level or "9"}
 
 
-@behaviour("CL-02")
+@behaviour("CL-02", "CL-05", "STO-05")
 @either
-@pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5"])
-def test_a_level_that_is_no_number_raises(profile: str, level: str) -> None:
+@pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5", "1e1"])
+def test_a_level_that_is_no_number_raises_before_the_lock_and_leaves_no_trace(profile: str, level: str) -> None:
     stand = Stand(profile)
     with pytest.raises(JavaError, match="NumberFormatException"):
         stand.put(message(properties={DELAY: level}))
-    assert stand.store.max_phy_offset == 0
+    assert (stand.store.max_phy_offset, stand.store.topic_queue_table, stand.store.statistics.put_failed) == (0, {}, 0)
     assert not stand.store.commit_log.lock.held
     assert stand.store.commit_log.begin_time_in_lock == 0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 
 import pytest
-from marks import behaviour
+from marks import behaviour, every
 from simulated import present
 from storing import Stand, appended, listing, message, real_files, real_messages, real_records
 
@@ -105,6 +106,18 @@ def test_every_field_has_its_place() -> None:
     )
 
 
+@behaviour("APP-02", "APP-08")
+@every
+def test_signed_numbers_are_stored_signed(profile: str) -> None:
+    stand = Stand(profile)
+    stand.put(message(queue_id=-1, flag=-(2**31), reconsume_times=-3, born_timestamp=-1))
+    data = stand.log()
+    assert struct.unpack_from(">ii", data, 12) == (-1, -(2**31))
+    assert struct.unpack_from(">q", data, 40) == (-1,)
+    assert struct.unpack_from(">i", data, 72) == (-3,)
+    assert stand.store.topic_queue_table == {"TopicTest--1": 1}
+
+
 @behaviour("APP-06", "INV-40", "M-88")
 def test_the_smallest_example_has_105_bytes() -> None:
     assert record.parts_of(message()).size == len(coded(message())) == 105
@@ -123,6 +136,7 @@ def test_message_id_is_store_host_and_physical_offset() -> None:
 def test_checksum_has_31_bits() -> None:
     assert zlib.crc32(b"a") == 3904355907
     assert record.body_crc(b"a") == 1756872259
+    assert record.body_crc(b"123456789") == 0xCBF43926 & 0x7FFFFFFF
     assert record.body_crc(None) == 0
     assert record.body_crc(b"") == 0
 

@@ -53,6 +53,11 @@ class TableBench(Simulated):
     def create(self, topic: str = "T", default: str | None = "TBW102", nums: int = 4, flag: int = 0) -> TopicConfig | None:
         return self.scheduler.run(self.start(topic, default, nums, flag).done)
 
+    def hold(self) -> Task[TopicConfig | None]:
+        """A thread that creates the topic `slow` and stands with the lock in its hands."""
+        self.stop = lambda task, name: task.name == "holder" and name == "versioned"
+        return self.start("slow", name="holder")
+
     def create_back(self, topic: str, nums: int = 1, perm: int = 6, flag: int = 0) -> TopicConfig | None:
         return self.scheduler.complete(self.topics.create_topic_in_send_message_back(topic, nums, perm, flag))
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from marks import behaviour
 from sending import Stand, batch_request
 from simulated import fields_of
-from storing import DATA
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -55,36 +53,6 @@ def test_a_topic_is_put_persisted_and_registered() -> None:
     assert stand.broker.topics.data_version.counter == version + 1
     assert b'"new"' in stand.disk.files["store/config/topics.json"]
     assert asked == [(True, False, True)]
-
-
-def recorded(cfg: str) -> list[dict[str, Any]]:
-    lines = (DATA / "rocketmq-4.9.4.jsonl").read_text().splitlines()
-    return [case for case in map(json.loads, lines) if case["request"]["code"] == 17 and case["cfg"] == cfg]
-
-
-@pytest.mark.parametrize("case", recorded("A") + recorded("L"), ids=lambda case: f"{case['cfg']}-{case['n']}")
-@behaviour("CHK-02", "TCM-30")
-def test_topics_as_recorded(case: dict[str, Any]) -> None:
-    stand = Stand("P494")
-    if case["cfg"] == "L":
-        stand.settings.broker_role = "SLAVE"
-    fields = case["request"]["extFields"]
-    answer = stand.call(17, None, **fields)
-    expected = case["response"]
-    remark = str(expected["remark"])
-    prefix = remark.partition(", org.apache.rocketmq.common")[0]
-    assert (answer.code, answer.ext_fields) == (expected["code"], None)
-    assert answer.remark == remark or str(answer.remark).startswith(f"{prefix}, ")
-    config, found = stand.broker.topics.select(fields["topic"]), case["topicConfig"]
-    if found is None:
-        assert config is None
-    else:
-        assert config is not None
-        assert (config.perm, config.read_queue_nums, config.write_queue_nums) == (
-            found["perm"],
-            found["readQueueNums"],
-            found["writeQueueNums"],
-        )
 
 
 @pytest.mark.parametrize("name", ["rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "RMQ_SYS_TRACE_TOPIC", "BenchmarkTest"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data, version_to_data
 from rocketproof_protocol import codes
 
-RECORDED = Path(__file__).resolve().parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 T = TopicConfig("T", 4, 4)
 
@@ -312,25 +310,6 @@ def test_filter_servers_are_told_by_address(server: NameServer) -> None:
     assert decode_route(encode_route(route)) == route
     register(server, "broker-a", T, filter_servers=[])
     assert server.filter_server_table == {}
-
-
-def recorded_routes() -> list[Any]:
-    cases = map(json.loads, RECORDED.read_text().splitlines())
-    return [pytest.param(case, id=case["case"]) for case in cases if case["request"]["code"] == codes.GET_ROUTEINFO_BY_TOPIC]
-
-
-@behaviour("NS-06")
-@pytest.mark.parametrize("case", recorded_routes())
-def test_a_route_is_answered_as_recorded(server: NameServer, case: dict[str, Any]) -> None:
-    topic = case["request"]["extFields"]["topic"]
-    body = case.get("body")
-    if body is not None:
-        (queue,) = body["queueDatas"]
-        register(server, "broker-a", TopicConfig(topic, queue["readQueueNums"], queue["writeQueueNums"], queue["perm"]))
-    answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic=topic)
-    response = case["response"]
-    assert (answer.code, answer.remark, answer.ext_fields) == (response["code"], response["remark"], response["extFields"])
-    assert (None if answer.body is None else json.loads(answer.body)) == body
 
 
 def test_a_route_survives_its_json() -> None:

@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 from marks import behaviour
+from simulated import Simulated
 
 from rocketproof_impl.broker.registration import Registration, period_millis, registered_table
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.remoting.command import Command, response_to
-from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.network import HOLD, Packet, SimulatedChannel, SimulatedNetwork
-from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.topic import MULTI_TAG, TopicConfig
-from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, SYSTEM_ERROR
 
 FIRST, SECOND = "127.0.0.1:9876", "127.0.0.1:9877"
@@ -54,19 +51,17 @@ class FakeNameServer:
         return [request.code for request in self.requests]
 
 
-class Bench:
+class Bench(Simulated):
     """A table with its registration and as many name servers as are named."""
 
     def __init__(self, *addresses: str, listening: tuple[str, ...] | None = None, **settings: Any) -> None:
-        self.scheduler = Scheduler()
+        super().__init__(name_servers=addresses or (FIRST,), **settings)
         self.network = SimulatedNetwork(self.scheduler)
-        self.settings = BrokerSettings(name_servers=addresses or (FIRST,), **settings)
         self.servers = {}
         for address in listening if listening is not None else self.settings.name_servers:
             self.servers[address] = FakeNameServer()
             self.network.listen(address, self.servers[address])
-        self.disk = SimulatedDisk()
-        self.topics = TopicConfigManager(self.settings, PROFILES["P49"], self.scheduler.clock, self.disk, self._register)
+        self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
         self.registered: list[Command] = []
         self.registration = Registration(self.settings, self.topics, self.network.endpoint("127.0.0.1:40911"), self.registered.append)
 
@@ -76,6 +71,10 @@ class Bench:
     @property
     def server(self) -> FakeNameServer:
         return self.servers[FIRST]
+
+    def create(self) -> TopicConfig | None:
+        """Create the topic T as a first send does."""
+        return self.scheduler.complete(self.topics.create_topic_in_send_message("T", "TBW102", "127.0.0.1:5", 4, 0))
 
     def register(self, check_order_config: bool = True, oneway: bool = False, force: bool = True) -> None:
         self.scheduler.complete(self.registration.register_all(check_order_config, oneway, force))
@@ -123,7 +122,7 @@ def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
     bench = Bench()
     bench.network.plan = lambda packet: HOLD
     before = bench.scheduler.clock.now()
-    assert bench.scheduler.complete(bench.topics.create_topic_in_send_message("T", "TBW102", "127.0.0.1:5", 4, 0)) is not None
+    assert bench.create() is not None
     assert bench.scheduler.clock.now() == before
     (packet,) = bench.network.held
     assert packet.command.code == REGISTER_BROKER
@@ -134,7 +133,7 @@ def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
 @behaviour("HAZ-11", "NS-10", "LIV-01")
 def test_a_lost_registration_is_repaired_by_the_next_periodic_one() -> None:
     bench = Bench(listening=())
-    assert bench.scheduler.complete(bench.topics.create_topic_in_send_message("T", "TBW102", "127.0.0.1:5", 4, 0)) is not None
+    assert bench.create() is not None
     server = FakeNameServer()
     bench.network.listen(FIRST, server)
     bench.scheduler.complete(bench.registration.register_periodically())
@@ -204,7 +203,7 @@ def test_a_template_changed_in_place_is_not_registered() -> None:
     bench = Bench()
     bench.server.version, bench.server.changed = bench.version(), "false"
     bench.settings.auto_create_topic_enable = False
-    assert bench.scheduler.complete(bench.topics.create_topic_in_send_message("T", "TBW102", "127.0.0.1:5", 4, 0)) is None
+    assert bench.create() is None
     assert bench.topics.table["TBW102"].perm == 6
     bench.register(force=False)
     assert bench.server.codes == [QUERY_DATA_VERSION]
@@ -263,15 +262,6 @@ def test_order_flags_stay_without_a_check_or_an_answer(check: bool, oneway: bool
     bench.server.order = order
     bench.register(check_order_config=check, oneway=oneway)
     assert bench.topics.is_order_topic("T")
-
-
-@behaviour("NS-12")
-def test_an_empty_list_of_order_topics_clears_the_flags() -> None:
-    bench = Bench()
-    bench.topics.update(TopicConfig("T", order=True))
-    bench.server.order = {"table": {}}
-    bench.register()
-    assert not bench.topics.is_order_topic("T")
 
 
 @behaviour("NS-12", "HAZ-11")

@@ -321,36 +321,29 @@ def test_a_response_that_nobody_waits_for_is_dropped() -> None:
 @behaviour("REM-08", "INV-04")
 def test_an_answer_is_marked_and_carries_the_opaque(flag: int) -> None:
     server = Server()
+    assert server.receive(flag=flag) == [], "no response is no answer"
     server.give = "answer"
     written = server.receive(opaque=1234, flag=flag)
     assert [(one.code, one.opaque, one.is_response) for one in written] == ([] if flag else [(0, 1234, True)])
-    assert server.served == 1
+    assert server.served == 2
 
 
+@pytest.mark.parametrize(
+    ("error", "start"),
+    [
+        (JavaError("java.lang.ArithmeticException", "/ by zero"), "java.lang.ArithmeticException: / by zero, process(test_remoting.py:"),
+        (JavaError("java.lang.NullPointerException"), "java.lang.NullPointerException, process(test_remoting.py:"),
+        (ValueError("bad"), "java.lang.RuntimeException: ValueError: bad, "),  # of this implementation
+    ],
+)
 @behaviour("REM-08")
-def test_no_response_is_no_answer() -> None:
-    assert Server().receive() == []
-
-
-@pytest.mark.parametrize("flag", [0, ONE_WAY])
-@behaviour("REM-08")
-def test_a_throwable_is_the_answer(flag: int) -> None:
+def test_a_throwable_is_the_answer(error: Exception, start: str) -> None:
     server = Server()
-    server.give = JavaError("java.lang.ArithmeticException", "/ by zero")
-    written = server.receive(opaque=6, flag=flag)
-    if flag:
-        assert written == []
-    else:
-        (answer,) = written
-        assert (answer.code, answer.opaque, answer.ext_fields, answer.is_response) == (SYSTEM_ERROR, 6, None, True)
-        assert str(answer.remark).startswith("java.lang.ArithmeticException: / by zero, process(test_remoting.py:")
-
-
-@behaviour("REM-08")
-def test_an_exception_of_this_implementation_is_answered_too() -> None:
-    server = Server()
-    server.give = ValueError("bad")
-    assert str(server.receive()[0].remark).startswith("java.lang.RuntimeException: ValueError: bad, ")
+    server.give = error
+    assert server.receive(opaque=6, flag=ONE_WAY) == []
+    (answer,) = server.receive(opaque=6)
+    assert (answer.code, answer.opaque, answer.ext_fields, answer.is_response) == (SYSTEM_ERROR, 6, None, True)
+    assert str(answer.remark).startswith(start)
 
 
 @behaviour("REM-09", "SEND-07")

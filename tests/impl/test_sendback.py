@@ -140,13 +140,19 @@ def test_an_existing_retry_topic_may_have_fewer_queues() -> None:
     assert stand.last().properties["REAL_QID"] == "2"
 
 
+@pytest.mark.parametrize(("level", "missing"), [(0, "%RETRY%G"), (-1, "%DLQ%G")])
 @every
-@behaviour("BACK-07")
-def test_a_retry_topic_that_cannot_be_made_is_refused(profile: str) -> None:
+@behaviour("BACK-07", "BACK-12")
+def test_a_topic_that_cannot_be_made_is_refused(profile: str, level: int, missing: str) -> None:
     stand = stand_with(profile)
+    if level < 0:
+        stand.topic("%RETRY%G")
     stand.broker.topics.lock.held = True
-    answer = back(stand)
-    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "topic[%RETRY%G] not exist")
+    answer = back(stand, delay_level=level)
+    assert (answer.code, answer.remark) == (SYSTEM_ERROR, f"topic[{missing}] not exist")
+    stand.topic("%RETRY%G")
+    stand.topic("%DLQ%G", perm=0)
+    assert back(stand, delay_level=level).code == SUCCESS
 
 
 @pytest.mark.parametrize("perm", [0, READ, WRITE, READ | WRITE])
@@ -261,18 +267,6 @@ def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(p
     assert (new.topic, new.queue_id, new.reconsume_times) == ("%DLQ%G", 0, 1)
     assert stand.broker.topics.table["%DLQ%G"] == TopicConfig("%DLQ%G", 1, 1, perm)
     assert new.properties.get("DELAY") == ("0" if perm == 6 else None)
-
-
-@every
-@behaviour("BACK-12")
-def test_a_dead_letter_topic_that_cannot_be_made_is_refused(profile: str) -> None:
-    stand = stand_with(profile)
-    stand.topic("%RETRY%G")
-    stand.broker.topics.lock.held = True
-    answer = back(stand, delay_level=-1)
-    assert (answer.code, answer.remark) == (SYSTEM_ERROR, "topic[%DLQ%G] not exist")
-    stand.topic("%DLQ%G", perm=0)
-    assert back(stand, delay_level=-1).code == SUCCESS
 
 
 @pytest.mark.parametrize(("profile", "delayed"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])

@@ -102,28 +102,6 @@ def test_the_smallest_blank_has_eight_bytes() -> None:
     assert stand.store.max_phy_offset == 1100
 
 
-@behaviour("APP-07", "APP-11", "M-84")
-@either
-def test_the_result_of_a_blank_is_the_rest_of_the_file(profile: str) -> None:
-    stand = Stand(profile, mapped_file_size_commit_log=200)
-    stand.put(sized(120))
-    with stand.failing(f"{200:020d}"):
-        stand.scheduler.advance(5)
-        end = appended(stand.put(sized(120)))
-        assert (end.status, end.wrote_offset, end.wrote_bytes) == (AppendMessageStatus.END_OF_FILE, 120, 80)
-        assert end.msg_id == "7F00000100002A9F" + f"{120:016X}"
-        assert stand.store.commit_log.files.files[0].store_timestamp == stand.clock.now()
-
-
-@behaviour("APP-07", "INV-34", "M-81")
-@either
-def test_the_queue_offset_is_not_used_up_by_a_blank(profile: str) -> None:
-    stand = Stand(profile, mapped_file_size_commit_log=400)
-    offsets = [appended(stand.put(sized(150))).queue_offset for _ in range(7)]
-    assert offsets == list(range(7))
-    assert stand.store.topic_queue_table == {"T-0": 7}
-
-
 @behaviour("APP-04", "APP-10", "HAZ-12", "INV-35", "M-78", "M-79", "M-80", "APP-03")
 @either
 def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -> None:
@@ -134,14 +112,6 @@ def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -
     assert results == [0, 0, 0, 1, 0, 2, 0, 3]
     assert [found.queue_offset for found in stand.store.records()] == results
     assert stand.store.topic_queue_table == {"TopicTest-0": 4}
-
-
-@behaviour("APP-03", "INV-34")
-def test_every_queue_counts_for_itself() -> None:
-    stand = Stand()
-    for topic, queue_id in (("A", 0), ("A", 1), ("B", 0), ("A", 0), ("A", 1), ("A", 1)):
-        stand.put(message(topic, queue_id))
-    assert stand.store.topic_queue_table == {"A-0": 2, "A-1": 3, "B-0": 1}
 
 
 @behaviour("APP-06", "APP-11", "CL-07")
@@ -182,8 +152,8 @@ messages = st.builds(
 
 
 @behaviour(
-    *("INV-34", "INV-35", "INV-36", "INV-37", "INV-38", "INV-39", "INV-40", "INV-41", "INV-42", "INV-43"),
-    *("REC-01", "REC-04", "APP-12", "M-78", "M-79", "M-80", "M-81", "M-82", "M-83", "M-84", "M-85"),
+    *("INV-34", "INV-35", "INV-36", "INV-37", "INV-38", "INV-39", "INV-40", "INV-41", "INV-42", "INV-43", "APP-03", "APP-07", "APP-12"),
+    *("REC-01", "REC-04", "M-78", "M-79", "M-80", "M-81", "M-82", "M-83", "M-84", "M-85"),
 )
 @given(
     profile=st.sampled_from(["P45", "P49"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from marks import behaviour, either, every
 from simulated import present
-from storing import Stand, appended, listing, message, real_messages, real_records, real_stand
+from storing import Stand, listing, message, real_messages, real_records, real_stand
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.store.delay import LEVELS, from_schedule_topic
@@ -24,18 +24,18 @@ def test_there_are_eighteen_levels() -> None:
     assert [millis / 1000 for millis in LEVELS] == SECONDS
 
 
-@behaviour("REC-04", "REC-05", "M-91")
-@pytest.mark.parametrize("level", range(1, 19))
-def test_a_message_is_due_after_its_level(level: int) -> None:
-    stand = Stand()
+@behaviour("REC-04", "REC-05", "CL-02", "M-91")
+@pytest.mark.parametrize("level", range(1, 20))
+def test_a_message_is_due_after_its_level_or_the_last_one(level: int) -> None:
+    stand, kept = Stand(), min(level, 18)
     stand.put(delayed(level))
     stand.store.dispatch()
-    stand.scheduler.advance(SECONDS[level - 1] * 1000 - 1)
+    stand.scheduler.advance(SECONDS[kept - 1] * 1000 - 1)
     assert stand.deliver() == 0
     stand.scheduler.advance(1)
     assert stand.deliver() == 1
     assert stand.deliver() == 0
-    assert stand.store.schedule.offsets == {level: 1}
+    assert stand.store.schedule.offsets == {kept: 1}
 
 
 @behaviour("REC-05", "CL-09", "APP-10", "INV-45", "M-93")
@@ -217,16 +217,6 @@ def test_broken_offsets_stop_the_start() -> None:
     stand.disk.files["store/config/delayOffset.json.bak"] = bytearray(b'{"offsetTable":{"2":7}}')
     assert stand.store.load()
     assert stand.store.schedule.offsets == {2: 7}
-
-
-@behaviour("CL-02", "REC-05")
-@either
-def test_levels_above_the_last_are_the_last(profile: str) -> None:
-    stand = Stand(profile)
-    result = stand.put(delayed(19))
-    stand.store.dispatch()
-    entry = present(stand.store.queues.queues[SCHEDULE, 17].entry(0))
-    assert entry.tags_code == appended(result).store_timestamp + 7_200_000
 
 
 @behaviour("CL-06", "REC-04")

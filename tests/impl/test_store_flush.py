@@ -109,7 +109,7 @@ def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) 
     assert (len(stand.flush.requests), stand.flush.woken, len(stand.replicas.requests)) == ((1, 0, 1) if waits else (0, 1, 0))
 
 
-@behaviour("FLU-02", "FLU-04")
+@behaviour("FLU-02", "FLU-04", "FLU-07")
 @either
 def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH")
@@ -156,13 +156,6 @@ def test_the_wait_for_a_replica_has_a_limit(profile: str, limit: int) -> None:
     assert stand.timed_put() == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, limit)
     stand.settings.slave_timeout = 70
     assert stand.timed_put() == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, 70 if profile == "P49" else 5000)
-
-
-@behaviour("FLU-07")
-@either
-def test_only_a_synchronous_master_waits_for_replicas(profile: str) -> None:
-    stand = Waiting(profile, flush="ASYNC_FLUSH", role="ASYNC_MASTER", connections=0)
-    assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
 
 
 @behaviour("FLU-07")

@@ -120,18 +120,6 @@ def test_a_consume_queue_has_many_files() -> None:
 
 
 @behaviour("REC-04")
-def test_an_entry_far_behind_the_end_stands_at_its_index() -> None:
-    """As after the loss of a queue's files, when the table went on counting."""
-    stand = Stand(mapped_file_size_consume_queue=3 * ENTRY_SIZE)
-    stand.store.topic_queue_table["TopicTest-0"] = 7
-    stand.put(message())
-    stand.store.dispatch()
-    assert stand.store.max_offset("TopicTest", 0) == 8
-    found = present(stand.store.get_message("TopicTest", 0, 7))
-    assert found.queue_offset == 7
-
-
-@behaviour("REC-04")
 def test_a_queue_file_that_cannot_be_made_stops_dispatch_there() -> None:
     stand = Stand()
     stand.put(message("A"))
@@ -204,22 +192,6 @@ def test_a_torn_record_is_cut_off_and_its_offset_used_again(steps: int) -> None:
     assert (result.wrote_offset, result.queue_offset) == (105, 1)
 
 
-@behaviour("REC-02")
-@pytest.mark.parametrize("at", [105, 109, 113 + 2, 105 + 88])
-def test_the_log_ends_before_a_damaged_record(at: int) -> None:
-    stand = Stand(mapped_file_size_commit_log=400)
-    for _ in range(5):
-        stand.put(message())
-    stand.store.dispatch()
-    stand.disk.files[LOG][at] ^= 0xFF
-    stand = stand.reopen()
-    assert stand.store.max_phy_offset == 105
-    assert stand.disk.names("store/commitlog") == ["00000000000000000000"]
-    assert stand.store.topic_queue_table == {"TopicTest-0": 1}
-    assert stand.store.max_offset("TopicTest", 0) == 1
-    assert stand.store.dispatched_to == 105
-
-
 @behaviour("REC-02", "REC-03", "INV-34")
 def test_entries_that_were_cut_off_come_back_when_the_log_has_grown_past_them() -> None:
     """Nobody wipes them. A real 4.9.4 with such a store goes from 1 to 5 in the same way."""
@@ -245,31 +217,6 @@ def test_a_queue_with_an_empty_file_has_an_entry_after_a_start() -> None:
     stand.store.dispatch()
     stand.disk.map("store/consumequeue/P/0/00000000000000000000", stand.settings.mapped_file_size_consume_queue)
     assert stand.reopen().store.max_offset("P", 0) == 1
-
-
-@behaviour("REC-02", "REC-03")
-def test_without_a_log_the_queues_are_empty() -> None:
-    stand = Stand()
-    stand.put(message())
-    stand.store.dispatch()
-    stand.disk.delete(LOG)
-    stand = stand.reopen()
-    assert stand.store.topic_queue_table == {"TopicTest-0": 0}
-    assert stand.store.max_offset("TopicTest", 0) == 0
-    assert appended(stand.put(message())).queue_offset == 0
-
-
-@behaviour("REC-03", "INV-34")
-def test_a_queue_that_was_lost_starts_again_at_nought() -> None:
-    stand = Stand()
-    stand.put(message("A"))
-    stand.put(message("B"))
-    stand.store.dispatch()
-    stand.disk.delete("store/consumequeue/A/0/00000000000000000000")
-    stand = stand.reopen()
-    assert stand.store.topic_queue_table == {"B-0": 1}
-    assert appended(stand.put(message("A"))).queue_offset == 0
-    assert [each.queue_offset for each in stand.store.records() if each.topic == "A"] == [0, 0]
 
 
 @behaviour("REC-03")

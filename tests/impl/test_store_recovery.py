@@ -184,14 +184,16 @@ def test_after_a_crash_queues_are_built_again(kept: int) -> None:
     assert [each and each.queue_offset for each in found] == [*range(6), None]
 
 
-@behaviour("REC-02", "REC-03")
+@behaviour("REC-02", "REC-03", "INV-34")
 def test_after_a_clean_stop_a_lost_queue_is_not_built_again_behind_others() -> None:
     stand = filled(3)
     stand.put(message("U"))
     stand.store.dispatch()
     stop(stand)
     stand.disk.delete(QUEUE)
-    assert stand.reopen().store.topic_queue_table == {"U-0": 1}
+    stand = stand.reopen()
+    assert stand.store.topic_queue_table == {"U-0": 1}
+    assert appended(stand.put(sized(105))).queue_offset == 0
 
 
 @behaviour("REC-02")
@@ -232,14 +234,17 @@ def test_of_a_queue_the_last_three_files_are_read() -> None:
     assert stand.store.max_offset("T", 0) == 6  # cut there, and built again from the log
 
 
+@pytest.mark.parametrize("clean", [True, False])
 @behaviour("REC-02", "REC-03")
-def test_without_a_log_all_queues_are_deleted_and_start_again() -> None:
+def test_without_a_log_all_queues_are_deleted_and_start_again(clean: bool) -> None:
     stand = filled(2)
+    if clean:
+        stop(stand)
     for name in stand.disk.names("store/commitlog"):
         stand.disk.delete(f"store/commitlog/{name}")
     stand = stand.reopen()
     assert stand.disk.names("store/consumequeue") == []
-    assert stand.store.topic_queue_table == {"T-0": 0}
+    assert (stand.store.topic_queue_table, stand.store.max_offset("T", 0)) == ({"T-0": 0}, 0)
     assert appended(stand.put(sized(105))).queue_offset == 0
 
 
@@ -315,6 +320,7 @@ def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
     queue = stand.store.queues.queues["TopicTest", 0]
     assert (queue.min_offset, queue.max_offset) == (7, 8)
     assert [queue.entry(index) for index in (6, 7, 8)] == [None, Entry(0, 105, 0), None]
+    assert present(stand.store.get_message("TopicTest", 0, 7)).queue_offset == 7
     assert stand.disk.names("store/consumequeue/TopicTest/0") == [f"{120:020d}"]
     data = present(stand.disk.read(f"store/consumequeue/TopicTest/0/{120:020d}"))
     assert data[:20] == bytes(8) + (0x7FFFFFFF).to_bytes(4, "big") + bytes(8)

@@ -161,12 +161,6 @@ def test_a_message_older_than_the_files_are_kept_is_given_up_at_once() -> None:
     assert (stand.last().topic, stand.last().flag) == ("TRANS_CHECK_MAX_TIME_TOPIC", 7)
 
 
-def test_a_message_of_the_future_is_asked_for_at_once() -> None:
-    stand = Checked()
-    stand.half(born=100_000)
-    assert len(stand.round()) == 1
-
-
 def test_a_message_can_ask_for_time() -> None:
     """While it has it, it goes to the end of the queue, and remembers where it was first. That it was committed meanwhile is not
     seen any more: its operation record names an offset that the round has behind it."""
@@ -192,10 +186,15 @@ def test_a_copy_ends_with_the_message_that_it_names() -> None:
     assert (len(stand.halves()), stand.offsets()) == (3, (2, 1))
 
 
-@pytest.mark.parametrize("text", ["x", "-1"])
-def test_a_time_that_is_none_is_the_usual_one(text: str) -> None:
+IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+
+
+@pytest.mark.parametrize(("born", "properties"), [(0, {IMMUNITY: "x"}), (0, {IMMUNITY: "-1"}), (100_000, {})])
+def test_a_time_that_is_none_is_the_usual_one_and_a_message_of_the_future_is_asked_for_at_once(
+    born: int, properties: dict[str, str]
+) -> None:
     stand = Checked()
-    stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS=text)
+    stand.half(born=born, **properties)
     assert len(stand.round()) == 1
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting import frame
-from rocketproof_impl.remoting.command import Command, response_to
+from rocketproof_impl.remoting.command import JSON, Command, response_to
 from rocketproof_impl.remoting.dispatch import write
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.remoting.ports import Channel
@@ -96,6 +96,13 @@ class Raw:
             if not data:
                 return None
             self.buffer += data
+
+    def ask(self, command: Command, serialisation: int = JSON) -> Command:
+        """Send a request; its answer has to come."""
+        self.send(frame.encode(command, serialisation))
+        answer = self.command()
+        assert answer is not None
+        return answer
 
 
 class Parts:

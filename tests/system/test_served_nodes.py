@@ -150,9 +150,7 @@ def test_a_busy_broker_rejects_on_the_wire_and_even_one_way(cluster: Parts) -> N
     request = send_command()
     request.flag, request.opaque = ONE_WAY, 12
     with Raw(node.settings.listen_port) as raw:
-        raw.send(frame.encode(request))
-        answer = raw.command()
-    assert answer is not None
+        answer = raw.ask(request)
     assert (answer.code, answer.opaque) == (SYSTEM_BUSY, 12)
     assert str(answer.remark).startswith("[REJECTREQUEST]")
 
@@ -202,19 +200,15 @@ def test_delayed_messages_are_delivered_and_registration_goes_on(cluster: Parts,
     until(client, lambda: [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
 
 
-def test_two_brokers_cannot_have_one_store_or_one_port(cluster: Parts, tmp_path: Path) -> None:
+def test_two_brokers_cannot_have_one_store_or_one_port_nor_that_of_the_slaves(cluster: Parts) -> None:
     node = cluster.broker()
     with pytest.raises(StoreInUse):
         cluster.broker("broker-b", store_path_root_dir=node.settings.store_path_root_dir)
-    with pytest.raises(OSError, match="in use"):
-        cluster.broker("broker-b", listen_port=node.settings.listen_port)
+    taken = node.settings.listen_port
+    for port in (taken, taken - 1 if taken > 1024 else taken):
+        with pytest.raises(OSError, match="in use"):
+            cluster.broker("broker-b", listen_port=port)
     cluster.broker("broker-b")  # nothing is left behind by what could not start
-
-
-def test_the_port_of_the_slaves_has_to_be_free_too(cluster: Parts) -> None:
-    taken = cluster.broker().settings.listen_port
-    with pytest.raises(OSError, match="in use"):
-        cluster.broker("broker-b", listen_port=taken - 1 if taken > 1024 else taken)
 
 
 def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:

@@ -32,25 +32,16 @@ def server() -> object:
 def alive(server: EchoServer) -> None:
     """The server answers a newcomer."""
     with Raw(server.port) as raw:
-        raw.send(frame.encode(Command(1, opaque=77)))
-        answer = raw.command()
-        assert answer is not None and answer.opaque == 77
+        assert raw.ask(Command(1, opaque=77)).opaque == 77
 
 
 @FORMS
 @behaviour("REM-01")
 def test_the_answer_comes_in_the_form_of_the_request(server: EchoServer, serialisation: int) -> None:
     with Raw(server.port) as raw:
-        raw.send(frame.encode(Command(9, {"a": "ä"}, b"body", opaque=5), serialisation))
-        answer = raw.command()
-        assert answer is not None
-        assert (answer.code, answer.ext_fields, answer.body, answer.opaque, answer.serialisation) == (
-            0,
-            {"a": "ä"},
-            b"body",
-            5,
-            serialisation,
-        )
+        answer = raw.ask(Command(9, {"a": "ä"}, b"body", opaque=5), serialisation)
+        assert (answer.code, answer.ext_fields, answer.body) == (0, {"a": "ä"}, b"body")
+        assert (answer.opaque, answer.serialisation) == (5, serialisation)
 
 
 def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
@@ -65,9 +56,8 @@ def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
 
 def test_a_one_way_request_has_no_answer(server: EchoServer) -> None:
     with Raw(server.port) as raw:
-        raw.send(frame.encode(Command(1, opaque=1, flag=ONE_WAY)) + frame.encode(Command(1, opaque=2)))
-        answer = raw.command()
-        assert answer is not None and answer.opaque == 2
+        raw.send(frame.encode(Command(1, opaque=1, flag=ONE_WAY)))
+        assert raw.ask(Command(1, opaque=2)).opaque == 2
 
 
 LYING = {
@@ -97,14 +87,19 @@ def test_what_is_no_frame_closes_the_connection_and_nothing_else(server: EchoSer
     alive(server)
 
 
+def survive(raw: Raw, data: bytes) -> None:
+    """Send this and no more, and take whatever is answered."""
+    raw.send(data)
+    raw.socket.shutdown(socket.SHUT_WR)
+    while raw.command() is not None:
+        pass
+
+
 @given(data=st.binary(max_size=600))
 @settings(max_examples=30)
 def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
     with Raw(server.port) as raw:
-        raw.send(data)
-        raw.socket.shutdown(socket.SHUT_WR)
-        while raw.command() is not None:
-            pass
+        survive(raw, data)
     alive(server)
 
 
@@ -114,10 +109,7 @@ def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut:
     data = bytearray(frame.encode(Command(10, {"a": "b", "c": "1"}, b"xyz", opaque=3, remark="r"), form))
     data[at % len(data)] = change
     with Raw(server.port) as raw:
-        raw.send(bytes(data[: len(data) - cut % len(data)]))
-        raw.socket.shutdown(socket.SHUT_WR)
-        while raw.command() is not None:
-            pass
+        survive(raw, bytes(data[: len(data) - cut % len(data)]))
     alive(server)
 
 
@@ -175,8 +167,7 @@ def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more
     with echo_server() as server:
         with Raw(server.port) as raw:
             raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            raw.send(frame.encode(Command(1, opaque=99)))
-            assert raw.command() is not None
+            raw.ask(Command(1, opaque=99))
             server.background.complete(sleeping(0.3, began := threading.Event()))
             assert began.wait(PATIENCE)
             raw.send(data)
@@ -197,32 +188,31 @@ class Gone(asyncio.Transport):
         pass
 
 
+def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) -> list[int]:
+    """A connection over which this came is lost, while the system still has the rest: the requests that are served."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            theirs.sendall(unread)
+        connection = Connection(server.tcp, server.background.threads.loop)
+        connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
+        connection.data_received(came)
+        connection.connection_lost(why)
+    assert server.echo.lost == [connection]
+    return [command.opaque for command in server.echo.received]
+
+
 @pytest.mark.parametrize(("why", "served"), [(BrokenPipeError(), 30), (None, 10)], ids=["broken", "closed by us"])
 def test_what_the_system_still_has_of_a_broken_connection_is_served(why: OSError | None, served: int) -> None:
     frames = [frame.encode(Command(1, opaque=number)) for number in range(30)]
-    ours, theirs = socket.socketpair()
-    with echo_server() as server, ours:
-        with theirs:
-            theirs.sendall(b"".join(frames[10:]))
-        connection = Connection(server.tcp, server.background.threads.loop)
-        connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
-        connection.data_received(b"".join(frames[:10]))
-        connection.connection_lost(why)
-        assert [command.opaque for command in server.echo.received] == list(range(served))
-        assert server.echo.lost == [connection]
+    with echo_server() as server:
+        assert lose(server, b"".join(frames[:10]), b"".join(frames[10:]), why) == list(range(served))
 
 
 def test_nothing_of_a_broken_connection_is_served_behind_a_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rocketproof_impl.system.connection.PIECE", 4)
-    ours, theirs = socket.socketpair()
-    with echo_server() as server, ours:
-        with theirs:
-            theirs.sendall(struct.pack(">I", 0) + frame.encode(Command(1, opaque=7)))
-        connection = Connection(server.tcp, server.background.threads.loop)
-        connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
-        connection.connection_lost(BrokenPipeError())
-        assert server.echo.received == []
-        assert server.echo.lost == [connection]
+    with echo_server() as server:
+        assert lose(server, b"", struct.pack(">I", 0) + frame.encode(Command(1, opaque=7)), BrokenPipeError()) == []
 
 
 def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
@@ -256,8 +246,7 @@ def test_so_many_connections_and_no_more() -> None:
         with Raw(server.port) as third:
             assert third.command() is None
         for raw in (first, second):
-            raw.send(frame.encode(Command(1, opaque=6)))
-            assert raw.command() is not None
+            raw.ask(Command(1, opaque=6))
     assert len(server.echo.lost) == 2
 
 
@@ -322,7 +311,6 @@ def test_a_background_loop_can_be_left_with_connections_open() -> None:
     with Background() as background:
         server = EchoServer(background)
         raw = Raw(server.port)
-        raw.send(frame.encode(Command(1, opaque=9)))
-        assert raw.command() is not None
+        raw.ask(Command(1, opaque=9))
     assert raw.command() is None
     raw.socket.close()

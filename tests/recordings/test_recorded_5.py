@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_properties.replay import live, masks
+from rocketproof_properties.replay import masks
 from rocketproof_properties.replay.cases import Recorded, read
 from rocketproof_properties.replay.exceptions import EXCEPTIONS
 from rocketproof_properties.replay.recording import SimulatedReplay, replay
@@ -85,18 +85,3 @@ def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explaine
 def test_what_a_sender_gave_is_compared_and_what_the_broker_made_up_is_not() -> None:
     assert masks.made_up("C000020265A94E0E2F2A68626D850000", "7F0000012E870000000000001E480058")
     assert not masks.made_up("U0", "U0") and not masks.made_up("C000020265A94E0E2F2A68626D850000", None)
-
-
-# Places on a broker that runs
-
-
-def test_messages_that_may_have_come_by_themselves_are_counted() -> None:
-    queues, queue = live.Queues(), ("t", 0)
-    assert queues.explains(queue, 0) and not queues.explains(queue, 1)
-    queues.seen(queue, 1)
-    queues.delays(queue)
-    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [1, 2]
-    queues.seen(queue, 2)
-    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [2], "it has come"
-    queues.commits(queue)
-    assert [offset for offset in range(5) if queues.explains(queue, offset)] == [3], "it must have come"

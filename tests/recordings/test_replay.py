@@ -130,10 +130,10 @@ def test_values_that_5_makes_up_are_masked_there_only() -> None:
 
 def test_long_values_have_their_length_again() -> None:
     """The recorded length of the stored value tells that a separator followed it."""
-    text = case_of(197).header["properties"]
+    text = case_of(197).fields["properties"]
     assert len(text) == 32744
     assert text.endswith("v\x02")
-    assert len(case_of(199).header["properties"]) == 32746
+    assert len(case_of(199).fields["properties"]) == 32746
 
 
 def test_a_long_topic_repeats_its_last_character(tmp_path: Path) -> None:

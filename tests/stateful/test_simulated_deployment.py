@@ -29,7 +29,7 @@ def send() -> Command:
 
 
 def made(**settings: object) -> SimulatedDeployment:
-    return SimulatedDeployment(P49, Setting(settings={**SMALL_FILES, **settings}))
+    return SimulatedDeployment(Setting(settings={**SMALL_FILES, **settings}).cluster(P49))
 
 
 def test_a_connection_asks_and_the_clock_stands_still_where_no_time_is_needed() -> None:

@@ -28,7 +28,7 @@ from rocketproof_impl.simulator.network import Packet
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
 from rocketproof_impl.store.flush import FlushOnDemand
 from rocketproof_impl.store.service import DISK_FULL
-from rocketproof_impl.tasks import Future
+from rocketproof_impl.tasks import Future, Wait
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, read_log
@@ -39,7 +39,6 @@ from .connection import SECONDS
 from .deployment import Deployment
 
 SECOND: Final = 1000
-_TICK: Final = 10  # milliseconds between two looks for an answer
 
 
 @dataclass
@@ -50,6 +49,10 @@ class Setting:
     settings: dict[str, Any] = field(default_factory=dict)
     periodic: bool = False
     twin: bool = False
+
+    def cluster(self, profile: Profile) -> Cluster:
+        """A cluster of these brokers, with empty disks."""
+        return Cluster(self.brokers, profile=profile, **self.settings)
 
 
 class _Stuck:
@@ -94,7 +97,7 @@ class _Hook:
 
 class SimulatedConnection:
     """A connection to a part of a simulated cluster, from an address of its own. `begin` lets the caller go on; whatever the part writes
-    goes to `arrived`, or waits among `strays`."""
+    that no `ask` waits for goes to `arrived`, or is kept in `strays`."""
 
     def __init__(self, deployment: SimulatedDeployment, part: str, arrived: Callable[[Command], None] | None = None) -> None:
         self.remote = ("127.0.0.1", 50_000)
@@ -103,10 +106,15 @@ class SimulatedConnection:
         self._part = part
         self.arrived = arrived or self.strays.append
         self._numbers = itertools.count(1)
+        self._pending: dict[int, Future[Command]] = {}
 
     def write(self, command: Command) -> None:
         """What the part sends, as it sees its channel."""
-        self.arrived(command)
+        waiting = self._pending.pop(command.opaque, None) if command.is_response else None
+        if waiting is None:
+            self.arrived(command)
+        else:
+            waiting.complete(command)
 
     def begin(self, request: Command) -> None:
         """Send a request, and let everything happen that needs no time."""
@@ -114,19 +122,15 @@ class SimulatedConnection:
         self._deployment.cluster.scheduler.settle()
 
     def ask(self, request: Command, seconds: float = SECONDS) -> Command:
-        """The answer; the cluster's time passes until it is there. Raises TimedOut."""
+        """The answer; the cluster's time passes, event by event, until it is there. Raises TimedOut."""
         request.opaque = next(self._numbers)
+        answer = self._pending[request.opaque] = Future[Command]()
         self.begin(request)
-        cluster = self._deployment.cluster
-        end = cluster.clock.now() + round(seconds * SECOND)
-        while True:
-            for answer in self.strays:
-                if answer.is_response and answer.opaque == request.opaque:
-                    self.strays.remove(answer)
-                    return answer
-            if cluster.clock.now() >= end:
-                raise TimedOut(f"wait response on the channel <{self._part}> timeout, {round(seconds * SECOND)}(ms)")
-            cluster.scheduler.advance(_TICK)
+        millis = round(seconds * SECOND)
+        if not answer.done and not self._deployment.cluster.scheduler.complete(_arrives(answer, millis)):
+            del self._pending[request.opaque]
+            raise TimedOut(f"wait response on the channel <{self._part}> timeout, {millis}(ms)")
+        return answer.result()
 
     def tell(self, request: Command, seconds: float = SECONDS) -> None:
         del seconds
@@ -148,6 +152,11 @@ class SimulatedConnection:
         self.close()
 
 
+async def _arrives(answer: Future[Command], millis: int) -> bool:
+    """Whether the answer comes in time."""
+    return await Wait(answer, millis)
+
+
 @dataclass(frozen=True)
 class Store:
     """What a direct look at a broker's store shows: the bytes of its log's files, joined, up to `end`; by topic and queue the place and
@@ -165,7 +174,7 @@ class Store:
 
 
 class SimulatedDeployment(Deployment):
-    """A cluster of the implementation. `hookless`: steps that register hooks do nothing."""
+    """A cluster of the implementation. `periodic`: periodic tasks run; `hookless`: steps that register hooks do nothing."""
 
     offers = frozenset(
         {
@@ -179,10 +188,10 @@ class SimulatedDeployment(Deployment):
         }
     )
 
-    def __init__(self, profile: Profile, setting: Setting, *, hookless: bool = False) -> None:
+    def __init__(self, cluster: Cluster, *, periodic: bool = False, hookless: bool = False) -> None:
         self.name = "simulated"
-        self.profile = profile
-        self.cluster = Cluster(setting.brokers, profile=profile, **setting.settings)
+        self.profile = cluster.profile
+        self.cluster = cluster
         self.name_server = NAME_SERVER_ADDRESS
         self.brokers = {name: node.settings.address for name, node in self.cluster.nodes.items()}
         self.producers: dict[int, Producer] = {}
@@ -190,9 +199,9 @@ class SimulatedDeployment(Deployment):
         """Called when a producer's send has ended well."""
         self.passed: Callable[[], None] = lambda: None
         """Called after each second that passes where periodic tasks run."""
-        self._periodic = setting.periodic
+        self._periodic = periodic
         self._hookless = hookless
-        if setting.periodic:
+        if periodic:
             for node in self.cluster.nodes.values():
                 self._repeat(node.running.registration)
 
@@ -213,27 +222,17 @@ class SimulatedDeployment(Deployment):
         """What is in the broker's store now."""
         node = self.cluster.nodes[broker]
         store = node.running.store
-        size = node.settings.mapped_file_size_commit_log
         entries = {}
         for key, queue in store.queues.queues.items():
             found = [queue.entry(index) for index in range(queue.files.max_offset // ENTRY_SIZE)]
             entries[key] = [None if entry is None else (entry.physical_offset, entry.size) for entry in found]
-        return Store(
-            size,
-            store.max_phy_offset,
-            b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files),
-            entries,
-            dict(store.topic_queue_table),
-            dict(node.running.statistics.topic_put_nums),
-        )
+        size, end, log = _files(node)
+        return Store(size, end, log, entries, dict(store.topic_queue_table), dict(node.running.statistics.topic_put_nums))
 
     def records(self, broker: str) -> Log:
         """The broker's log as it can be read now."""
-        node = self.cluster.nodes[broker]
-        store = node.running.store
-        size = node.settings.mapped_file_size_commit_log
-        data = b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files)
-        return read_log(data, size, store.max_phy_offset)
+        size, end, log = _files(self.cluster.nodes[broker])
+        return read_log(log, size, end)
 
     def close(self) -> None:
         """Nothing outlives the objects."""
@@ -360,6 +359,12 @@ class SimulatedDeployment(Deployment):
 
     def _spawn(self, work: Callable[[], Any], name: str) -> None:
         self.cluster.scheduler.spawn(work(), name)
+
+
+def _files(node: Node) -> tuple[int, int, bytes]:
+    """The bytes of a file of the log, where the log ends, and the bytes of its files."""
+    store, size = node.running.store, node.settings.mapped_file_size_commit_log
+    return size, store.max_phy_offset, b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files)
 
 
 def _clear(disk: SimulatedDisk) -> None:

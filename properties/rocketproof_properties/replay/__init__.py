@@ -1,5 +1,5 @@
 """What was recorded of one broker, sent to another one, and the answers compared.
 
-A recording of single requests (`recording.py`, on a simulated broker; `live.py`, on one that runs) and the history of a validated program
-(`program.py`) differ in how they are read, and share the simulated broker, the comparison, and what is masked.
+A recording of single requests (`driver.py` on any deployment, `recording.py` on a simulated one) and the history of a validated program
+(`program.py`) differ in how they are read, and share the requests, the simulated deployment, the comparison, and what is masked.
 """

@@ -51,7 +51,7 @@ def batch(case: Recorded) -> bytes:
 
 def _stored(case: Recorded) -> list[Item]:
     """The messages that were read back, without what came from the batch's header and from the broker."""
-    added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.header.get("properties"), exact=False)}
+    added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.fields.get("properties"), exact=False)}
     return [Item(int(entry["flag"]), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -66,7 +66,7 @@ def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
 class Recorded:
     """One recorded request and what was seen of its effect.
 
-    `fields` are the request's extFields as they were on the wire. `stored` are the records read back, None if none was.
+    `fields` are the request's extFields by their full names. `stored` are the records read back, None if none was.
     `config` is the topic's entry after the case: None if the topic did not exist, ABSENT if it was not asked for. `body` is
     the answer's, where it is JSON. `millis` is how long the caller waited.
     """
@@ -85,12 +85,6 @@ class Recorded:
     stored: tuple[Mapping[str, Any], ...] | None
     config: Mapping[str, Any] | str | None
     body: Any = None
-    header: Mapping[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        short = self.code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
-        header = {FULL_NAMES.get(name, name): value for name, value in self.fields.items()} if short else self.fields
-        object.__setattr__(self, "header", header)
 
     @property
     def label(self) -> str:
@@ -103,14 +97,14 @@ class Recorded:
     @property
     def is_batch(self) -> bool:
         """Whether the body is read as a batch: the header tells, not the request's code."""
-        return self.is_send and self.header.get("batch", "").lower() == "true"
+        return self.is_send and self.fields.get("batch", "").lower() == "true"
 
     @property
     def topic(self) -> str:
         """The topic that the case is about."""
         if self.code == CONSUMER_SEND_MSG_BACK:
-            return RETRY_PREFIX + self.header.get("group", "")
-        return self.header.get("topic", "")
+            return RETRY_PREFIX + self.fields.get("group", "")
+        return self.fields.get("topic", "")
 
     @cached_property
     def positions(self) -> tuple[int, ...]:
@@ -130,14 +124,14 @@ class Recorded:
     @property
     def random_queue(self) -> int | None:
         """The queue that the broker chose by chance."""
-        chosen = self.header.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
+        chosen = self.fields.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
         return int(self.answer.fields["queueId"]) if chosen and self.is_send else None
 
     @property
     def queue(self) -> tuple[str, int, int] | None:
         """A topic, a queue and how many messages it held when the case came, if the case shows that of any."""
         if self.code == GET_MAX_OFFSET and "offset" in self.answer.fields:
-            return self.topic, int(self.header["queueId"]), int(self.answer.fields["offset"])
+            return self.topic, int(self.fields["queueId"]), int(self.answer.fields["offset"])
         for entry in self.records:
             if int(entry["sysFlag"]) & TRANSACTION_BITS in (NOT, COMMIT):
                 return str(entry["topic"]), int(entry["queueId"]), int(entry["queueOffset"])
@@ -168,19 +162,22 @@ def read(path: Path) -> Recording:
 
 def _case(row: dict[str, Any]) -> Recorded:
     request, response = row["request"], row["response"]
-    code, remark = response["code"], response.get("remark")
+    code, answered, remark = int(request["code"]), response["code"], response.get("remark")
     stored = row.get("stored")
+    fields = _whole(request.get("extFields") or {}, stored or ())
+    if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
+        fields = {FULL_NAMES.get(name, name): value for name, value in fields.items()}
     found = Recorded(
         number=int(row["n"]),
         cfg=str(row["cfg"]),
         name=str(row["case"]),
         version=str(row.get("version", "")),
         to_name_server=row.get("to") == "ns",
-        code=int(request["code"]),
-        fields=_whole(request.get("extFields") or {}, stored or ()),
+        code=code,
+        fields=fields,
         body_length=int(request.get("body_len") or 0),
-        text=_text(int(request["code"]), request.get("body", request.get("body_text"))),
-        answer=Answer(None if code is None else int(code), remark, _texts(response.get("extFields") or {})),
+        text=_text(code, request.get("body", request.get("body_text"))),
+        answer=Answer(None if answered is None else int(answered), remark, _texts(response.get("extFields") or {})),
         millis=float(row.get("ms") or 0),
         stored=None if stored is None else tuple(dict(entry) for entry in stored),
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),

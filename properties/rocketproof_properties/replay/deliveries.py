@@ -17,7 +17,7 @@ from rocketproof_impl.store.delay import MAX_LEVEL, from_schedule_topic
 from rocketproof_impl.store.record import BLANK_SIZE, parts_of
 from rocketproof_protocol.topics import SCHEDULE
 
-from .simulated import SimulatedBroker
+from .simulated import ReplayDeployment
 
 _PATIENCE = 20_000  # combinations of deliveries that are tried
 
@@ -49,10 +49,10 @@ class Evidence:
 class Deliveries:
     """The passing of time on one broker."""
 
-    def __init__(self, simulated: SimulatedBroker) -> None:
-        broker = simulated.broker
-        self._simulated = simulated
-        self._scheduler = simulated.cluster.scheduler
+    def __init__(self, deployment: ReplayDeployment) -> None:
+        broker = deployment.broker
+        self._deployment = deployment
+        self._scheduler = deployment.cluster.scheduler
         self._store = broker.store
         self._trailing = broker.profile.ends_properties
         self._file = broker.settings.mapped_file_size_commit_log
@@ -71,7 +71,7 @@ class Deliveries:
         self._wait(until)
 
     def _wait(self, until: int) -> None:
-        self._simulated.wait(max(0, until - self._scheduler.clock.now()))
+        self._deployment.act("time", millis=max(0, until - self._scheduler.clock.now()))
 
     def explain(self, seen: Evidence) -> None:
         """Deliver what must have been delivered for the case to see what it saw; nothing if no deliveries explain it."""

@@ -21,6 +21,15 @@ def first_place(cases: Sequence[Recorded]) -> int:
     return next((case.positions[0] for case in cases if case.positions), 0)
 
 
+def begin_log_at(broker: Broker, place: int) -> None:
+    """Let the empty log go on at a place, as if the bytes before it had been there."""
+    store = broker.store
+    mapped = store.commit_log.files.last_or_next(place)
+    assert mapped is not None, "the simulated disk has room"
+    mapped.wrote_position = mapped.flushed_position = place - mapped.file_from_offset
+    store.dispatched_to = place
+
+
 def recall(broker: Broker, case: Recorded) -> None:
     """What the broker knew before this case and had not been asked for yet: a topic, and where its queue goes on."""
     config = case.config

@@ -23,12 +23,14 @@ from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
 from rocketproof_impl.store import record as records
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 
+from ..deployments.simulated import SimulatedConnection
 from ..generators.programs import ALONE, CONFIGURED
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
@@ -38,8 +40,10 @@ from ..steps.requests import UNSUPPORTED_CODE, command_of
 from . import comparison
 from .cases import Answer, here
 from .comparison import Comparison, Difference, message_data
+from .driver import SECONDS
+from .middle import begin_log_at
 from .orders import NOBODY, Arrived, Item, orders
-from .simulated import SimulatedBroker
+from .simulated import ReplayDeployment
 
 _DELAY_STEP: Final = 100
 _LARGEST_FILE: Final = 1 << 24
@@ -104,8 +108,9 @@ class Reference:
     last: bool = False
 
     def __post_init__(self) -> None:
-        self.simulated = SimulatedBroker(self.profile, self._settings())
-        self.cluster, self.broker = self.simulated.cluster, self.simulated.broker
+        self.deployment = ReplayDeployment(self.profile, self._settings())
+        self.cluster, self.broker = self.deployment.cluster, self.deployment.broker
+        self._connections: dict[str, SimulatedConnection] = {}
         self.first = frozenset(self.broker.topics.table)
         for name, value in self._configured().items():
             update_settings(self.broker.settings, f"{name}={value}")
@@ -122,7 +127,7 @@ class Reference:
         first = min((place for one in self.history.asked for place in places(one.answer.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
-            self.simulated.begin_log_at(first)
+            begin_log_at(self.broker, first)
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
         self.same = Comparison(version, 0 if self.exact else None)
@@ -159,10 +164,8 @@ class Reference:
                 self._happen(item)
             elif item.refused:
                 continue
-            elif item.closed != "fail" and not item.value.get("line"):
-                yield from self._ask(item)
             elif item.closed != "fail":
-                yield from self._ask(item, client=str(item.value["line"]))
+                yield from self._ask(item)
         self._pass(self.until or 0)
         yield from self._topics()
         yield from self._queues()
@@ -186,23 +189,34 @@ class Reference:
 
     def _wait(self, millis: int) -> None:
         for _ in range(millis // _DELAY_STEP):
-            self.simulated.wait(_DELAY_STEP)
+            self.deployment.act("time", millis=_DELAY_STEP)
         self.broker.store.dispatch()
 
     # Requests
 
-    def _ask(self, asked: Asked, client: str = "client") -> Iterator[Difference]:
-        found = self.simulated.ask(
-            self._command(asked),
-            name_server=asked.value["to"] == NAME_SERVER,
-            drawn=self._drawn(asked),
-            client=client,
-            one_way=asked.one_way,
-        )
+    def _ask(self, asked: Asked) -> Iterator[Difference]:
+        found = self._answer(asked)
         if asked.closed == "ok":
             yield from self._answered(asked, found)
         elif asked.closed == "info" and not asked.one_way and found is not None:
             yield Difference("answer", asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
+
+    def _answer(self, asked: Asked) -> Command | None:
+        """What is answered here, None if nothing is in time or nothing is wanted."""
+        part = NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
+        line = str(asked.value.get("line") or part)
+        connection = self._connections.setdefault(line, self.deployment.connect(part))
+        command = self._command(asked)
+        self.deployment.draw.queue = self._drawn(asked)
+        try:
+            if not asked.one_way:
+                return connection.ask(command, SECONDS)
+            connection.tell(command)
+        except TimedOut:
+            pass
+        finally:
+            self.broker.store.dispatch()
+        return None
 
     def _arrive(self, asked: Asked) -> None:
         """What a send does before it is stored: it is checked, and its topic is made."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,15 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_profiles import PROFILES, Profile
 
-from . import bodies, middle
+from . import middle
 from .cases import Recorded, read
 from .comparison import Difference
 from .deliveries import Deliveries, Evidence
-from .driver import CaseReplay
+from .driver import SECONDS, CaseReplay
 from .exceptions import EXCEPTIONS
 from .rules import rules_of
 from .settings import known_cfg, settings_of
-from .simulated import PATIENCE, SimulatedBroker
+from .simulated import ReplayDeployment
 
 
 @dataclass(frozen=True)
@@ -103,27 +102,26 @@ class SimulatedReplay(CaseReplay):
     """
 
     def __init__(self, profile: Profile, cases: Sequence[Recorded], settings: BrokerSettings) -> None:
-        super().__init__(cases)
-        self.simulated = SimulatedBroker(profile, settings)
-        self.broker = self.simulated.broker
+        self.deployment = ReplayDeployment(profile, settings)
+        super().__init__(self.deployment, self.deployment.part, cases)
+        self.broker = self.deployment.broker
         first = middle.first_place(cases)
         self.in_the_middle = first > 0
         if self.in_the_middle:
-            self.simulated.begin_log_at(first)
-        self.deliveries = Deliveries(self.simulated)
+            middle.begin_log_at(self.broker, first)
+        self.deliveries = Deliveries(self.deployment)
         self.drift = 0
+        self._to_come = [place for case in cases for place in case.positions[:1]]
 
-    def play(self) -> Iterator[tuple[Difference, ...]]:
-        for at, case in enumerate(self.cases):
-            later = next((one.positions[0] for one in self.cases[at + 1 :] if one.positions), None)
-            yield tuple(self._perform(case, None if later is None else later + self.drift))
-
-    def _perform(self, case: Recorded, later: int | None) -> Iterator[Difference]:
+    def perform(self, case: Recorded) -> Iterator[Difference]:
         """Do what the broker did before the case, the case itself, and what came of the time it took."""
-        began = self.simulated.cluster.clock.now()
+        del self._to_come[: len(case.positions[:1])]
+        later = self._to_come[0] + self.drift if self._to_come else None
+        began = self.deployment.cluster.clock.now()
         if self.in_the_middle:
             middle.recall(self.broker, case)
         yield from self._reach(case, later)
+        self.deployment.draw.queue = case.random_queue or 0
         yield from self.compare(case)
         self.deliveries.pass_time(began + round(case.millis), later)
 
@@ -137,13 +135,12 @@ class SimulatedReplay(CaseReplay):
             yield Difference("position", place - self.drift, end - self.drift)
             self.drift += end - place
 
-    def ask(self, case: Recorded) -> Command | None:
-        request = Command(case.code, dict(case.fields), bodies.body(case))
-        millis = math.ceil(case.millis) if case.answer.code is None else PATIENCE
-        return self.simulated.ask(request, name_server=case.to_name_server, drawn=case.random_queue or 0, millis=millis)
-
-    def send(self, request: Command) -> Command | None:
-        return self.simulated.ask(request)
+    def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
+        """The answer; what the request has stored is in its queues then."""
+        try:
+            return super().ask(request, part, seconds)
+        finally:
+            self.broker.store.dispatch()
 
     def topic(self, name: str) -> TopicConfig | None:
         return self.broker.topics.select(name)

@@ -91,7 +91,7 @@ class SimulatedRun:
     """A cluster on which a program runs, and the events so far. `hookless`: steps that register hooks do nothing."""
 
     def __init__(self, profile: Profile, setting: Setting, *, hookless: bool = False) -> None:
-        self.deployment = SimulatedDeployment(profile, setting, hookless=hookless)
+        self.deployment = SimulatedDeployment(setting.cluster(profile), periodic=setting.periodic, hookless=hookless)
         self.cluster = self.deployment.cluster
         self.events: list[Event] = []
         self._context = _StoreContext(Names("", 0), "", profile=profile, deployment=self.deployment)

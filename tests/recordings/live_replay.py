@@ -9,15 +9,19 @@ committed.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig, table_from_data
+from rocketproof_properties.deployments.deployment import Deployment
+from rocketproof_properties.replay.cases import Recorded
+from rocketproof_properties.replay.comparison import Difference, record_data
+from rocketproof_properties.replay.driver import CaseReplay
+from rocketproof_properties.runs.client import places
+from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     END_TRANSACTION,
@@ -28,24 +32,10 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
-from ..deployments.connection import Connection
-from ..deployments.deployment import Deployment
-from ..runs.client import places
-from ..steps.parts import NAME_SERVER
-from ..steps.vocabulary import plain
-from . import bodies
-from .cases import Recorded, here
-from .comparison import Difference, record_data
-from .driver import CaseReplay
-
-SECONDS = 20.0
-"""How long to wait for an answer that was recorded."""
-
-SETTLE_SECONDS = 10.0
-"""How long what somebody only reads may need to become as recorded: registrations and consume queues lag behind."""
-
-_READS = (GET_ROUTEINFO_BY_TOPIC, GET_MAX_OFFSET)
-_POLL = 0.1
+READS: Final = (GET_ROUTEINFO_BY_TOPIC, GET_MAX_OFFSET)
+LOOKS: Final = 100
+"""How often to ask for what is only read until it is as recorded: registrations and consume queues lag behind."""
+POLL_MILLIS: Final = 100
 
 Queue = tuple[str, int]
 
@@ -83,69 +73,33 @@ class Queues:
 class LiveReplay(CaseReplay):
     """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
 
-    def __init__(self, running: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
-        super().__init__(cases)
-        self._running = running
-        self._broker = broker
-        self._address = running.brokers[broker]
+    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[Recorded]) -> None:
+        super().__init__(deployment, broker, cases)
+        self._address = deployment.brokers[broker]
         self._host = next((case.answer.host for case in cases if case.answer.host is not None), None)
-        self._connections: dict[str, Connection] = {}
         self._queues = Queues()
-        self._places: dict[int, int] = {}  # recorded position of a message to the one it has here
         self._halves: dict[int, Queue] = {}  # recorded position of a half message to the queue it is meant for
 
-    def play(self) -> Iterator[tuple[Difference, ...]]:
-        """The differences of each case, in order. Raises RemotingError if the broker is gone."""
-        try:
-            for case in self.cases:
-                yield self._perform(case)
-        finally:
-            for connection in self._connections.values():
-                connection.close()
-
-    def _perform(self, case: Recorded) -> tuple[Difference, ...]:
-        """Once; or until nothing differs or the time is over, if it only reads."""
-        end = time.monotonic() + (SETTLE_SECONDS if case.code in _READS else 0)
-        while True:
-            found = tuple(self.compare(case))
-            if not found or time.monotonic() > end:
-                return found
-            time.sleep(_POLL)
-
-    # Asking
-
-    def ask(self, case: Recorded) -> Command | None:
-        """The answer, None if none comes in time. Positions in the request are those of the same messages here."""
-        fields = here(case.fields, self._places)
-        seconds = case.millis / 1000 if case.answer.code is None else SECONDS
-        return self._send(NAME_SERVER if case.to_name_server else self._broker, Command(case.code, fields, bodies.body(case)), seconds)
-
-    def send(self, request: Command) -> Command | None:
-        return self._send(self._broker, request, SECONDS)
+    def perform(self, case: Recorded) -> Iterator[Difference]:
+        """Once; or until nothing differs or it was asked often enough, if it only reads."""
+        found = list(self.compare(case))
+        for _ in range(LOOKS if case.code in READS else 0):
+            if not found:
+                break
+            self._deployment.act("time", millis=POLL_MILLIS)
+            found = list(self.compare(case))
+        yield from found
 
     def topic(self, name: str) -> TopicConfig | None:
-        answer = self.send(plain("topics"))
+        answer = self.ask(plain("topics"))
         table, _ = table_from_data(fastjson.loads((answer and answer.body) or b"{}"))
         return table.get(name)
-
-    def _send(self, part: str, request: Command, seconds: float) -> Command | None:
-        """On the connection to this part, which is given up where no answer came."""
-        connection = self._connections.get(part) or self._running.connect(part)
-        self._connections[part] = connection
-        try:
-            return connection.ask(request, seconds)
-        except RemotingError as problem:
-            self._connections.pop(part).close()
-            if isinstance(problem, TimedOut):
-                return None
-            raise
 
     # Moving a case to this broker
 
     def expected(self, case: Recorded, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[Recorded, int]:
-        """What is learnt of places and queues is kept."""
+        """What is learnt of queues is kept."""
         found = places(answer.ext_fields or {}) if answer is not None else []
-        self._places.update(zip(case.positions, found, strict=False))
         moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
         return moved, found[0] - case.positions[0] if found and case.positions else 0
 
@@ -161,12 +115,12 @@ class LiveReplay(CaseReplay):
         if stored and "queueOffset" in stored[0] and "queueOffset" in fields:
             fields["queueOffset"] = str(stored[0]["queueOffset"])
         if case.code == GET_MAX_OFFSET and "offset" in answered:
-            queue = (case.topic, int(case.header["queueId"]))
+            queue = (case.topic, int(case.fields["queueId"]))
             if self._queues.explains(queue, int(answered["offset"])):
                 self._queues.seen(queue, int(answered["offset"]))
                 fields["offset"] = answered["offset"]
-        if case.code == END_TRANSACTION and answer.code == SUCCESS and int(case.header["commitOrRollback"]) == COMMIT:
-            self._queues.commits(self._halves[int(case.header["commitLogOffset"])])
+        if case.code == END_TRANSACTION and answer.code == SUCCESS and int(case.fields["commitOrRollback"]) == COMMIT:
+            self._queues.commits(self._halves[int(case.fields["commitLogOffset"])])
         moved = replace(case, answer=replace(case.answer, fields=fields), body=self._moved_body(case.body))
         return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
 

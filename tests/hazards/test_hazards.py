@@ -1,4 +1,4 @@
-"""The gallery of known hazards: each is as it is told, in every profile that shows it, and the command says so."""
+"""The gallery of known hazards: each happens as described, in every profile that shows it, and the command says so."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("one", "profile"), EVERY)
-def test_a_hazard_is_as_it_is_told(one: Hazard, profile: str) -> None:
-    told = perform(one, profile)
-    assert not told.finding, told.finding
-    assert told.shown
+def test_a_hazard_happens_as_described(one: Hazard, profile: str) -> None:
+    performed = perform(one, profile)
+    assert not performed.finding, performed.finding
+    assert performed.shown
 
 
 def test_every_hazard_has_its_story() -> None:
@@ -34,14 +34,14 @@ def test_every_hazard_has_its_story() -> None:
 
 @pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)
 def test_a_story_says_what_happens_why_and_what_to_do(one: Hazard) -> None:
-    told = perform(one, one.profiles[0])
+    performed = perform(one, one.profiles[0])
     assert one.title.endswith(".")
     assert len(one.title) <= 120
     assert any(paragraph.startswith("To avoid it: ") for paragraph in one.about)
     assert one.rules
     assert set(one.asserts) <= set(rules())
-    assert all(step.text.endswith((".", ":", "?")) for step in told.steps)
-    assert sum(len(step.facts) for step in told.steps) >= 2
+    assert all(step.text.endswith((".", ":", "?")) for step in performed.steps)
+    assert sum(len(step.facts) for step in performed.steps) >= 2
 
 
 @hazard("HAZ-99", asserts="TCM-15")
@@ -69,7 +69,7 @@ def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch
     assert run(["hazard", "HAZ-99"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "! T on the broker: expected read 8, write 8, RW-; found read 4, write 4, RW-" in said
-    assert "HAZ-99 is not as told in P49" in said
+    assert "HAZ-99 is not as described in P49" in said
     assert "Nobody comes here" not in said
 
 
@@ -83,9 +83,9 @@ def test_a_list_with_a_finding_marks_it(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_an_exception_is_a_finding() -> None:
-    told = perform(broken, "P49")
-    assert told.finding == "the program ends with KeyError: 'broker-z'"
-    assert [step.text for step in told.steps] == ["A broker that is not there is asked."]
+    performed = perform(broken, "P49")
+    assert performed.finding == "the program ends with KeyError: 'broker-z'"
+    assert [step.text for step in performed.steps] == ["A broker that is not there is asked."]
 
 
 def test_the_command_shows_a_hazard_with_its_facts_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,9 +80,9 @@ def async_retry_with_foreign_queue_id(story: Story) -> None:
     producer.round_robin.counter.value = 7
     ends: list[SendResult | Exception] = []
     cluster.do(producer.send_async(Message("T", body=b"hello"), ends.append))
-    said = [failed(end) if isinstance(end, Exception) else sent(end) for end in ends]
+    answers = [failed(end) if isinstance(end, Exception) else sent(end) for end in ends]
     refused = f"MQBrokerException, {cluster.illegal}: request queueId[7] is illegal"
-    story.check("the callback gets", [each.split(", TopicConfig")[0] for each in said], [refused])
+    story.check("the callback gets", [each.split(", TopicConfig")[0] for each in answers], [refused])
     story.check("stored on broker-b", cluster.stored("broker-b"), [])
 
 

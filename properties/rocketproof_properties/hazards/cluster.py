@@ -1,6 +1,7 @@
-"""The cluster that the stories play on: requests in one line, and what is there as short texts.
+"""The cluster that the stories play on: steps in one line, and what is there as short texts.
 
-Client and administrator are raw callers here; producers are RocketMQ's own, from `Cluster.producer`.
+Clients and administrators ask what the vocabulary of steps has, and the simulated deployment does it; producers are RocketMQ's own, from
+`Cluster.producer`. A request during which something else has to happen is a thread of its own (`Cluster.calling`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_impl.message import Message, parse_properties, properties_text
 from rocketproof_impl.producer.errors import BrokerError, ClientError
@@ -24,65 +25,67 @@ from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, perm_text, table_from_data
 from rocketproof_protocol import codes
 
-from ..steps.vocabulary import plain
+from ..deployments.simulated import SimulatedDeployment
+from ..steps.vocabulary import arguments, plain
 
-_ANSWERS = {
-    getattr(codes, name): name
-    for name in (
-        "SUCCESS",
-        "SYSTEM_ERROR",
-        "SYSTEM_BUSY",
-        "REQUEST_CODE_NOT_SUPPORTED",
-        "FLUSH_DISK_TIMEOUT",
-        "SLAVE_NOT_AVAILABLE",
-        "FLUSH_SLAVE_TIMEOUT",
-        "MESSAGE_ILLEGAL",
-        "SERVICE_NOT_AVAILABLE",
-        "NO_PERMISSION",
-        "TOPIC_NOT_EXIST",
-        "SUBSCRIPTION_GROUP_NOT_EXIST",
-        "INVALID_PARAMETER",
-    )
-}
+PATIENCE: Final = 60.0
+"""Seconds to wait for an answer; longer than any wait of a broker's own."""
+
 _PLACE = re.compile(r", \w+\([\w.]+:\d+\)$")  # where an exception was thrown, at the end of its remark
 
 
 class StoryCluster(Cluster):
     """A cluster with a client, an administrator and an observer. `to` and `broker` are names of brokers."""
 
+    def __init__(self, brokers: int = 1, **settings: Any) -> None:
+        super().__init__(brokers, **settings)
+        self.deployment = SimulatedDeployment(self)
+
     @property
     def illegal(self) -> str:
         """The answer about a name or a queue that is none."""
-        return _ANSWERS[self.profile.illegal_code]
+        return codes.ANSWERS[self.profile.illegal_code]
 
-    # Requests
+    # Steps
 
-    def request(self, topic: str = "T", *, body: str | None = "hello", most: int | None = None, **arguments: Any) -> Command:
+    def act(self, name: str, **given: Any) -> None:
+        """Do a step that is not a request, on broker-a where it is about a broker; other arguments have their defaults."""
+        self.deployment.act(name, **arguments((name, given)))
+
+    def ask(self, request: Command, to: str = "broker-a") -> str:
+        """The broker's answer, when time has passed as needed. Raises TimedOut."""
+        return answer(self.deployment.connect(to).ask(request, PATIENCE))
+
+    def request(self, topic: str = "T", *, body: str | None = "hello", most: int | None = None, **given: Any) -> Command:
         """A send request (310) for queue 0, with TBW102 as default topic and 4 queues; other arguments of the step by name."""
-        if "properties" in arguments:  # as the profile's own clients end them
-            text = properties_text(arguments["properties"], trailing=self.profile.ends_properties)
-            arguments["altered"] = ("properties", text)
-        return plain("send", topic=topic, body=body, most=most, **arguments)
+        if "properties" in given:  # as the profile's own clients end them
+            text = properties_text(given["properties"], trailing=self.profile.ends_properties)
+            given["altered"] = ("properties", text)
+        return plain("send", topic=topic, body=body, most=most, **given)
 
-    def send(self, topic: str = "T", *, to: str = "broker-a", **arguments: Any) -> str:
+    def send(self, topic: str = "T", *, to: str = "broker-a", **given: Any) -> str:
         """Send a message as a client and give the broker's answer."""
-        return answer(self.call(self.request(topic, **arguments), to))
+        return self.ask(self.request(topic, **given), to)
 
-    def send_back(self, offset: int, group: str = "G", level: int = 0, *, most: int | None = None, **arguments: Any) -> str:
+    def send_back(self, offset: int, group: str = "G", level: int = 0, *, most: int | None = None, **given: Any) -> str:
         """Give the record at an offset of broker-a's log back, as a consumer that could not consume it, and give the answer."""
-        return answer(self.call(plain("back", offset=offset, group=group, level=level, most=most, **arguments)))
+        return self.ask(plain("back", offset=offset, group=group, level=level, most=most, **given))
 
     def update_topic(self, topic: str, read: int, write: int, perm: int = 6, *, to: str = "broker-a") -> str:
         """Create or change a topic as an administrator, and give the broker's answer."""
-        return answer(self.call(plain("topic", topic=topic, read=read, write=write, perm=perm), to))
+        return self.ask(plain("topic", topic=topic, read=read, write=write, perm=perm), to)
 
     def delete_topic(self, topic: str, *, to: str = "broker-a") -> str:
         """Delete a topic as an administrator, on the broker and nowhere else."""
-        return answer(self.call(plain("delete", topic=topic), to))
+        return self.ask(plain("delete", topic=topic), to)
 
     def do(self, work: Work[Any]) -> Any:
         """Run something to its end and give its result."""
         return self.scheduler.complete(work)
+
+    def register(self, broker: str = "broker-a") -> None:
+        """Let a broker register, as it does every 30 seconds."""
+        self.do(self.broker(broker).registration.register_periodically())
 
     def produce(self, producer: Producer, topic: str = "T", *, at: int | None = None, **properties: str) -> str:
         """Send a message by a producer and give what the caller gets. `at`: the place in the list of queues that is next."""
@@ -144,11 +147,11 @@ class StoryCluster(Cluster):
 
 def answer(command: Command) -> str:
     """A broker's answer: code, remark and place."""
-    said = _ANSWERS.get(command.code, str(command.code))
+    text = codes.ANSWERS.get(command.code, str(command.code))
     if command.code != codes.SUCCESS and command.remark is not None:
-        said += f": {_PLACE.sub('', command.remark.partition(chr(10))[0])}"
+        text += f": {_PLACE.sub('', command.remark.partition(chr(10))[0])}"
     fields = command.ext_fields or {}
-    return f"{said}, queue {fields['queueId']} offset {fields['queueOffset']}" if "queueId" in fields else said
+    return f"{text}, queue {fields['queueId']} offset {fields['queueOffset']}" if "queueId" in fields else text
 
 
 def sent(result: SendResult) -> str:
@@ -159,7 +162,7 @@ def sent(result: SendResult) -> str:
 def failed(error: Exception) -> str:
     """An exception of a send: its kind, code and the answer behind it."""
     if isinstance(error, BrokerError):
-        return f"MQBrokerException, {_ANSWERS.get(error.code, str(error.code))}: {(error.remark or '').partition(chr(10))[0]}"
+        return f"MQBrokerException, {codes.ANSWERS.get(error.code, str(error.code))}: {(error.remark or '').partition(chr(10))[0]}"
     if isinstance(error, ClientError):
         return f"MQClientException {error.code}: {error.message.partition(chr(10))[0]}"
     return f"{type(error).__name__}: {error}"

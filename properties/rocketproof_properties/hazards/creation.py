@@ -71,8 +71,8 @@ def auto_creation_lost_for_good(story: Story) -> None:
     producer = cluster.producer()
     requests = counted_sends(cluster)
     story.check("queues of T, says the producer", cluster.find_queues(producer), "a0 a1 a2 a3")
-    said = cluster.produce(producer)
-    story.check("the caller gets TOPIC_NOT_EXIST", said.startswith("MQClientException 17: Send [3] times, still failed"), True)
+    ending = cluster.produce(producer)
+    story.check("the caller gets TOPIC_NOT_EXIST", ending.startswith("MQClientException 17: Send [3] times, still failed"), True)
     story.check("requests for one message", len(requests), 3)
 
     story.say("Another topic is changed, which writes the table; then auto-creation is switched on again.")
@@ -171,7 +171,7 @@ def zero_queues(story: Story) -> None:
     that no queue id is legal (CHK-10), and a negative one asks for the remainder by zero (SEND-22). The topic exists, so it is
     never created again; its route exists, so producers do not ask for the template's (CLI-14).
 
-    To avoid it: defaultTopicQueueNums of 1 or more in every client. To mend it: update the topic by hand.
+    To avoid it: defaultTopicQueueNums of 1 or more in every client. To fix it: update the topic by hand.
     """
     cluster = story.cluster()
     for topic, asked in (("T", 0), ("U", -3)):
@@ -262,7 +262,7 @@ def topic_not_exist_storms(story: Story) -> None:
 
     cluster.scheduler.stops = note
     story.say("It sends 10 messages.")
-    said = [cluster.produce(producer) for _ in range(10)]
-    story.check("they end with TOPIC_NOT_EXIST", all(each.startswith("MQClientException 17: Send [3] times") for each in said), True)
+    endings = [cluster.produce(producer) for _ in range(10)]
+    story.check("they end with TOPIC_NOT_EXIST", all(each.startswith("MQClientException 17: Send [3] times") for each in endings), True)
     story.check("requests", len(requests), 30)
     story.check("turns of the lock", len(locked), 30)

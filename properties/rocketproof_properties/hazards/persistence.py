@@ -114,13 +114,13 @@ def persist_windows(story: Story) -> None:
     cluster.restart()
     story.check("T2 at the name server", cluster.routed("T2"), ["broker-a: read 4, write 4, RW-"])
 
-    for main, told, found in ((b"", "empty", "no topic"), (b'{"topicConfigTab', "broken", "the start fails")):
+    for main, content, found in ((b"", "empty", "no topic"), (b'{"topicConfigTab', "broken", "the start fails")):
         cluster = two_topics(story)
         cluster.send("T3")
         version = cluster.broker().topics.data_version.counter
-        story.say(f"T3 is in the file and known to the name server. The power fails, and the main file is {told}.")
+        story.say(f"T3 is in the file and known to the name server. The power fails, and the main file is {content}.")
         lose_power(cluster, main)
-        story.check("the files", files(cluster), f"main {told}, .bak T2, .tmp missing")
+        story.check("the files", files(cluster), f"main {content}, .bak T2, .tmp missing")
         story.check("a start finds", started(cluster), "T2")
         story.check("the version is lower by", version - cluster.broker().topics.data_version.counter, 1)
         story.check("T3 at the name server", cluster.routed("T3"), ["broker-a: read 4, write 4, RW-"])
@@ -128,5 +128,5 @@ def persist_windows(story: Story) -> None:
         story.say("T4 is created, and the process ends before the rename.")
         with cluster.process_ends(after=7):
             cluster.calling(cluster.request("T4"))
-        story.check("the files", files(cluster), f"main missing, .bak {told}, .tmp T4")
+        story.check("the files", files(cluster), f"main missing, .bak {content}, .tmp T4")
         story.check("a start finds", started(cluster), found)

@@ -10,7 +10,6 @@ from ..steps.vocabulary import plain
 from .cluster import answer
 from .gallery import hazard
 from .pauses import at, stopped
-from .store import SilentHook
 from .story import Story
 
 
@@ -34,7 +33,7 @@ def no_answer_at_all(story: Story) -> None:
     """
     for profile in (story.profile, "P45"):
         cluster = story.cluster(profile=profile)
-        cluster.broker().hooks.send.append(SilentHook())
+        cluster.act("hooks")
         story.say(f"A message without a body, whose properties are too long, comes to a broker with a hook, in {profile}.")
         call = cluster.calling(cluster.request(body=None, properties={"KEYS": "k" * 40_000}), millis=3000)
         cluster.scheduler.advance(2999)
@@ -81,27 +80,27 @@ def one_way_requests_get_answers(story: Story) -> None:
     To avoid it: nothing; such lines in a client's log are harmless.
     """
     cluster = story.cluster()
+    connection = cluster.deployment.connect("broker-a")
     story.say("A caller sends a request one way, with a code that the broker does not know.")
-    cluster.do(cluster.caller().post(cluster.node().settings.address, plain("unknown")))
-    found = [answer(packet.command) for packet in cluster.network.unmatched]
-    said = [] if cluster.profile.default_processor else ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"]
-    story.check("answers that nobody waits for", found, said)
+    connection.tell(plain("unknown"))
+    found = [answer(each) for each in connection.strays]
+    expected = [] if cluster.profile.default_processor else ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"]
+    story.check("answers that nobody waits for", found, expected)
     story.say("A message is sent one way.")
-    request = cluster.request()
-    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
-    story.check("answers that nobody waits for", len(cluster.network.unmatched), len(said))
+    connection.tell(cluster.request())
+    story.check("answers that nobody waits for", len(connection.strays), len(expected))
     story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
     story.say("A message is being served by the only send thread, and another one is sent one way. It waits in the queue for 200 ms.")
     cluster.node().executors["send"].threads = 1
     cluster.scheduler.stops = at("arrived")
     cluster.calling(cluster.request())
-    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
+    connection.tell(cluster.request())
     cluster.scheduler.advance(200)
     cluster.broker().fail_fast()
     refused = "SYSTEM_BUSY: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 200ms, size of queue: 0"
-    story.check("the answer that nobody waits for", answer(cluster.network.unmatched[-1].command), refused)
+    story.check("the answer that nobody waits for", answer(connection.strays[-1]), refused)
     story.say("A put has held the lock of the log for two seconds, and a message is sent one way.")
-    cluster.broker().store.commit_log.begin_time_in_lock = cluster.clock.now() - 2000
-    cluster.do(cluster.caller().post(cluster.node().settings.address, request))
+    cluster.act("store", state="busy")
+    connection.tell(cluster.request())
     refused = "SYSTEM_BUSY: [REJECTREQUEST]system busy, start flow control for a while"
-    story.check("the answer that nobody waits for", answer(cluster.network.unmatched[-1].command), refused)
+    story.check("the answer that nobody waits for", answer(connection.strays[-1]), refused)

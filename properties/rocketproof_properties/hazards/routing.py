@@ -84,7 +84,7 @@ def registration_lost(story: Story) -> None:
     story.check("T at the name server", cluster.routed(), ["broker-b: read 4, write 4, RW-"])
 
     story.say("broker-a registers again, as it does every 30 seconds.")
-    cluster.do(cluster.broker("broker-a").registration.register_periodically())
+    cluster.register()
     story.check("T at the name server", cluster.routed(), ["broker-b: read 4, write 4, RW-", "broker-a: read 4, write 4, RW-"])
 
     step = "write" if cluster.profile.overwrites_in_place else "rename"
@@ -123,20 +123,20 @@ def read_write_asymmetry(story: Story) -> None:
     producer = cluster.producer()
     story.say("TBW102 has 8 read queues and 2 write queues. A producer looks for V.")
     cluster.broker().topics.update(TopicConfig("TBW102", 8, 2, 7))
-    cluster.do(cluster.broker().registration.register_periodically())
+    cluster.register()
     story.check("its queues", cluster.find_queues(producer, "V"), "a0 a1 a2 a3")
     story.say("Its first message goes to queue 2. Only the third attempt finds a queue.")
-    told: list[str] = []
-    cluster.network.watch = lambda packet: told.append((packet.command.remark or "SUCCESS").split(", ")[0]) if packet.answer else None
+    answers: list[str] = []
+    cluster.network.watch = lambda packet: answers.append((packet.command.remark or "SUCCESS").split(", ")[0]) if packet.answer else None
     story.check("the send", cluster.produce(producer, "V", at=2), "SEND_OK, broker-a queue 0 offset 0")
-    story.check("the answers", told, ["request queueId[2] is illegal", "request queueId[3] is illegal", "SUCCESS"])
+    story.check("the answers", answers, ["request queueId[2] is illegal", "request queueId[3] is illegal", "SUCCESS"])
     story.check("V on the broker", cluster.topic("V"), "read 2, write 2, RW-")
 
     cluster = story.cluster()
     producer = cluster.producer()
     story.say("TBW102 has 2 read queues and 8 write queues. A producer uses 2 of the 4 queues that it creates.")
     cluster.broker().topics.update(TopicConfig("TBW102", 2, 8, 7))
-    cluster.do(cluster.broker().registration.register_periodically())
+    cluster.register()
     story.check("its queues", cluster.find_queues(producer, "W"), "a0 a1")
     cluster.produce(producer, "W")
     story.check("W on the broker", cluster.topic("W"), "read 4, write 4, RW-")
@@ -162,7 +162,7 @@ def stale_topics_at_the_name_server(story: Story) -> None:
 
     story.say("T is deleted, and the broker registers.")
     story.check("the deletion", cluster.delete_topic("T"), "SUCCESS")
-    cluster.do(cluster.broker().registration.register_periodically())
+    cluster.register()
     story.check("T on the broker", cluster.topic(), "unknown")
     story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
 
@@ -176,8 +176,8 @@ def stale_topics_at_the_name_server(story: Story) -> None:
 def data_version_inequality(story: Story) -> None:
     """An old registration that arrives late overwrites a newer one.
 
-    The name server compares versions by inequality (NS-03), so an older version counts as a change like a newer one. It is
-    mended by the next registration.
+    The name server compares versions by inequality (NS-03), so an older version counts as a change like a newer one. The
+    next registration corrects it.
 
     To avoid it: nothing but to wait; alarms on a topic's number of queues should allow a minute.
     """
@@ -196,7 +196,7 @@ def data_version_inequality(story: Story) -> None:
     story.check("T at the name server", cluster.routed(), ["broker-a: read 4, write 4, RW-"])
 
     story.say("The broker registers, as it does every 30 seconds.")
-    cluster.do(cluster.broker().registration.register_periodically())
+    cluster.register()
     story.check("T at the name server", cluster.routed(), ["broker-a: read 8, write 8, RW-"])
 
 

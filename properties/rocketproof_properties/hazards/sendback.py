@@ -25,12 +25,12 @@ def dead_letter_answer(story: Story) -> None:
     story.say("The retry topic of G has 4 queues. A message that was consumed 16 times goes to its queue 3.")
     cluster.update_topic(RETRY, 4, 4)
     cluster.send(DEAD)
-    said = cluster.send(RETRY, queue=3, times=16, most=16 - cluster.profile.dlq_beyond)
-    story.check("the answer", said, "SUCCESS, queue 3 offset 1")
+    answered = cluster.send(RETRY, queue=3, times=16, most=16 - cluster.profile.dlq_beyond)
+    story.check("the answer", answered, "SUCCESS, queue 3 offset 1")
     story.check("the record", place(cluster.last()), f"{DEAD} queue 0 offset 1")
     story.say("One that was consumed 15 times goes where it says.")
-    said = cluster.send(RETRY, queue=3, times=15, most=16)
-    story.check("the answer", said, "SUCCESS, queue 3 offset 0")
+    answered = cluster.send(RETRY, queue=3, times=15, most=16)
+    story.check("the answer", answered, "SUCCESS, queue 3 offset 0")
     story.check("the record", place(cluster.last()), f"{RETRY} queue 3 offset 0")
 
 
@@ -83,7 +83,7 @@ def group_names_too_long_for_derived_topics(story: Story) -> None:
 
 @hazard("HAZ-30", asserts="BACK-05", properties="INV-51")
 def send_back_gives_up_silently(story: Story) -> None:
-    """A message that is given back is lost, and the consumer is told that all is well.
+    """A message that is given back is lost, and the consumer hears that all is well.
 
     A group with retryQueueNums 0 has nowhere to retry. The broker answers SUCCESS and stores nothing (BACK-05); the consumer
     goes on to the next message.

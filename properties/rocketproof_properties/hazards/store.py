@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_impl.broker.hooks import SendMessageContext
 from rocketproof_protocol.flags import PREPARED
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from .cluster import answer, place
 from .gallery import hazard
 from .story import Story
-
-
-class SilentHook:
-    """A send hook that does nothing."""
-
-    def send_message_before(self, context: SendMessageContext) -> None:
-        pass
-
-    def send_message_after(self, context: SendMessageContext) -> None:
-        pass
 
 
 @hazard("HAZ-12", asserts="TRX-05 APP-04 APP-10 REC-04")
@@ -94,17 +83,17 @@ def hooks_change_what_is_stored(story: Story) -> None:
     cluster = story.cluster()
     cluster.send(properties={"KEYS": "k"})
     without = cluster.last().properties_text or ""
-    cluster.broker().hooks.send.append(SilentHook())
+    cluster.act("hooks")
     cluster.send(properties={"KEYS": "k"})
     story.say("The same request, without and with a hook that does nothing.")
     story.check("it stores MSG_REGION and TRACE_ON", {"MSG_REGION", "TRACE_ON"} <= set(cluster.stored_properties()), True)
     story.check("characters more", len(cluster.last().properties_text or "") - len(without), 39)
 
     long = {"KEYS": "k" * (32767 - len(without) - 20)}
-    cluster.broker().hooks.send.clear()
+    cluster.act("hooks", send=False)
     story.say("A message whose properties are 20 characters below the limit.")
     story.check("the answer without a hook", cluster.send(properties=long).split(",")[0], "SUCCESS")
-    cluster.broker().hooks.send.append(SilentHook())
+    cluster.act("hooks")
     story.check("the answer with a hook", cluster.send(properties=long).split(":")[0], "MESSAGE_ILLEGAL")
 
 
@@ -118,7 +107,7 @@ def false_flush_disk_timeout(story: Story) -> None:
 
     To avoid it: read FLUSH_DISK_TIMEOUT as "perhaps not yet on the device".
     """
-    for profile, said in ((story.profile, "FLUSH_DISK_TIMEOUT"), ("P49", "SUCCESS")):
+    for profile, expected in ((story.profile, "FLUSH_DISK_TIMEOUT"), ("P49", "SUCCESS")):
         cluster = story.cluster(profile=profile, services=True, flush_disk_type="SYNC_FLUSH", mapped_file_size_commit_log=400)
         store = cluster.broker().store
         story.say(f"A broker of {profile} flushes synchronously. Two messages come that want no waiting, and at once one that waits.")
@@ -132,7 +121,7 @@ def false_flush_disk_timeout(story: Story) -> None:
         answered = cluster.scheduler.run(last.done)
         story.check("milliseconds that have passed", cluster.clock.now() - began, 0)
         story.check("the whole log is on the device", store.flushed_where == store.max_phy_offset, True)
-        story.check("the answer", answer(answered).split(",")[0].split(":")[0], said)
+        story.check("the answer", answer(answered).split(",")[0].split(":")[0], expected)
 
 
 @hazard("HAZ-22", asserts="CL-08", properties="INV-06")
@@ -238,9 +227,7 @@ def half_message_with_a_delay(story: Story) -> None:
     story.check("its REAL_TOPIC", cluster.stored_properties()["REAL_TOPIC"], HALF_TOPIC)
     story.check("T is named in it", "T" in cluster.stored_properties().values(), False)
     story.say("5 seconds later the delayed message is delivered.")
-    cluster.dispatch()
-    cluster.scheduler.advance(5000)
-    cluster.do(cluster.broker().store.deliver_delayed())
+    cluster.act("time", millis=5000)
     story.check("the record", place(cluster.last()), f"{HALF_TOPIC} queue 0 offset 0")
 
 

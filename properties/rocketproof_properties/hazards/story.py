@@ -1,4 +1,4 @@
-"""A story: what is done, step by step, and what is then the case. Each fact is asserted as it is told."""
+"""A story: what is done, step by step, and what is then the case. Each fact is asserted where it is stated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StoryStep:
 
 
 class Story:
-    """What a hazard's program tells. `profile` is the one that it runs in, unless it asks for a cluster of another."""
+    """What a hazard's program shows. `profile` is the one that it runs in, unless it asks for a cluster of another."""
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
@@ -51,7 +51,7 @@ class Story:
         self.steps.append(StoryStep(text))
 
     def check(self, what: str, found: object, expected: object) -> None:
-        """Tell a fact of this step. Raises Unexpected unless it is the expected one."""
+        """State a fact of this step. Raises Unexpected unless it is the expected one."""
         self.steps[-1].facts.append(Fact(what, as_text(found)))
         if found != expected:
             raise Unexpected(what, as_text(found), as_text(expected))

@@ -13,7 +13,7 @@ from rocketproof_properties.checks.plan import Task
 from rocketproof_properties.stateful import programs
 
 PROFILES = ("P40", "P45", "P49", "P494")
-PROGRAMS = 15
+PROGRAMS = 6
 
 
 FAULT_PROFILES = {scope: ("P45", "P49") if scope == "answers" else ("P49",) for scope in FAULTS}

@@ -25,7 +25,7 @@ from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, Record, read_log
 
-FEW = 20  # programs of a case
+FEW = 10  # programs of a case
 
 UNITS: dict[tuple[str, str], dict[str, str]] = {}
 for _case in HISTORY_CASES:

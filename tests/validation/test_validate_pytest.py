@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 
 import pytest
 
+from rocketproof_properties.validation import suite
+
 pytest_plugins = ["pytester"]
 
 PLUGIN = "rocketproof_properties.pytest_plugin"
+assert suite, "it is imported before any pytest inside this one, which would forget it and all that it imports"
 
 SUITE = """
 def test_orders(rocketproof_client, rocketproof_judge):
@@ -43,14 +44,13 @@ def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run pytest with the plugin alone in a process of its own."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+    """Run pytest with the plugin alone, inside this one."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
     def call(suite: str, *arguments: str) -> pytest.RunResult:
         pytester.makepyfile(suite)
-        return pytester.runpytest_subprocess("-p", PLUGIN, "-p", "no:cacheprovider", "-rs", *arguments)
+        return pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider", "-rs", *arguments)
 
     return call
 

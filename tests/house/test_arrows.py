@@ -38,32 +38,37 @@ def lint(house: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """The house's packages, to be spoilt."""
-    shutil.copy(HOUSE / "pyproject.toml", tmp_path)
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the linter prints of a copy of the packages with every import of VIOLATIONS.
+
+    Each is in a new module, one level down and in a function, so that no name of today's files matters.
+    """
+    house = tmp_path_factory.mktemp("house")
+    shutil.copy(HOUSE / "pyproject.toml", house)
     for room in ROOMS:
         for package in (HOUSE / room).glob("rocketproof_*"):
-            shutil.copytree(package, tmp_path / room / package.name, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+            shutil.copytree(package, house / room / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    for package, imported in VIOLATIONS:
+        below = house / package / "below"
+        below.mkdir(exist_ok=True)
+        (below / "__init__.py").touch()
+        (below / f"imports_{imported}.py").write_text(f"def late():\n    import {imported}\n    return {imported}\n")
+    found = lint(house)
+    assert found.returncode == 1, found.stdout + found.stderr
+    return found.stdout.replace("\n", "")
 
 
-def test_the_rooms_follow_the_arrows(copy: Path) -> None:
-    found = lint(copy)
+def test_the_rooms_follow_the_arrows() -> None:
+    found = lint(HOUSE)
     assert found.returncode == 0, f"an import goes against the arrows (`lint-imports` shows it):\n{found.stdout}{found.stderr}"
 
 
 @pytest.mark.parametrize(("package", "imported"), VIOLATIONS)
-def test_an_import_against_the_arrows_is_found(copy: Path, package: str, imported: str) -> None:
-    """A new module, one level down and with the import in a function, so that no name of today's files matters."""
-    spoilt = copy / package / "below"
-    spoilt.mkdir()
-    (spoilt / "__init__.py").write_text("")
-    (spoilt / "spoilt.py").write_text(f"def late():\n    import {imported}\n    return {imported}\n")
-    found = lint(copy)
+def test_an_import_against_the_arrows_is_found(spoilt: str, package: str, imported: str) -> None:
     importer = Path(package).name
-    assert found.returncode == 1, f"{importer} imports {imported}, and the contracts let it pass:\n{found.stdout}{found.stderr}"
-    assert f"{importer}.below.spoilt -> {imported}" in found.stdout.replace("\n", ""), found.stdout
+    line = f"{importer}.below.imports_{imported} -> {imported}"
+    assert line in spoilt, f"{importer} imports {imported}, and the contracts let it pass:\n{spoilt}"
 
 
 def test_profiles_and_protocol_need_nothing_but_python() -> None:

@@ -82,20 +82,14 @@ def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_nothing_stays_behind(tmp_path: Path, name: str) -> None:
-    with TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
+def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None:
+    """Nor after an end without one, as the self-test sees."""
+    with suppress(ZeroDivisionError), TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
         assert probe.cluster(str(running.name_server)) == dict(running.brokers)
         assert len(left_behind(running)) >= 4
-    assert left_behind(running) == []
-    running.close()
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None:
-    running = TARGETS[name](tmp_path).open()
-    with suppress(ZeroDivisionError), running:
         raise ZeroDivisionError
     assert left_behind(running) == []
+    running.close()
 
 
 @pytest.mark.parametrize("name", TARGETS)

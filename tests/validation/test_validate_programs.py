@@ -12,7 +12,8 @@ import pytest
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.generators.programs import ALONE, CONFIGURED, MOST_CLIENTS, STARTED, WIRED, Choice, Program, generate
+from rocketproof_properties.generators.programs import ALONE, CONFIGURED, STARTED, WIRED, Choice, Program, generate
+from rocketproof_properties.generators.requests import MOST_CLIENTS
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.requests import Context, Stored
 from rocketproof_properties.steps.vocabulary import is_request, request_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -17,8 +16,7 @@ from rocketproof_protocol.topics import SCHEDULE
 from ..catalogue import conditions as about
 from ..deployments.simulated import Setting
 from ..steps.vocabulary import Step
-
-Steps = st.SearchStrategy[Step]
+from .draws import Steps, mixed, step, weighted
 
 FILE, LIMIT = 4096, 1500
 SMALL_FILES = {"mapped_file_size_commit_log": FILE, "max_message_size": LIMIT}
@@ -52,31 +50,12 @@ class Programs:
     first: tuple[Step, ...] = ()
 
 
-def _step(name: str, /, **choices: Sequence[Any] | st.SearchStrategy[Any]) -> Steps:
-    """A step with each argument drawn from its choices."""
-    drawn = {key: v if isinstance(v, st.SearchStrategy) else st.sampled_from(v) for key, v in choices.items()}
-    return st.tuples(st.just(name), st.fixed_dictionaries(drawn))
-
-
-def _weighted(*choices: tuple[int, Steps]) -> Steps:
-    """One of several, each as often as its number says."""
-    return st.sampled_from([s for weight, s in choices for _ in range(weight)]).flatmap(lambda s: s)
-
-
-def _mixed(*kinds: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Property maps and their combinations, one of each kind."""
-    found: list[Mapping[str, str]] = [{}]
-    for kind in kinds:
-        found = [{**before, **more} for before in found for more in kind]
-    return found
-
-
 _NUMBERS = {"nums": (4, 4, 4, 1, 0, -1, 16), "queue": (0, 0, 1, 3, 7, -1, -5)}
 _BODIES = {"body": ("a", "", "b", "täg", "message"), "size": (0, 0, 40, 200, 700, 1300, 1400, 2000)}
 _CALLERS = {"one_way": (False, False, False, True), "version": (399, 121, 120), "code": (310, 310, 10)}
-_ANY_MAP = _mixed(({}, *_WAITS), ({}, {}, *_TEXTS, *_LEVELS, *_NO_LEVELS, *_HALVES, *_NO_HALVES))
+_ANY_MAP = mixed(({}, *_WAITS), ({}, {}, *_TEXTS, *_LEVELS, *_NO_LEVELS, *_HALVES, *_NO_HALVES))
 
-_any_send = _step(
+_any_send = step(
     "send",
     topic=(*_NAMES, *_NAMES, *_NAMES, *_ODD_NAMES),
     properties=_ANY_MAP,
@@ -90,12 +69,12 @@ _any_send = _step(
     **_BODIES,
     **_CALLERS,
 )
-_plain_send = _step(
-    "send", topic=("A", "B", "C"), properties=_mixed(_WAITS), nums=(4, 1, 2), queue=(0, 0, 1, -1), **_BODIES, one_way=(False, True)
+_plain_send = step(
+    "send", topic=("A", "B", "C"), properties=mixed(_WAITS), nums=(4, 1, 2), queue=(0, 0, 1, -1), **_BODIES, one_way=(False, True)
 )
-_one_queue = _step("send", topic=("A",), sys_flag=(0, 4, 8, 12, 1, 9), body=("a", "b", "value"), packed=(False, True))
-_fill = _step("send", topic=("A", "B"), leave=st.integers(0, 16))
-_batch = _step(
+_one_queue = step("send", topic=("A",), sys_flag=(0, 4, 8, 12, 1, 9), body=("a", "b", "value"), packed=(False, True))
+_fill = step("send", topic=("A", "B"), leave=st.integers(0, 16))
+_batch = step(
     "send",
     topic=(*_NAMES, "%DLQ%g"),
     items=st.lists(st.tuples(st.sampled_from(("a", "bb", "x" * 300)), st.sampled_from(({}, {"TAGS": "t"}, {"DELAY": "3"}))), max_size=4),
@@ -104,7 +83,7 @@ _batch = _step(
     **_NUMBERS,
     one_way=(False, True),
 )
-_back = _step(
+_back = step(
     "back",
     record=st.integers(0, 30),
     group=("g", "h"),
@@ -113,13 +92,13 @@ _back = _step(
     version=(399, 120),
     unit=(False, True),
 )
-_lost_back = _step("back", offset=(-1, 10**9))
-_end = _step("end", record=st.integers(0, 9), commit=(True, True, False))
-_time = _step("time", millis=_LATER)
+_lost_back = step("back", offset=(-1, 10**9))
+_end = step("end", record=st.integers(0, 9), commit=(True, True, False))
+_time = step("time", millis=_LATER)
 _administration = st.one_of(
-    _step("topic", topic=("A", "B", "%RETRY%g"), read=(4, 8, 0), write=(4, 2, 8), perm=(6, 7, 4, 2)),
-    _step("group", group=("g", "h"), queues=(1, 2, 4), retries=(16, 2, 0)),
-    _step(
+    step("topic", topic=("A", "B", "%RETRY%g"), read=(4, 8, 0), write=(4, 2, 8), perm=(6, 7, 4, 2)),
+    step("group", group=("g", "h"), queues=(1, 2, 4), retries=(16, 2, 0)),
+    step(
         "configure",
         line=(
             "brokerPermission=4",
@@ -132,14 +111,14 @@ _administration = st.one_of(
         ),
     ),
 )
-_hooks = _step("hooks", send=(True, False), consume=(True, False))
+_hooks = step("hooks", send=(True, False), consume=(True, False))
 _trouble = st.one_of(
-    _step("flush", stuck=(True, False)),
-    _step("replica", state=("none", "slow", "quick")),
-    _step("store", state=("full", "good", "good", "good")),
-    _step("disk", full=(True, False)),
+    step("flush", stuck=(True, False)),
+    step("replica", state=("none", "slow", "quick")),
+    step("store", state=("full", "good", "good", "good")),
+    step("disk", full=(True, False)),
 )
-_anything = _weighted(
+_anything = weighted(
     (8, _any_send),
     (3, _plain_send),
     (4, _one_queue),
@@ -153,18 +132,18 @@ _anything = _weighted(
     (1, _hooks),
     (1, _trouble),
 )
-_delayed = _step(
+_delayed = step(
     "send",
     topic=("A", "B"),
-    properties=_mixed(_WAITS, (*_LEVELS, *_LEVELS, *_NO_LEVELS)),
+    properties=mixed(_WAITS, (*_LEVELS, *_LEVELS, *_NO_LEVELS)),
     queue=(0, 1, 3),
     sys_flag=(0, 8),
     body=("a", "b"),
 )
-_half = _step("send", topic=("A", "B"), properties=_mixed(_WAITS, _HALVES), queue=(0, 1, 3), sys_flag=(0, 4), body=("a", "b"))
-_to_send_back = _step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1), body=("a", "b"))
+_half = step("send", topic=("A", "B"), properties=mixed(_WAITS, _HALVES), queue=(0, 1, 3), sys_flag=(0, 4), body=("a", "b"))
+_to_send_back = step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1), body=("a", "b"))
 _registered = st.one_of(
-    _step(
+    step(
         "register",
         name=("broker-x", "broker-y"),
         broker_id=(0, 0, 0, 1, 2),
@@ -172,12 +151,12 @@ _registered = st.one_of(
         topics=({}, {"A": (4, 4, 6)}, {"A": (8, 8, 6), "B": (4, 4, 6)}, {"B": (2, 2, 4)}),
         version=(1, 2, 3),
     ),
-    _step("unregister", name=("broker-x", "broker-y"), broker_id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
-    _step("lose", address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")),
+    step("unregister", name=("broker-x", "broker-y"), broker_id=(0, 1), address=("10.0.0.1:1", "10.0.0.2:1")),
+    step("lose", address=("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")),
 )
-_waiting_send = _step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1, 3), body=("a", "b"), size=(0, 0, 200))
-_power = _step("crash", power=(True,), seed=st.integers(0, 99))
-_slow = _step("faults", name=(None, "slow disk", "slow network", "bad network", "cut from the name server"), seed=(0, 1))
+_waiting_send = step("send", topic=("A", "B"), properties=({}, {"TAGS": "t"}), queue=(0, 1, 3), body=("a", "b"), size=(0, 0, 200))
+_power = step("crash", power=(True,), seed=st.integers(0, 99))
+_slow = step("faults", name=(None, "slow disk", "slow network", "bad network", "cut from the name server"), seed=(0, 1))
 _GROUP = {"group": ("g", "h"), "most": (16, 3)}
 
 _STORE = Setting(settings=SMALL_FILES)
@@ -185,71 +164,69 @@ _LARGE_FILES = Setting(settings={"mapped_file_size_commit_log": 65_536})
 
 PROGRAMS: Mapping[str, Programs] = {
     about.ANYTHING: Programs(_anything, _STORE, most=20),
-    about.PLAIN: Programs(_weighted((5, _plain_send), (2, _fill), (1, _time)), _STORE),
+    about.PLAIN: Programs(weighted((5, _plain_send), (2, _fill), (1, _time)), _STORE),
     about.SENT: Programs(
-        _weighted((6, _any_send), (3, _plain_send), (2, _batch), (2, _fill), (1, _end), (1, _time), (1, _trouble)),
+        weighted((6, _any_send), (3, _plain_send), (2, _batch), (2, _fill), (1, _end), (1, _time), (1, _trouble)),
         Setting(brokers=2, settings=SMALL_FILES),
     ),
-    about.DELAYED: Programs(_weighted((5, _delayed), (1, _plain_send), (1, _time)), _STORE),
-    about.HALF_ONES: Programs(_weighted((4, _half), (1, _plain_send), (1, _time)), _STORE),
-    about.HALF_DELAYED: Programs(_step("send", topic=("A", "B"), properties=_mixed(_HALVES, _LEVELS), queue=(0, 1)), _STORE, most=5),
-    about.AT_LIMIT: Programs(_step("send", topic=("%RETRY%g", "%RETRY%h"), times=(0, 15, 16, 17), queue=(0, 1, 3)), _STORE),
+    about.DELAYED: Programs(weighted((5, _delayed), (1, _plain_send), (1, _time)), _STORE),
+    about.HALF_ONES: Programs(weighted((4, _half), (1, _plain_send), (1, _time)), _STORE),
+    about.HALF_DELAYED: Programs(step("send", topic=("A", "B"), properties=mixed(_HALVES, _LEVELS), queue=(0, 1)), _STORE, most=5),
+    about.AT_LIMIT: Programs(step("send", topic=("%RETRY%g", "%RETRY%h"), times=(0, 15, 16, 17), queue=(0, 1, 3)), _STORE),
     about.SENT_BACK: Programs(
-        _weighted((2, _to_send_back), (3, _step("back", record=st.integers(0, 9), level=(0, 1, 18), **_GROUP)), (2, _time)), _STORE
+        weighted((2, _to_send_back), (3, step("back", record=st.integers(0, 9), level=(0, 1, 18), **_GROUP)), (2, _time)), _STORE
     ),
     about.GIVEN_UP: Programs(
-        _weighted((2, _to_send_back), (3, _step("back", record=st.integers(0, 9), level=(-1, -1, 0), **_GROUP)), (1, _time)), _STORE
+        weighted((2, _to_send_back), (3, step("back", record=st.integers(0, 9), level=(-1, -1, 0), **_GROUP)), (1, _time)), _STORE
     ),
     about.NO_RETRY: Programs(
-        _weighted((1, _step("group", group=("g", "h"), queues=(0, -1, 1))), (2, _to_send_back), (3, _step("back", group=("g", "h")))),
+        weighted((1, step("group", group=("g", "h"), queues=(0, -1, 1))), (2, _to_send_back), (3, step("back", group=("g", "h")))),
         _STORE,
     ),
     about.TOO_LARGE: Programs(
-        _step("send", size=(10, 100, 300, 390, 400, 500)), Setting(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT})
+        step("send", size=(10, 100, 300, 390, 400, 500)), Setting(settings={"mapped_file_size_commit_log": 512, "max_message_size": LIMIT})
     ),
     about.THROWN: Programs(
-        _weighted(
-            (1, _hooks), (1, _step("store", state=("full", "good"))), (4, _step("send", body=(None, None, "a"), one_way=(False, True)))
-        ),
+        weighted((1, _hooks), (1, step("store", state=("full", "good"))), (4, step("send", body=(None, None, "a"), one_way=(False, True)))),
         _STORE,
     ),
     about.FULL: Programs(
-        _weighted((1, _step("executor", full=(True, False))), (1, _step("store", state=("full", "good"))), (3, _step("send", body=("a",)))),
+        weighted((1, step("executor", full=(True, False))), (1, step("store", state=("full", "good"))), (3, step("send", body=("a",)))),
         _STORE,
     ),
-    about.BUSY: Programs(_weighted((1, _step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
-    about.UNKNOWN: Programs(st.one_of(_step("unknown", code=(9999, 12), one_way=(True, False)), _plain_send), _STORE, most=8),
+    about.BUSY: Programs(weighted((1, step("store", state=("busy", "good"))), (3, _plain_send)), _STORE, most=8),
+    about.UNKNOWN: Programs(st.one_of(step("unknown", code=(9999, 12), one_way=(True, False)), _plain_send), _STORE, most=8),
     about.HOOKED: Programs(
-        _weighted((1, _hooks), (3, _step("send", properties=_mixed(_WAITS, ({}, *_TEXTS)), body=("a",))), (1, _batch)),
+        weighted((1, _hooks), (3, step("send", properties=mixed(_WAITS, ({}, *_TEXTS)), body=("a",))), (1, _batch)),
         Setting(settings=SMALL_FILES, twin=True),
         most=8,
     ),
     about.BY_NAME: Programs(
-        _weighted((2, _step("send", topic=(SCHEDULE, "A"), properties=_mixed(({}, {"DELAY": "2"})), queue=(0, 2))), (1, _time)),
+        weighted((2, step("send", topic=(SCHEDULE, "A"), properties=mixed(({}, {"DELAY": "2"})), queue=(0, 2))), (1, _time)),
         _STORE,
         most=8,
     ),
     about.FAILING: Programs(
-        _weighted(
-            (1, _to_send_back), (1, _step("fail", record=st.integers(0, 9), group=("g", "h"), level=(0, 0, 0, 1, 18), most=(16, 16, 3)))
+        weighted(
+            (1, _to_send_back), (1, step("fail", record=st.integers(0, 9), group=("g", "h"), level=(0, 0, 0, 1, 18), most=(16, 16, 3)))
         ),
         _LARGE_FILES,
         most=2,
         first=(("send", {}), ("fail", {})),
     ),
-    about.CRASHED: Programs(_weighted((4, _waiting_send), (2, _delayed), (1, _time), (2, _step("crash")), (1, _slow)), _STORE),
+    about.CRASHED: Programs(weighted((4, _waiting_send), (2, _delayed), (1, _time), (2, step("crash")), (1, _slow)), _STORE),
     about.WAITING: Programs(
-        _weighted((5, _waiting_send), (1, _time), (2, _power), (1, _slow)),
+        weighted((5, _waiting_send), (1, _time), (2, _power), (1, _slow)),
         Setting(settings={**SMALL_FILES, "flush_disk_type": "SYNC_FLUSH"}),
     ),
-    about.HASTY: Programs(_weighted((4, _waiting_send), (2, _power)), _STORE),
-    about.SET_BACK: Programs(_weighted((3, _plain_send), (2, _step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
+    about.HASTY: Programs(weighted((4, _waiting_send), (2, _power)), _STORE),
+    about.SET_BACK: Programs(weighted((3, _plain_send), (2, step("clock", millis=(-3_600_000, -1, 60_000))), (1, _time)), _STORE, most=8),
     about.REGISTERED: Programs(_registered, _STORE, most=12),
     about.LOST: Programs(
-        _weighted(
-            (3, _step("produce", topic=("A", "B"), producer=(0, 1))),
-            (1, _step("lossy", lossy=(True, True, False))),
-            (2, _step("time", millis=(1000, 7000, 35_000, 70_000))),
+        weighted(
+            (3, step("produce", topic=("A", "B"), producer=(0, 1))),
+            (1, step("lossy", lossy=(True, True, False))),
+            (2, step("time", millis=(1000, 7000, 35_000, 70_000))),
         ),
         Setting(brokers=2, periodic=True, settings=SMALL_FILES),
         most=8,

@@ -13,7 +13,7 @@ from pathlib import Path
 from pprint import pformat
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import Phase
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watch
@@ -21,7 +21,7 @@ from rocketproof_profiles import PROFILES, Profile
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..choices import InputError, known
-from ..generators.draws import BACKEND
+from ..generators.draws import seeded_settings
 from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
@@ -162,17 +162,7 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
 
     body = {"run": run, "step": rule(step=run.programs.steps)(step)}
     made = type("Messages", (_Messages,), body)
-    chosen = settings(
-        max_examples=programs,
-        stateful_step_count=run.programs.most,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        verbosity=Verbosity.quiet,
-        backend=BACKEND,
-        print_blob=False,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
+    chosen = seeded_settings(programs, Phase.generate, stateful_step_count=run.programs.most)
     run_state_machine_as_test(hypothesis.seed(seed)(made), settings=chosen)
 
 

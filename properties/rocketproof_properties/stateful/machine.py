@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from rocketproof_model import Instance, Property
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
-from ..generators.draws import BACKEND
+from ..generators.draws import seeded_settings
 from ..generators.offers import Args, Offers
 from ..generators.shrink import shrink
 from .follow import Finding, Run, Target
@@ -156,18 +156,7 @@ def machine(campaign: Campaign) -> type[_Machine]:
 def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> Finding | None:
     """Run so many programs; the smallest finding, or None. The same seed gives the same programs. Raises Over."""
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
-    chosen = settings(
-        max_examples=programs,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        phases=phases,
-        verbosity=Verbosity.quiet,
-        backend=BACKEND,
-        print_blob=False,
-        report_multiple_bugs=False,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
+    chosen = seeded_settings(programs, *phases, stateful_step_count=steps, report_multiple_bugs=False)
     made = hypothesis.seed(seed)(machine(campaign))
     try:
         run_state_machine_as_test(made, settings=chosen)

@@ -27,10 +27,10 @@ from rocketproof_protocol.flags import COMMIT, READ, WRITE
 from rocketproof_protocol.flags import NOT as KIND_NOT
 from rocketproof_protocol.topics import TEMPLATE
 
+from ..steps.actions import ANSWERS, STEPS
 from ..steps.sizes import stored_length
 from ..steps.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, Job, ScopeCluster, seen
-from .actions import ANSWERS, STEPS
 from .base import Deviation, ModelTarget, Seen, decoded, serving
 from .start import earlier_table, template, topic_name
 

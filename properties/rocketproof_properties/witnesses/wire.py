@@ -30,10 +30,9 @@ from rocketproof_traces.stored.record import record_at
 
 from ..deployments import probe
 from ..deployments.deployment import Deployment
-from ..generators.programs import BY_CLASS
 from ..runs.client import places
+from ..steps.actions import ANSWERS, STEPS, TOPICS
 from ..steps.vocabulary import plain
-from ..targets.actions import ANSWERS, STEPS
 from ..targets.base import decoded
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
@@ -75,7 +74,7 @@ class WireReplay:
         self._profile = PROFILES[profile]
         self._witness = witness
         self._client = client
-        names = {**BY_CLASS, "retry": f"{RETRY_PREFIX}{prefix}consumers"}
+        names = {**TOPICS, "retry": f"{RETRY_PREFIX}{prefix}consumers"}
         self._names = [names.get(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
         self._seen = [t for t, kind in enumerate(self.scope.topics) if kind in _KNOWN]
         self._waiting: dict[int, tuple[int, Callable[[], Answered]]] = {}

@@ -1,4 +1,5 @@
-"""What the specification's actions ask of a broker from outside, as steps: one table for simulated clusters and for brokers over the wire.
+"""What the specification's actions ask of a broker from outside, as steps: one table for programs, simulated clusters and brokers
+over the wire.
 
 Crash and restart are not requests: a deployment's own means end and start a process. What producers ask, they ask by themselves.
 """
@@ -10,11 +11,23 @@ from typing import Final
 
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 
-from ..steps.vocabulary import Step
+from .vocabulary import Step
 
 KINDS: Final[Mapping[str, int]] = {"not": NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
 """The specification's kinds of messages as sysFlag."""
+
+TOPICS: Final[Mapping[str, str]] = {
+    "template": TEMPLATE,
+    "cluster": "DefaultCluster",
+    "retry": f"{RETRY_PREFIX}g",
+    "forbidden": SCHEDULE,
+    "blank": "  ",
+    "illegal": "a b",
+    "long": "x" * 128,
+}
+"""A topic of each of the specification's classes but the ordinary ones, which a program names itself."""
 
 ANSWERS: Final[Mapping[int, str]] = {
     codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",

@@ -8,8 +8,8 @@ from pathlib import Path
 import rocketproof_properties
 
 PACKAGE = Path(rocketproof_properties.__file__).parent
-OTHERS = {"replay/recording.py", "replay/live.py", "targets/answers.py"}
-"""What was recorded is asked as it was recorded, and a target of answers has codes and no contents."""
+OTHERS = {"targets/answers.py"}
+"""A target of answers has codes and no contents."""
 
 
 def test_no_request_is_built_outside_of_the_builder() -> None:

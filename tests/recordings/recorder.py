@@ -11,14 +11,20 @@ from typing import Any
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
-from rocketproof_impl.store.record import decode, size_and_magic
+from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.topic import DataVersion, table_to_data
+from rocketproof_properties.deployments.simulated import SimulatedDeployment
+from rocketproof_properties.replay.comparison import record_data
 from rocketproof_properties.replay.settings import settings_of
-from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2, VIEW_MESSAGE_BY_ID
+from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.steps.requests import batch_item
+from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
-CLIENT_MILLIS = 6000
+CLIENT_SECONDS = 6.0
 POLL_MILLIS = 100
+NOT_KEPT = ("bodyCRC", "bornTimestamp", "storeHost")
+"""What recordings leave out of a record."""
 
 
 class Recorder:
@@ -29,6 +35,8 @@ class Recorder:
         self.cluster = Cluster(0, profile=profile, seed=seed)
         node = self.cluster.add(settings_of(cfg, (), {}, settings))
         self.broker = node.running
+        self.deployment = SimulatedDeployment(self.cluster)
+        (self.part,) = self.deployment.brokers
         self.rows: list[dict[str, Any]] = []
 
     def ask(self, code: int, fields: dict[str, Any], body: bytes = b"", *, text: str | None = None) -> dict[str, Any]:
@@ -36,10 +44,10 @@ class Recorder:
         data = body if text is None else text.encode()
         request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
         began = self.cluster.clock.now()
-        to = NAME_SERVER if code == GET_ROUTEINFO_BY_TOPIC else self.broker.settings.address
+        to = NAME_SERVER if code == GET_ROUTEINFO_BY_TOPIC else self.part
         answer: Command | None
         try:
-            answer = self.cluster.scheduler.complete(self.cluster.caller().call(to, request, CLIENT_MILLIS))
+            answer = self.deployment.connect(to).ask(request, CLIENT_SECONDS)
         except TimedOut:
             answer = None
         row: dict[str, Any] = {
@@ -70,14 +78,8 @@ class Recorder:
 
     def sleep(self, millis: int) -> None:
         """Time passes, and the delay service looks at its queues now and then."""
-        end = self.cluster.clock.now() + millis
-        while True:
-            self.broker.store.dispatch()
-            self.cluster.scheduler.complete(self.broker.store.deliver_delayed())
-            self.broker.store.dispatch()
-            if self.cluster.clock.now() >= end:
-                return
-            self.cluster.scheduler.advance(min(POLL_MILLIS, end - self.cluster.clock.now()))
+        for step in (0, *[POLL_MILLIS] * (millis // POLL_MILLIS), millis % POLL_MILLIS):
+            self.deployment.act("time", millis=step)
 
     def send(self, topic: str, queue: int = 0, body: bytes = b"x", **letters: Any) -> dict[str, Any]:
         """A send of code 310; other fields by their letters."""
@@ -90,25 +92,9 @@ class Recorder:
         return path
 
     def _view(self, msg_id: str) -> dict[str, Any]:
-        request = Command(VIEW_MESSAGE_BY_ID, {"offset": str(int(msg_id[16:], 16))})
-        answer = self.cluster.scheduler.complete(self.cluster.caller().call(self.broker.settings.address, request, CLIENT_MILLIS))
-        found = None if answer.body is None else decode(answer.body, exact=False)
-        if answer.body is None or found is None:
-            return {"error": answer.remark}
-        return {
-            "size": found.store_size,
-            "magic": f"{size_and_magic(answer.body)[1] & 0xFFFFFFFF:08x}",
-            "queueId": found.queue_id,
-            "flag": found.flag,
-            "queueOffset": found.queue_offset,
-            "physOffset": found.physical_offset,
-            "sysFlag": found.sys_flag,
-            "reconsumeTimes": found.reconsume_times,
-            "preparedTxOffset": found.prepared_transaction_offset,
-            "bodyLen": len(found.body or b""),
-            "topic": found.topic,
-            "props": found.properties,
-        }
+        answer = self.deployment.connect(self.part).ask(plain("view", place=int(msg_id[16:], 16)))
+        found = None if answer.body is None else record_data(answer.body)
+        return {"error": answer.remark} if found is None else {name: value for name, value in found.items() if name not in NOT_KEPT}
 
 
 def _wire(value: object) -> str:
@@ -119,14 +105,6 @@ def _short(value: object) -> object:
     return f"{value[:60]}...({len(value)})" if isinstance(value, str) and len(value) > 300 else value
 
 
-def batch(*messages: tuple[bytes, bytes]) -> bytes:
+def batch(*messages: tuple[bytes, str]) -> bytes:
     """A batch body of (body, properties)."""
-    return b"".join(
-        (22 + len(body) + len(properties)).to_bytes(4, "big")
-        + bytes(12)
-        + len(body).to_bytes(4, "big")
-        + body
-        + len(properties).to_bytes(2, "big")
-        + properties
-        for body, properties in messages
-    )
+    return b"".join(batch_item(body, properties) for body, properties in messages)

@@ -290,7 +290,7 @@ def scramble(seed: int) -> Recorder:
             },
         )
 
-    items = [(b"", b""), (b"b", b"TAGS\x01a"), (b"bb", b"TAGS\x01a\x02"), (b"bbb", b"TAGS\x01a\x02UNIQ_KEY\x01q\x02")]
+    items = [(b"", ""), (b"b", "TAGS\x01a"), (b"bb", "TAGS\x01a\x02"), (b"bbb", "TAGS\x01a\x02UNIQ_KEY\x01q\x02")]
     switches = ["autoCreateTopicEnable", "rejectTransactionMessage"]
     for _ in range(80):
         kind = chance.randrange(13)

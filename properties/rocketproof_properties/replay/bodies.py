@@ -7,19 +7,16 @@ then one message of the right length is as good as any.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from struct import Struct
 from typing import Any, NamedTuple
 
 from rocketproof_impl.message import parse_properties
-from rocketproof_protocol.properties import CLUSTER, MSG_REGION, TRACE_ON
+from rocketproof_protocol.properties import CLUSTER, MSG_REGION, NAME_END, PROPERTY_END, TRACE_ON
 
+from ..steps.requests import batch_item
 from .cases import Recorded
 
 FILL = b"x"
-_HEAD = Struct(">iiiii")  # totalSize magic bodyCRC flag bodyLength
-_LENGTH = Struct(">h")
-ITEM_SIZE = _HEAD.size + _LENGTH.size
-_SEPARATOR = b"\x02"
+ITEM_SIZE = len(batch_item(b"", ""))
 _ENDS_EARLY = "java.nio.BufferUnderflowException"
 
 
@@ -28,7 +25,10 @@ class Item(NamedTuple):
 
     flag: int
     length: int
-    properties: bytes
+    properties: str
+
+    def encoded(self) -> bytes:
+        return batch_item(FILL * self.length, self.properties, self.flag)
 
 
 def body(case: Recorded) -> bytes | None:
@@ -44,9 +44,9 @@ def batch(case: Recorded) -> bytes:
     """A batch of the recorded length, with the recorded messages as far as it shows any."""
     length = case.body_length
     if length < ITEM_SIZE or (case.answer.remark or "").startswith(_ENDS_EARLY):
-        return _HEAD.pack(length, 0, 0, 0, length)[:length].ljust(length, FILL)  # ends inside its first message
-    found = b"".join(map(_encoded, _closed(_stored(case), length)))
-    return found if len(found) == length else b"".join(map(_encoded, _equal_items(max(1, len(case.positions)), length)))
+        return batch_item(FILL * length, "")[:length]  # ends inside its first message
+    found = b"".join(map(Item.encoded, _closed(_stored(case), length)))
+    return found if len(found) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
 
 
 def _stored(case: Recorded) -> list[Item]:
@@ -55,17 +55,17 @@ def _stored(case: Recorded) -> list[Item]:
     return [Item(int(entry["flag"]), int(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 
-def _own(properties: Mapping[str, Any], added: Collection[str]) -> bytes:
+def _own(properties: Mapping[str, Any], added: Collection[str]) -> str:
     """The text in the recorded order, which is the sender's: the broker does not serialise it again."""
-    return _SEPARATOR.join(f"{name}\x01{value}".encode() for name, value in properties.items() if name not in added)
+    return PROPERTY_END.join(f"{name}{NAME_END}{value}" for name, value in properties.items() if name not in added)
 
 
 def _closed(items: list[Item], length: int) -> list[Item]:
     """The same with a separator behind the properties of as many as the recorded length asks for: records do not show them."""
-    spare = length - sum(len(_encoded(item)) for item in items)
+    spare = length - sum(len(item.encoded()) for item in items)
     with_properties = [number for number, item in enumerate(items) if item.properties]
     ends = set(with_properties[: max(0, spare)])
-    return [item._replace(properties=item.properties + _SEPARATOR) if number in ends else item for number, item in enumerate(items)]
+    return [item._replace(properties=item.properties + PROPERTY_END) if number in ends else item for number, item in enumerate(items)]
 
 
 def _equal_items(count: int, length: int) -> list[Item]:
@@ -73,9 +73,4 @@ def _equal_items(count: int, length: int) -> list[Item]:
     each, rest = divmod(length - count * ITEM_SIZE, count)
     if each < 0:
         return _equal_items(1, length)
-    return [Item(0, each + (rest if number == 0 else 0), b"") for number in range(count)]
-
-
-def _encoded(item: Item) -> bytes:
-    size = ITEM_SIZE + item.length + len(item.properties)
-    return _HEAD.pack(size, 0, 0, item.flag, item.length) + FILL * item.length + _LENGTH.pack(len(item.properties)) + item.properties
+    return [Item(0, each + (rest if number == 0 else 0), "") for number in range(count)]

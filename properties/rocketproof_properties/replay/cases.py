@@ -24,11 +24,10 @@ from rocketproof_protocol.codes import (
     SEND_MESSAGE_V2,
     UPDATE_BROKER_CONFIG,
 )
-from rocketproof_protocol.fields import FULL_NAMES
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
-from rocketproof_traces.history.cases import is_heading, no_case, rows
+from rocketproof_traces.history.cases import expanded, is_heading, no_case, rows
 
 from ..runs.client import places
 
@@ -49,7 +48,7 @@ class Answer:
 
     @property
     def host(self) -> Host | None:
-        """The broker's address, as the id of an answered message says it."""
+        """The broker's address, as the id of an answered message has it."""
         return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
 
 
@@ -140,7 +139,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Recording:
-    """All cases in order, and the settings that the recording itself says the broker of a `cfg` had."""
+    """All cases in order, and the settings that the recording itself gives the broker of a `cfg`."""
 
     cases: tuple[Recorded, ...]
     settings: Mapping[str, Mapping[str, str]]
@@ -164,9 +163,6 @@ def _case(row: dict[str, Any]) -> Recorded:
     request, response = row["request"], row["response"]
     code, answered, remark = int(request["code"]), response["code"], response.get("remark")
     stored = row.get("stored")
-    fields = _whole(request.get("extFields") or {}, stored or ())
-    if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
-        fields = {FULL_NAMES.get(name, name): value for name, value in fields.items()}
     found = Recorded(
         number=int(row["n"]),
         cfg=str(row["cfg"]),
@@ -174,7 +170,7 @@ def _case(row: dict[str, Any]) -> Recorded:
         version=str(row.get("version", "")),
         to_name_server=row.get("to") == "ns",
         code=code,
-        fields=fields,
+        fields=_whole(expanded(code, request.get("extFields") or {}), stored or ()),
         body_length=int(request.get("body_len") or 0),
         text=_text(code, request.get("body", request.get("body_text"))),
         answer=Answer(None if answered is None else int(answered), remark, _texts(response.get("extFields") or {})),
@@ -205,7 +201,7 @@ def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
         cut = _CUT.fullmatch(text)
         if cut is None:
             whole[name] = text
-        elif name in ("i", "properties"):
+        elif name == "properties":
             whole[name] = _properties(cut[1], int(cut[2]), stored)
         else:
             whole[name] = cut[1].ljust(int(cut[2]), cut[1][-1])

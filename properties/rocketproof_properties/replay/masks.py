@@ -25,12 +25,12 @@ def remark(text: str | None) -> str | None:
     if text is None:
         return None
     thrown = _FRAME.fullmatch(text)
-    said = text if thrown is None else thrown.group(1)
-    said = _NULL_POINTER.sub(r"\1", said, count=1) if said.startswith(_NULL) else said
-    said = _PORT.sub(r"\1*", said)
-    said = _SERVES.sub(r"\1*\2", said)
-    said = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), said)
-    return _HELP.sub("\nSee * for further details.", said)
+    masked = text if thrown is None else thrown.group(1)
+    masked = _NULL_POINTER.sub(r"\1", masked, count=1) if masked.startswith(_NULL) else masked
+    masked = _PORT.sub(r"\1*", masked)
+    masked = _SERVES.sub(r"\1*\2", masked)
+    masked = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), masked)
+    return _HELP.sub("\nSee * for further details.", masked)
 
 
 def same_remark(recorded: str | None, found: str | None) -> bool:

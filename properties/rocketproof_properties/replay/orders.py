@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-from rocketproof_impl.remoting.command import Command
 
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
@@ -22,17 +19,6 @@ class Arrived:
 
     asked: Asked
 
-
-class _Nobody:
-    """The connection of a caller who waits for no answer."""
-
-    remote = ("127.0.0.1", 0)
-
-    def write(self, command: Command) -> None:
-        """Nobody reads it."""
-
-
-NOBODY: Final = _Nobody()
 
 Item = Asked | Other | Arrived
 

@@ -42,7 +42,7 @@ from .cases import Answer, here
 from .comparison import Comparison, Difference, message_data
 from .driver import SECONDS
 from .middle import begin_log_at
-from .orders import NOBODY, Arrived, Item, orders
+from .orders import Arrived, Item, orders
 from .simulated import ReplayDeployment
 
 _DELAY_STEP: Final = 100
@@ -93,7 +93,7 @@ def _moments(history: ParsedHistory) -> list[int]:
 class Reference:
     """A simulated broker that follows a history, in the order of `items`.
 
-    `places`: the target's places in its log to ours, and `back` ours to the target's. `until`: let time pass as it did, up to
+    `places`: the target's places in its log to ours. `until`: let time pass as it did, up to
     this moment; for None it stands still unless a program waits. `last`: of two brokers with a lost address the last one leaves; a name
     server has them in no order.
     """
@@ -102,7 +102,6 @@ class Reference:
     profile: Profile
     items: Sequence[Item]
     places: dict[int, int] = field(default_factory=dict)
-    back: dict[int, int] = field(default_factory=dict)
     halves: dict[str, str] = field(default_factory=dict)
     until: int | None = None
     last: bool = False
@@ -220,18 +219,18 @@ class Reference:
 
     def _arrive(self, asked: Asked) -> None:
         """What a send does before it is stored: it is checked, and its topic is made."""
-        command = self._command(asked)
+        command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
             header = parse_request_header(command.code, command.ext_fields, nulls=self.profile.null_fields)
             if header is not None:
-                message_context(self.broker, NOBODY, command, header)
-                self.cluster.scheduler.complete(pre_send(self.broker, NOBODY, command, header))
+                message_context(self.broker, channel, command, header)
+                self.cluster.scheduler.complete(pre_send(self.broker, channel, command, header))
 
     def _command(self, asked: Asked) -> Command:
         return command_of(int(asked.value["code"]), self._ours(asked), body_of(asked.value) or None, int(asked.value["version"]))
 
     def _drawn(self, asked: Asked) -> int:
-        """The queue that the target chose at random, as its answer or its record says."""
+        """The queue that the target chose at random, as its answer or its record shows."""
         answer = asked.answer.get("fields") or {}
         if asked.op == "send_back":
             if asked.code not in (codes.SUCCESS, None):
@@ -307,9 +306,7 @@ class Reference:
     def _learn(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
         """Note where the answered messages are on both sides; whether they are in a topic that programs share."""
         theirs, ours = places(before), places(after)
-        for one, other in zip(theirs, ours, strict=False):
-            self.places[one] = other
-            self.back[other] = one
+        self.places.update(zip(theirs, ours, strict=False))
         if not theirs or not ours:
             return False
         message = self.broker.store.look_message_by_offset(ours[0])
@@ -341,6 +338,7 @@ class Reference:
         """Each record with ours, which is known by the message's time of birth and its turn among those that have it."""
         for at in self.broken:
             yield Difference("content", "no record", "a record", f"the record at {at}")
+        known = set(self.places.values())
         by_birth: dict[tuple[int, str, int], list[Message]] = {}
         for message in self.broker.store.records(0):
             by_birth.setdefault((message.born_timestamp, message.topic, message.queue_id), []).append(message)
@@ -353,7 +351,7 @@ class Reference:
                 same = by_birth.get(key, [])
                 turn = turns.get(key, 0)
                 turns[key] = turn + 1
-                same = [one for one in same if one.physical_offset not in self.back]
+                same = [one for one in same if one.physical_offset not in known]
                 ours = same[turn] if turn < len(same) else None
             where = f"the record at {at} ({found.topic}, queue {found.queue_id})"
             mine = self.names.is_mine(found.topic)

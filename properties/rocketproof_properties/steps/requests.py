@@ -182,11 +182,11 @@ def send(
     return Call("send" if items is None else "batch", to, code, fields, content, version, one_way)
 
 
-def batch_item(body: bytes, text: str) -> bytes:
+def batch_item(body: bytes, text: str, flag: int = 0) -> bytes:
     """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04)."""
     more = text.encode()
     size = _ITEM.size + len(body) + 2 + len(more)
-    return _ITEM.pack(size, 0, 0, 0, len(body)) + body + struct.pack(">h", len(more)) + more
+    return _ITEM.pack(size, 0, 0, flag, len(body)) + body + struct.pack(">h", len(more)) + more
 
 
 def back(

@@ -1,6 +1,7 @@
-"""What all printing shares: how wide a text may be, how it is wrapped, and progress lines on stderr.
+"""What all printing shares: a page on stdout with lines and tables, and a line about progress on stderr.
 
-What came of a command is printed by the module `show` beside what computed it.
+What came of a command is printed by the module `show` beside what computed it. Tables are made here and not by rich's Table: a heading may
+span the columns, nothing that is piped is cut to a width, and no line ends in blanks.
 """
 
 from __future__ import annotations
@@ -8,30 +9,97 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-SPARSE_SECONDS = 5.0
+SPARSE_SECONDS: Final = 5.0
+"""Between two plain lines about progress where stderr is not a terminal."""
+REFRESH_SECONDS: Final = 0.1
+"""Between two changes of the line on a terminal."""
+ROOM: Final = 30
+"""Columns that words need to stand beside the cells of their row, and not below."""
+NARROW, WIDE = 80, 160
 
 
-def stdout() -> Console:
-    """Standard output; a line that is longer than the terminal is left to the terminal."""
-    return Console(highlight=False, soft_wrap=True)
+@dataclass(frozen=True)
+class TableRow:
+    """A line of a table: cells, which are aligned with those of other rows, and words behind them, which are wrapped."""
+
+    cells: Sequence[str]
+    words: str = ""
+    style: str = ""
 
 
-def width_of(console: Console) -> int:
-    """The characters of a line that is wrapped here: as wide as the terminal, within reason."""
-    return min(max(console.width, 80), 160)
+@dataclass(frozen=True)
+class Heading:
+    """A line of a table that spans its columns; further lines of it are indented."""
+
+    text: str
+    indent: int = 0
+    style: str = "bold"
 
 
-def wrapped(text: str, width: int, first: str = "", then: str = "", style: str = "") -> Text:
-    """A text on as many lines as it needs, the first and the other ones indented."""
-    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=then, break_long_words=False)
-    return Text("\n".join(lines), style)
+class Page:
+    """Standard output, line by line; `width` is that of wrapped lines: the terminal's, within reason."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False)
+        self.width = min(max(self._console.width, NARROW), WIDE)
+
+    def line(self, text: str | Text = "", style: str = "") -> None:
+        """A line as it is, which is left to the terminal if it is too long, so that a path or a command stays whole."""
+        self._console.print(text if isinstance(text, Text) else Text(text, style), soft_wrap=True)
+
+    def wrapped(self, text: str, style: str = "", *, first: str = "", indent: int = 2) -> None:
+        """A text on as many lines as it needs; `first` is put before it, the other lines are indented."""
+        self.line("\n".join(_wrap(text, self.width, first, " " * indent)), style)
+
+    def table(self, rows: Iterable[TableRow | Heading], heads: Sequence[str] = (), *, right: Collection[int] = (), indent: int = 2) -> None:
+        """Rows under `heads`, of which one may belong to the words; the cells of columns in `right` end at the same place.
+
+        A column whose cells are all empty is left out. Words stand beside the cells, or below where there is little room.
+        """
+        lines = list(rows)
+        cells = [row.cells for row in lines if isinstance(row, TableRow)]
+        columns = range(max(map(len, cells), default=0))
+        shown = [i for i in columns if any(row[i] for row in cells)]
+        sizes = {i: max(len(row[i]) for row in (*cells, *([heads] if heads else []))) for i in shown}
+
+        def aligned(row: Sequence[str]) -> str:
+            return " " * indent + "".join(f"{row[i]:{'>' if i in right else '<'}{sizes[i]}}  " for i in shown)
+
+        side = indent + sum(sizes[i] + 2 for i in shown)
+        beside = self.width - side >= ROOM
+        if heads:
+            self.line((aligned(heads) + "".join(heads[len(columns) :] if beside else ())).rstrip(), "dim")
+        for row in lines:
+            if isinstance(row, Heading):
+                self.wrapped(row.text, row.style, indent=row.indent)
+                continue
+            line = Text(aligned(row.cells), row.style)
+            if not row.words or not beside:
+                line.rstrip()
+            if row.words and beside:
+                line.append("\n".join(_wrap(row.words, self.width - side, "", "")).replace("\n", "\n" + " " * side), "default")
+            elif row.words:
+                line.append("\n" + "\n".join(_wrap(row.words, self.width, " " * (indent + 4), " " * (indent + 4))), "default")
+            self.line(line)
+
+
+def _wrap(text: str, width: int, first: str, then: str) -> list[str]:
+    """Broken at blanks only: an id, a path or a test's name stays whole."""
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 finding`, `1,234 findings`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def tell(line: str) -> None:
@@ -39,35 +107,56 @@ def tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+class ProgressLine:
+    """One line on stderr: it changes on a terminal; elsewhere, if `sparse`, it is a plain line every few seconds.
+
+    It has no thread, so the process can be forked.
+    """
+
+    def __init__(self, *, sparse: bool = False) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True) if self._console.is_terminal else None
+        self._pause = SPARSE_SECONDS if self._live is None else REFRESH_SECONDS
+        self._silent = self._live is None and not sparse
+        self._last = float("-inf")
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, text: str) -> None:
+        """Make this the line, unless the last one has been there for too short a time."""
+        now = time.monotonic()
+        if self._silent or now - self._last < self._pause:
+            return
+        self._last = now
+        if self._live is None:
+            tell(text)
+        else:
+            self._live.update(Text(text), refresh=True)
+
+
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line on stderr, on a terminal only: `report(done, all)`."""
-    console = Console(stderr=True, highlight=False)
-    with console.status(what) as status:
-        yield lambda done, all_: status.update(f"{what} {done} of {all_}")
+    """A progress line on a terminal: `report(done, all)`."""
+    with ProgressLine() as line:
+        yield lambda done, all_: line.show(f"{what} {done} of {all_}")
 
 
 @contextmanager
 def bytes_done(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line on stderr about bytes: it changes on a terminal, else it is a plain line every few seconds."""
-    console = Console(stderr=True, highlight=False)
-    last = time.monotonic()
-    with console.status(what) as status:
-
-        def report(done: int, all_: int) -> None:
-            nonlocal last
-            line = f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB"
-            status.update(line)
-            if not console.is_terminal and time.monotonic() - last >= SPARSE_SECONDS:
-                last = time.monotonic()
-                tell(line)
-
-        yield report
+    """A progress line about bytes, also where stderr is not a terminal: `report(done, all)`."""
+    with ProgressLine(sparse=True) as line:
+        yield lambda done, all_: line.show(f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB")
 
 
 @contextmanager
 def phases() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress line on stderr, on a terminal only: `report(what, done, all)`. It has no thread, so the process can be forked."""
-    console = Console(stderr=True, highlight=False)
-    with Live(console=console, auto_refresh=False, transient=True) as line:
-        yield lambda what, done, all_: line.update(Text(f"{what} {done} of {all_}"), refresh=True)
+    """A progress line on a terminal: `report(what, done, all)`."""
+    with ProgressLine() as line:
+        yield lambda what, done, all_: line.show(f"{what} {done} of {all_}")

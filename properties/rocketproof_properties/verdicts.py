@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
-
-from rich.console import Console
-from rich.text import Text
 
 from rocketproof_traces.bulk.results import Summary
 from rocketproof_traces.bulk.tables import UNREADABLE
 from rocketproof_traces.bulk.work import Order
 
 from .engines import check_engine
+from .output import Page, counted
 
 Engine = Literal["local", "spark"]
 SHOWN = 20
@@ -40,40 +37,34 @@ def _tell(text: str) -> None:
         sys.stderr.write(f"{text}\n")
 
 
-def render(found: Summary, out: str, console: Console | None = None) -> None:
+def render(found: Summary, out: str) -> None:
     """Print what was judged: counts, requests out of reach, findings, the verdict."""
-    console = console or Console(highlight=False)
-    width = min(max(console.width, 80), 160)
+    page = Page()
     here = f"{Path.cwd()}/"  # files below it are shown as they were given
-
-    def lines(text: str, style: str = "", indent: str = "  ") -> None:
-        text = text.replace(here, "")
-        console.print(Text("\n".join(textwrap.wrap(text, width, subsequent_indent=indent)), style), soft_wrap=True)
-
-    lines(f"{_counted(found.histories, 'history', 'histories')}, {_counted(found.parts, 'part', 'parts')}")
-    lines(f"{found.events:,} events judged by {found.profile}: {found.explained:,} answers explained")
+    page.line(f"{_by_verdict(found.histories, 'history', 'histories')}, {_by_verdict(found.parts, 'part')}")
+    page.line(f"{found.events:,} events judged by {found.profile}: {found.explained:,} answers explained")
     for reason, number in found.out_of_reach.most_common():
-        lines(f"{number:8,} out of reach: {reason}", indent=" " * 11)
+        page.wrapped(f"out of reach: {reason}", first=f"{number:8,} ", indent=11)
     for one in found.findings[:SHOWN]:
-        lines(_finding(one), "bold red")
+        page.wrapped(_finding(one).replace(here, ""), "bold red")
     if len(found.findings) > SHOWN:
-        lines(f"and {len(found.findings) - SHOWN} more")
+        page.line(f"and {len(found.findings) - SHOWN} more")
     for text in found.unknown[:SHOWN]:
-        lines(f"not decided: {text}", "bold yellow")
-    lines(f"findings and verdicts are in {out}")
+        page.wrapped(f"not decided: {text}".replace(here, ""), "bold yellow")
+    page.line(f"findings and verdicts are in {out}".replace(here, ""))
     words = {
         "ok": ("Ok: the specification explains all histories", "bold green"),
-        "illegal": (f"{len(found.findings):,} finding{'s' * (len(found.findings) != 1)}", "bold red"),
+        "illegal": (counted(len(found.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
         "unknown": ("Unknown: a larger --limit or the events that are missing may decide", "bold yellow"),
     }
-    console.print(Text(*words[found.verdict]), soft_wrap=True)
+    page.line(*words[found.verdict])
 
 
-def _counted(by_verdict: Mapping[str, int], one: str, many: str) -> str:
-    total = sum(by_verdict.values())
-    said = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(by_verdict.items(), key=lambda item: -item[1]))
-    return f"{total:,} {one if total == 1 else many} ({said})" if total else f"no {many}"
+def _by_verdict(numbers: Mapping[str, int], one: str, many: str = "") -> str:
+    total = sum(numbers.values())
+    listed = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(numbers.items(), key=lambda item: -item[1]))
+    return f"{counted(total, one, many)} ({listed})" if total else f"no {many or one + 's'}"
 
 
 def _finding(one: Mapping[str, Any]) -> str:

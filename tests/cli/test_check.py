@@ -9,11 +9,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from rocketproof_model import RocketproofError, symbolic
 from rocketproof_model.result import Outcome
 from rocketproof_properties.checks import show
 from rocketproof_properties.checks.matrix import Gap, Report
+from rocketproof_properties.output import Page
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
 Run = Callable[..., Any]
@@ -261,10 +263,11 @@ def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: Modul
     assert "? 9 undecided: stopped by the time limit" in stopped.out.splitlines()
 
 
-def test_actions_that_one_guard_stops_share_a_line() -> None:
+def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
     report = Report(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
-    assert [line.plain for line in show.coverage_lines(report, 100)][2:] == [
+    show.print_coverage(report, Page(Console(width=100)))
+    assert capsys.readouterr().out.splitlines()[3:] == [
         "    blast, burst never happened: no state passed their guard 'huge' (the door is huge)",
         "    paint never happened: no state passed its guard 'dry' (the door is dry)",
     ]

@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from rich.console import Console
-from rich.text import Text
-
 from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.rules import Rule
 
+from ..output import Page, TableRow, counted
 from .command import Audited
 
-Say = Callable[..., None]
 TOPICS = 10  # that are listed, those with the most records
 _STYLE = {"error": "bold red", "warning": "bold yellow", "note": "default"}
 _MARK = {"error": "!", "warning": "?", "note": "-"}
 
 
-def render(audited: Audited, console: Console | None = None) -> None:
-    console = console or Console(highlight=False, soft_wrap=True)
-
-    def say(text: str, style: str = "") -> None:
-        console.print(Text(text, style), soft_wrap=True)
-
+def render(audited: Audited) -> None:
+    page = Page()
     found = audited.findings
     for rule in (rule for severity in _STYLE for rule in audited.broken(severity)):
-        _rule(audited, rule, [each for each in found if each.property == rule.id], say)
+        _print_rule(audited, rule, [each for each in found if each.property == rule.id], page)
     for problem in audited.problems:
-        say(f"! not audited: {problem}", "bold red")
+        page.line(f"! not audited: {problem}", "bold red")
     for totals in audited.outcome.totals:
         for left_out in totals.unread:
-            say(f"- left out of {totals.store}: {left_out}")
-    _topics(audited, found, say)
-    say("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
+            page.line(f"- left out of {totals.store}: {left_out}")
+    _print_topics(audited, found, page)
+    page.line("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
 
 
-def _rule(audited: Audited, rule: Rule, found: list[Finding], say: Say) -> None:
+def _print_rule(audited: Audited, rule: Rule, found: list[Finding], page: Page) -> None:
     count = audited.count(rule.id)
-    times = f"{count:,} time{'s' * (count != 1)}"
-    say(f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {times}: {rule.claim.sentence}", _STYLE[rule.severity])
+    heading = f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}: {rule.claim.sentence}"
+    page.line(heading, _STYLE[rule.severity])
     if found:
         first = found[0]
-        say(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}")
+        page.line(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}")
     if len(found) < count:
-        say(f"    {len(found):,} of them are kept as findings")
+        page.line(f"    {len(found):,} of them are kept as findings")
 
 
 def _place(found: Finding) -> str:
@@ -55,19 +46,17 @@ def _place(found: Finding) -> str:
     return f", {found.topic}{queue}{offset}"
 
 
-def _topics(audited: Audited, found: list[Finding], say: Say) -> None:
+def _print_topics(audited: Audited, found: list[Finding], page: Page) -> None:
     for totals in audited.outcome.totals:
         most = sorted(totals.topics.items(), key=lambda item: (-item[1], item[0]))
         if not most:
             continue
-        say(f"\n{totals.store}: {totals.records:,} records of {len(most):,} topics in {totals.files} file{'s' * (totals.files != 1)}")
-        width = max(len(name) for name, _ in most[:TOPICS])
-        for name, count in most[:TOPICS]:
-            findings = sum(each.topic == name and each.store == totals.store for each in found)
-            told = f"  {findings:,} finding{'s' * (findings != 1)}" if findings else ""
-            say(f"    {name.ljust(width)}  {count:>12,} records{told}")
+        page.line(f"\n{totals.store}: {totals.records:,} records of {counted(len(most), 'topic')} in {counted(totals.files, 'file')}")
+        findings = {name: sum(each.topic == name and each.store == totals.store for each in found) for name, _ in most[:TOPICS]}
+        rows = [(name, f"{count:,} records", counted(findings[name], "finding") if findings[name] else "") for name, count in most[:TOPICS]]
+        page.table(map(TableRow, rows), right=(1, 2), indent=4)
         if len(most) > TOPICS:
-            say(f"    and {len(most) - TOPICS:,} more (summary.json of --out has all)")
+            page.line(f"    and {len(most) - TOPICS:,} more (summary.json of --out has all)")
 
 
 def closing(audited: Audited) -> str:

@@ -3,66 +3,51 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
-from .. import output
+from ..output import Page, TableRow, counted
 from . import show
 from .matrix import Report
 from .rows import Row
 
 _UNDECIDED = "undecided"
-_STYLES = {" ": "green", "?": "bold yellow", "!": "bold red"}
 
 
-def render(report: Report, left_out: Sequence[str] = (), console: Console | None = None) -> None:
+def render(report: Report, left_out: Sequence[str] = ()) -> None:
     """Print the properties with how often each verdict came out, what is not as expected, and the closing line."""
-    console = console or output.stdout()
-    width = output.width_of(console)
-    for line in lines(report, left_out, width):
-        console.print(line)
-    console.print(Text("every verdict, with its condition: --all, or as data --json FILE", "dim"))
-    console.print(show.closing(report), style="bold")
-
-
-def lines(report: Report, left_out: Sequence[str], width: int) -> Iterable[Text]:
-    """What is printed before the closing line."""
-    yield from property_lines(report.rows, width)
+    page = Page()
+    _print_properties(report.rows, page)
     differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
-        yield Text("\nNot as expected:")
-        yield from show.matrix_lines(differ, width)
-        yield from show.witness_lines(differ)
+        page.line("\nNot as expected:")
+        show.print_matrix(differ, page)
+        show.print_witnesses(differ, page)
     reasons = Counter(row.reason for row in report.rows if row.agrees is None)
     if reasons:
-        yield Text("")
+        page.line()
     for reason, count in reasons.items():
-        yield Text(f"? {count} undecided: {show.STOPPED.get(reason, reason)}", "bold yellow")
-    yield from _files(report.rows)
-    yield from show.coverage_lines(report, width, guards=False)
-    yield from show.problem_lines(report, left_out, width)
+        page.line(f"? {count} undecided: {show.STOPPED.get(reason, reason)}", "bold yellow")
+    _print_files(report.rows, page)
+    show.print_coverage(report, page, guards=False)
+    show.print_problems(report, left_out, page)
+    page.line("every verdict, with its condition: --all, or as data --json FILE", "dim")
+    page.line(show.closing(report), "bold")
 
 
-def property_lines(rows: Sequence[Row], width: int) -> Iterable[Text]:
+def _print_properties(rows: Sequence[Row], page: Page) -> None:
     """A line for each property and sentence: its worst mark, its verdicts counted, and what it says."""
     claims: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         claims.setdefault((row.id, row.sentence), []).append(row)
     words = sorted({_word(row) for row in rows}, key=_order)
-    first = max((len(row.id) for row in rows), default=0)
-    yield Text(" " * (4 + first) + "".join(f"  {word}" for word in words), "dim")
+    lines = []
     for (id_, said), members in claims.items():
         counts = Counter(map(_word, members))
-        cells = "".join(f"  {counts[word] or '':>{len(word)}}" for word in words)
-        sign = max((show.mark(row) for row in members), key=list(_STYLES).index)
-        head = f"  {sign} {id_:<{first}}{cells}  "
-        wrapped = textwrap.wrap(said, max(width - len(head), 40)) or [""]
-        yield Text(head, _STYLES[sign]).append(f"\n{' ' * len(head)}".join(wrapped), "default")
+        sign = max(map(show.mark, members), key=list(show.STYLES).index)
+        lines.append(TableRow((f"{sign} {id_}", *(str(counts[word] or "") for word in words)), said, show.STYLES[sign]))
+    page.table(lines, ("", *words), right=range(1, 1 + len(words)))
 
 
 def _word(row: Row) -> str:
@@ -75,11 +60,10 @@ def _order(word: str) -> tuple[int, str]:
     return known.index(word) if word in known else len(known), word
 
 
-def _files(rows: Sequence[Row]) -> Iterable[Text]:
+def _print_files(rows: Sequence[Row], page: Page) -> None:
     """How many witnesses were written, where, and how one is looked at."""
     found = [row for row in rows if row.witness is not None]
     if found:
         path = next((row for row in found if row.verdict == "violated"), found[0]).witness or ""
-        count = len({row.witness for row in found})
-        folder = shlex.quote(str(Path(path).parent))
-        yield Text(f"\n{count} witness{'' if count == 1 else 'es'} in {folder}; to look at one:\n  {show.show_command(path)}")
+        count = counted(len({row.witness for row in found}), "witness", "witnesses")
+        page.line(f"\n{count} in {shlex.quote(str(Path(path).parent))}; to look at one:\n  {show.show_command(path)}")

@@ -110,7 +110,7 @@ def check(
         cluster=cluster,
         witnesses=folder,
     )
-    with show.ProgressLine() as line:
+    with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
         report = matrix.run(chosen.tasks, line, settings)

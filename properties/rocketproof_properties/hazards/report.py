@@ -2,77 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
-
-from .. import output
 from ..catalogue import CASES
+from ..output import Page, TableRow
 from ..patches.table import ROWS
 from ..rules import rules
 from .gallery import PerformedHazard
-from .story import Fact, StoryStep
+from .story import Fact
 
 
-def print_stories(found: Sequence[PerformedHazard], console: Console | None = None) -> None:
+def print_stories(found: Sequence[PerformedHazard]) -> None:
     """Print hazards one after the other."""
-    console = console or output.stdout()
-    width = min(output.width_of(console), 120)
+    page = Page()
     for number, performed in enumerate(found):
         if number:
-            console.print()
-        _print_story(performed, console, width)
+            page.line()
+        _print_story(performed, page)
 
 
-def _print_story(performed: PerformedHazard, console: Console, width: int) -> None:
+def _print_story(performed: PerformedHazard, page: Page) -> None:
     """What happens step by step, why, and what of the project belongs to it."""
     one = performed.hazard
-    console.print(_behind(f"{one.id}  ", f"{one.title} ({performed.profile})", width, "bold"))
+    page.wrapped(f"{one.title} ({performed.profile})", "bold", first=f"{one.id}  ", indent=8)
     for number, step in enumerate(performed.steps, 1):
-        console.print()
-        console.print(_behind(f"{number:>3}  ", step.text, width))
-        for line in _facts(step, width):
-            console.print(line)
+        page.line()
+        page.wrapped(step.text, first=f"{number:>3}  ", indent=5)
+        page.table((TableRow((fact.what,), fact.found, "cyan") for fact in step.facts), indent=7)
     if performed.finding:
-        console.print(_behind("  !  ", performed.finding, width, "bold red"))
+        page.wrapped(performed.finding, "bold red", first="  !  ", indent=5)
     for paragraph in one.about:
-        console.print()
-        console.print(output.wrapped(paragraph, width))
-    console.print()
-    for kind, ids in _belongings(performed).items():
-        for id_, sentence in ids.items():
-            console.print(_behind(f"{kind:<9} {id_:<7} ", sentence, width, "dim"))
-    console.print(Text(_closing(performed), "bold"))
+        page.line()
+        page.wrapped(paragraph, indent=0)
+    page.line()
+    rows = [(kind, id_, sentence) for kind, ids in _belongings(performed).items() for id_, sentence in ids.items()]
+    page.table((TableRow((kind, id_), sentence, "dim") for kind, id_, sentence in rows), indent=0)
+    page.line(_closing(performed), "bold")
 
 
-def print_list(found: Sequence[PerformedHazard], left_out: int = 0, console: Console | None = None) -> None:
-    """Print a line for each hazard, marked `!` if it is not as described, and how many there are."""
-    console = console or output.stdout()
-    width = output.width_of(console)
+def print_list(found: Sequence[PerformedHazard], left_out: int = 0) -> None:
+    """Print a line for each hazard, marked `!` if it is not as told, and how many there are."""
+    page = Page()
+    rows = []
     for performed in found:
-        sign, style = ("!", "bold red") if performed.finding else (" ", "")
         line = f"{performed.hazard.title}{f' ({performed.finding})' if performed.finding else ''}"
-        console.print(_behind(f"{sign} {performed.hazard.id}  {performed.profile:<5} ", line, width, style))
+        cells = (f"{'!' if performed.finding else ' '} {performed.hazard.id}", performed.profile)
+        rows.append(TableRow(cells, line, "bold red" if performed.finding else ""))
+    page.table(rows, indent=0)
     counts = {
         "shown": sum(1 for performed in found if performed.shown),
-        "not as described": sum(1 for performed in found if performed.finding),
+        "not as told": sum(1 for performed in found if performed.finding),
         "left out, as the profile does not show them": left_out,
     }
-    summary = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    console.print(Text(f"{summary}; {sum(performed.seconds for performed in found):.1f} s", "bold"))
-    console.print(Text("rocketproof hazard ID shows one of them step by step"))
-
-
-def _facts(step: StoryStep, width: int) -> Iterator[Text]:
-    side = max((len(fact.what) for fact in step.facts), default=0)
-    for fact in step.facts:
-        yield _behind(f"       {fact.what:<{min(side, 45)}}  ", fact.found, width, "cyan")
-
-
-def _behind(head: str, text: str, width: int, style: str = "") -> Text:
-    """The text behind its head, its further lines under its first; without a text the head alone."""
-    return output.wrapped(text, width, head, " " * min(len(head), 45), style) if text else Text(head.rstrip(), style)
+    came = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    page.line(f"{came}; {sum(performed.seconds for performed in found):.1f} s", "bold")
+    page.line("rocketproof hazard ID shows one of them step by step")
 
 
 def _belongings(performed: PerformedHazard) -> dict[str, dict[str, str]]:
@@ -89,5 +73,5 @@ def _belongings(performed: PerformedHazard) -> dict[str, dict[str, str]]:
 def _closing(performed: PerformedHazard) -> str:
     facts: list[Fact] = [fact for step in performed.steps for fact in step.facts]
     if performed.finding:
-        return f"{performed.hazard.id} is not as described in {performed.profile}: see the line with !"
-    return f"{performed.hazard.id} is shown in {performed.profile}: {len(facts)} facts as described, {performed.seconds:.2f} s"
+        return f"{performed.hazard.id} is not as told in {performed.profile}: see the line with !"
+    return f"{performed.hazard.id} is shown in {performed.profile}: {len(facts)} facts as told, {performed.seconds:.2f} s"

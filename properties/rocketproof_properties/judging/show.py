@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.text import Text
+from collections.abc import Mapping
 
 from rocketproof_traces.checker.histories import Verdict
 from rocketproof_traces.checker.recordings import Judgement
 
-from .. import output
+from ..output import Page, counted
 
 
-def print_judgement(found: Judgement, console: Console | None = None) -> None:
+def print_judgement(found: Judgement) -> None:
     """Print what a judgement counted and the first case that nothing explains."""
-    console = console or output.stdout()
-    width = output.width_of(console)
-    console.print(Text(f"{found.cases} cases judged by {found.profile}: {found.explained} explained"))
-    for reason, number in found.out_of_reach.items():
-        console.print(output.wrapped(f"{number:6} out of reach: {reason}", width, then=" " * 9))
+    page = Page()
+    page.line(f"{found.cases} cases judged by {found.profile}: {found.explained} explained")
+    _print_out_of_reach(found.out_of_reach, page)
     if found.unexplained:
-        console.print(output.wrapped(f"first not explained: {found.unexplained[0]}", width, then="  ", style="bold red"))
-        console.print(Text(f"{len(found.unexplained)} not explained", "bold"))
+        page.wrapped(f"first not explained: {found.unexplained[0]}", "bold red")
+        page.line(f"{len(found.unexplained)} not explained", "bold")
     for text in found.unknown:
-        console.print(output.wrapped(f"not decided: {text}", width, then="  ", style="bold yellow"))
+        page.wrapped(f"not decided: {text}", "bold yellow")
 
 
-def print_verdict(found: Verdict, console: Console | None = None) -> None:
+def print_verdict(found: Verdict) -> None:
     """Print what the specification says of a history: what it explains, and of each part the first event that it does not."""
-    console = console or output.stdout()
-    width = output.width_of(console)
-
-    def lines(text: str, style: str = "", indent: str = "  ") -> None:
-        console.print(output.wrapped(text, width, then=indent, style=style))
-
-    counted = f"{found.events} events in {found.parts} part{'' if found.parts == 1 else 's'} judged by {found.profile}"
-    lines(f"{counted}: {found.explained} answers explained")
-    for reason, number in found.out_of_reach.items():
-        lines(f"{number:6} out of reach: {reason}", indent=" " * 9)
+    page = Page()
+    events = f"{found.events} events in {counted(found.parts, 'part')}"
+    page.wrapped(f"{events} judged by {found.profile}: {found.explained} answers explained")
+    _print_out_of_reach(found.out_of_reach, page)
     for one in found.findings:
-        lines(f"not explained: {one}", "bold red")
+        page.wrapped(f"not explained: {one}", "bold red")
         before = len(one.prefix)
-        explained = "1 answer of this part before it is" if before == 1 else f"{before} answers of this part before it are"
-        lines(f"  the {explained} explained", indent="    ")
+        explained = f"{counted(before, 'answer')} of this part before it {'is' if before == 1 else 'are'}"
+        page.wrapped(f"the {explained} explained", first="  ", indent=4)
     for text in found.unknown:
-        lines(f"not decided: {text}", "bold yellow")
+        page.wrapped(f"not decided: {text}", "bold yellow")
     words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}
     text, style = words.get(found.verdict, ("Unknown: a larger --limit may decide", "bold yellow"))
-    console.print(Text(f"{text}{', stopped by Ctrl-C' if found.interrupted else ''}", style))
+    page.line(f"{text}{', stopped by Ctrl-C' if found.interrupted else ''}", style)
+
+
+def _print_out_of_reach(reasons: Mapping[str, int], page: Page) -> None:
+    for reason, number in reasons.items():
+        page.wrapped(f"out of reach: {reason}", first=f"{number:6} ", indent=9)

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
-from rich.console import Console
-from rich.text import Text
-
-from .. import output
+from ..output import Page
 from .recording import Outcome, Report
 
 CASES = 10
 """Cases that differ and are shown without `--all`."""
 
 
-def print_replay(found: Report, every: bool = False, console: Console | None = None) -> None:
+def print_replay(found: Report, every: bool = False) -> None:
     """Print the first recorded cases that came out differently, or `every` one, those that may with the reason, and a closing line."""
-    console = console or output.stdout()
-    width = output.width_of(console)
+    page = Page()
     unlike = [one for one in found.outcomes if not one.same]
     for one in unlike if every else unlike[:CASES]:
-        console.print(_outcome(one, width))
+        _print_outcome(one, page)
     if len(unlike) > CASES and not every:
-        console.print(Text(f"and {len(unlike) - CASES} more cases: --all shows them, --json FILE has them", "dim"))
-    said = f"{len(found.outcomes)} cases compared under {found.profile}: {found.same} alike, {len(found.excepted)} excepted, "
-    console.print(Text(f"{said}{len(found.different)} different", "bold"))
+        page.line(f"and {len(unlike) - CASES} more cases: --all shows them, --json FILE has them", "dim")
+    counts = f"{found.same} alike, {len(found.excepted)} excepted, {len(found.different)} different"
+    page.line(f"{len(found.outcomes)} cases compared under {found.profile}: {counts}", "bold")
 
 
-def _outcome(one: Outcome, width: int) -> Text:
-    sign, style = ("?", "yellow") if one.exception else ("!", "bold red")
-    line = Text(f"{sign} {one.case.label}", style)
+def _print_outcome(one: Outcome, page: Page) -> None:
+    page.line(f"{'?' if one.exception else '!'} {one.case.label}", "yellow" if one.exception else "bold red")
     for difference in one.differences:
-        line.append(f"\n    {difference.field}", "default")
+        page.line(f"    {difference.field}")
         recorded, found = _shown(difference.recorded), _shown(difference.found)
         start = next((at for at, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b), 0)
         for what, text in (("recorded", recorded), ("found", found)):
-            line.append(f"\n      {what:<9}{_cut(text, start, width - 15)}", "dim")
+            page.line(f"      {what:<9}{_cut(text, start, page.width - 15)}", "dim")
     for what, text in (("rules", ", ".join(one.rules)), ("excepted", one.exception)):
         if text:
-            line.append(f"\n    {what:<9}  " + "\n".join(textwrap.wrap(text, width - 15, subsequent_indent=" " * 15)), "dim")
-    return line
+            page.wrapped(text, "dim", first=f"    {what:<9}  ", indent=15)
 
 
 def _shown(value: object) -> str:

@@ -17,7 +17,7 @@ from .. import store
 from ..catalogue.claim import SEEDS
 from ..checks import matrix
 from ..checks.plan import Request, Task, plan
-from ..checks.show import ProgressLine
+from ..checks.show import RunLine
 from ..checks.sources import Source
 from ..choices import known
 from . import engine, show
@@ -61,7 +61,7 @@ def command(
         fair=True,
         witnesses=folder,
     )
-    with ProgressLine() as line:
+    with RunLine() as line:
         report = matrix.run(chosen, line, settings)
         stopped = report.interrupted or (seconds is not None and report.exit_code == 3)
         never = [] if stopped else [gap.action for gap in report.gaps if gap.missing == "action"]

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Protocol
 from cyclopts import App
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Many, positive
+from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Count, Json, Many, Profile, Seconds, write
 
 from .figures import Bench, Tell
 
@@ -34,11 +34,8 @@ class Measured(NamedTuple):
 def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Path | None) -> Measured:
     """Measure, print the rows and write them, also those that are there after Ctrl-C. Raises InputError for a file that cannot be
     written."""
-    from rocketproof_properties import store
     from rocketproof_properties.output import tell
 
-    if json is not None:
-        store.check_writable(json)
     rows: list[Bench] = []
     code = OK
     try:
@@ -48,12 +45,11 @@ def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Pat
         tell("stopped by Ctrl-C; what was measured follows")
     if rows:
         print(text(rows))
-    if json is not None:
-        store.write_json(json, rows)
+    write(json, rows)
     return Measured(rows, code)
 
 
-def search(*, peers: bool = False, spark: bool = False, json: Path | None = None) -> int:
+def search(*, peers: bool = False, spark: bool = False, json: Json = None) -> int:
     """Measure the search on the routing model and on the specification.
 
     Parameters
@@ -74,7 +70,7 @@ def search(*, peers: bool = False, spark: bool = False, json: Path | None = None
     return measured(partial(search_speed.run_search_bench, peers=peers), search_speed.text, json).code
 
 
-def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path | None = None) -> int:
+def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json: Json = None) -> int:
     """Simulate how often a topic ends on one of two brokers, beside the formula and recorded brokers.
 
     Parameters
@@ -88,19 +84,14 @@ def skew(*, topics: int = 2000, seed: int = 0, profile: str = "P49", json: Path 
     json
         Write the rows to this file.
     """
-    from rocketproof_profiles import PROFILES
-    from rocketproof_properties.choices import known
-
     from . import skew
 
-    positive("--topics", topics)
-    profile = known("profile", profile, PROFILES)
     rows, code = measured(partial(skew.measure, topics=topics, seed=seed, profile=profile), skew.text, json)
     errors = [each["standard_errors"] for each in rows]
     return DIFFERS if code == OK and any(each is None or each > 3 for each in errors) else code
 
 
-def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: Path | None = None) -> int:
+def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", json: Json = None) -> int:
     """Measure `serve` beside a real broker: synchronous sends of 1 KiB from the real Java client, which Maven fetches.
 
     Parameters
@@ -116,12 +107,10 @@ def serve(*, seconds: int = 10, rounds: int = 3, version: str = "4.9.4", json: P
     """
     from . import throughput
 
-    positive("--seconds", seconds)
-    positive("--rounds", rounds)
     return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.text, json).code
 
 
-def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
+def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
 
     Parameters
@@ -133,11 +122,10 @@ def simulate(*, seconds: float = 20, json: Path | None = None) -> int:
     """
     from . import speed
 
-    positive("--seconds", seconds)
     return measured(partial(speed.measure, seconds=seconds), speed.text, json).code
 
 
-def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = None) -> int:
+def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> int:
     """Measure the judge of histories on 10,000 events of 8 producers, beside porcupine where Go is installed.
 
     Parameters
@@ -156,7 +144,7 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Path | None = Non
     return measured(verdict_speed.run_judge_bench, verdict_speed.text, json).code
 
 
-def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True, plot: Path | None = None, json: Path | None = None) -> int:
+def audit(*, sizes: Annotated[tuple[Count, ...], Many] = (1,), spark: bool = True, plot: Path | None = None, json: Json = None) -> int:
     """Measure the audit of made-up stores beside zlib's checksum, DuckDB's window, and on Spark.
 
     Parameters
@@ -174,8 +162,6 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
 
     from . import audit_speed
 
-    for size in sizes:
-        positive("--sizes", size)
     if plot is not None:
         store.check_writable(plot, "--plot")
     rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.text, json)
@@ -187,7 +173,7 @@ def audit(*, sizes: Annotated[tuple[int, ...], Many] = (1,), spark: bool = True,
     return code
 
 
-def scan(folder: str, *, json: Path | None = None) -> int:
+def scan(folder: str, *, json: Json = None) -> int:
     """Measure how fast the log of a store is read, with and without checksums, beside zlib's.
 
     Parameters

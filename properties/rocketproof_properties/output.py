@@ -29,11 +29,13 @@ NARROW, WIDE = 80, 160
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table: cells, which are aligned with those of other rows, and words behind them, which are wrapped."""
+    """A line of a table: a mark of one character, cells, which are aligned with those of other rows, and words behind them, which are
+    wrapped."""
 
     cells: Sequence[str]
     words: str = ""
     style: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,28 +69,30 @@ class Page:
         """
         lines = list(rows)
         cells = [row.cells for row in lines if isinstance(row, TableRow)]
+        marked = any(isinstance(row, TableRow) and row.mark for row in lines)
         columns = range(max(map(len, cells), default=0))
         shown = [i for i in columns if any(row[i] for row in cells)]
         sizes = {i: max(len(row[i]) for row in (*cells, *([heads] if heads else []))) for i in shown}
 
-        def aligned(row: Sequence[str]) -> str:
-            return " " * indent + "".join(f"{row[i]:{'>' if i in right else '<'}{sizes[i]}}  " for i in shown)
+        def aligned(row: Sequence[str], mark: str = "") -> str:
+            cells = (f"{row[i]:{'>' if i in right else '<'}{sizes[i]}}  " for i in shown)
+            return " " * indent + f"{mark:<2}" * marked + "".join(cells)
 
-        side = indent + sum(sizes[i] + 2 for i in shown)
+        side = indent + 2 * marked + sum(sizes[i] + 2 for i in shown)
         beside = self.width - side >= ROOM
+        hanging = " " * (side if beside else indent + 4)
         if heads:
             self.line((aligned(heads) + "".join(heads[len(columns) :] if beside else ())).rstrip(), "dim")
         for row in lines:
             if isinstance(row, Heading):
                 self.wrapped(row.text, row.style, indent=row.indent)
                 continue
-            line = Text(aligned(row.cells), row.style)
-            if not row.words or not beside:
+            line = Text(aligned(row.cells, row.mark), row.style)
+            words = f"\n{hanging}".join(_wrap(row.words, self.width - len(hanging), "", ""))
+            if not (words and beside):
                 line.rstrip()
-            if row.words and beside:
-                line.append("\n".join(_wrap(row.words, self.width - side, "", "")).replace("\n", "\n" + " " * side), "default")
-            elif row.words:
-                line.append("\n" + "\n".join(_wrap(row.words, self.width, " " * (indent + 4), " " * (indent + 4))), "default")
+            if words:
+                line.append(words if beside else f"\n{hanging}{words}", "default")
             self.line(line)
 
 

@@ -1,10 +1,12 @@
 """What `rocketproof test` prints of hundreds of verdicts, and how its time is shared."""
 
 from dataclasses import replace
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
 from rocketproof_properties.checks import matrix
@@ -13,6 +15,7 @@ from rocketproof_properties.checks.matrix import Gap, Report, Settings
 from rocketproof_properties.checks.plan import Request, plan
 from rocketproof_properties.checks.rows import Row
 from rocketproof_properties.checks.sources import Source
+from rocketproof_properties.output import Page
 from rocketproof_properties.stateful import machine, show
 from rocketproof_properties.stateful.engine import target_of
 
@@ -22,7 +25,9 @@ SAFE = replace(SHOWN, id="INV-10", verdict="unknown", reason=BOUND, expected="un
 
 
 def said(*rows: Row, **more: Any) -> str:
-    return "\n".join(line.plain for line in show.summary(Report(list(rows), **more), "P49", 80))
+    out = StringIO()
+    show.print_summary(Report(list(rows), **more), "P49", Page(Console(file=out, width=80)))
+    return out.getvalue()
 
 
 def test_what_is_as_expected_is_counted() -> None:

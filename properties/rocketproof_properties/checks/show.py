@@ -30,7 +30,7 @@ STOPPED: Final = {
 }
 STYLES: Final = {" ": "green", "?": "bold yellow", "!": "bold red"}
 """By the mark of a row."""
-_HEADS = ("  profile", "engine", "verdict", "expected", "states or proof", "witness", "condition")
+_HEADS = ("profile", "engine", "verdict", "expected", "states or proof", "witness", "condition")
 
 
 class RunLine(ProgressLine):
@@ -70,7 +70,7 @@ def print_matrix(rows: Sequence[Row], page: Page) -> None:
     claims: dict[tuple[str, str], list[TableRow]] = {}
     for row, cells in _fold(rows):
         words = "; ".join(part for part in (row.condition, _remark(row)) if part)
-        claims.setdefault((row.id, row.sentence), []).append(TableRow(cells, words, STYLES[mark(row)]))
+        claims.setdefault((row.id, row.sentence), []).append(TableRow(cells, words, STYLES[mark(row)], mark(row)))
     lines: list[TableRow | Heading] = []
     for (id_, said), members in claims.items():
         lines += [Heading(f"{id_}  {said}", indent=len(id_) + 2), *members]
@@ -87,7 +87,7 @@ def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
     for row, same in found.items():
         profiles = " ".join(dict.fromkeys(r.profile for r in same))
         length = "" if row.length is None else counted(row.length, "step")
-        folded.append((row, (f"{mark(row)} {profiles}", row.engine, row.verdict, row.expected, _explored(same), length)))
+        folded.append((row, (profiles, row.engine, row.verdict, row.expected, _explored(same), length)))
     return folded
 
 

@@ -46,7 +46,7 @@ def _print_properties(rows: Sequence[Row], page: Page) -> None:
     for (id_, said), members in claims.items():
         counts = Counter(map(_word, members))
         sign = max(map(show.mark, members), key=list(show.STYLES).index)
-        lines.append(TableRow((f"{sign} {id_}", *(str(counts[word] or "") for word in words)), said, show.STYLES[sign]))
+        lines.append(TableRow((id_, *(str(counts[word] or "") for word in words)), said, show.STYLES[sign], sign))
     page.table(lines, ("", *words), right=range(1, 1 + len(words)))
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, ValidationError
 
 from rocketproof_model import RocketproofError
 
@@ -63,6 +63,8 @@ def run(tokens: Sequence[str]) -> int:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
+    except ValidationError as error:
+        return _refuse(f"{error.argument.name if error.argument else ''} {error.exception_message}".strip())
     except CycloptsError as error:
         return _refuse(f"{' '.join(str(error).split())} See: {_help_for(tokens)}")
     except RocketproofError as error:

@@ -5,25 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
-
 from ..choices import InputError
-from .common import Many, positive
+from .common import Count, Json, Many, Profile, Settings, write
 
 
 def audit(
     *stores: str,
     out: Path | None = None,
-    json: Path | None = None,
-    profile: str = "P494",
+    json: Json = None,
+    profile: Profile = "P494",
     broker_conf: Path | None = None,
-    settings: Annotated[tuple[str, ...], Parameter(name="--set"), Many] = (),
+    settings: Settings = (),
     property: Annotated[tuple[str, ...], Many] = (),
     engine: Literal["spark", "local"] = "spark",
     master: str | None = None,
     remote: str | None = None,
-    cores: int | None = None,
-    limit: int = 100,
+    cores: Count | None = None,
+    limit: Count = 100,
 ) -> int:
     """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
 
@@ -57,23 +55,14 @@ def audit(
     """
     if not stores:
         raise InputError("no store; give the folder that has commitlog in it")
-    positive("--cores", cores)
-    positive("--limit", limit)
-    from rocketproof_profiles import PROFILES
-
-    from .. import engines, output, store
+    from .. import engines, output
     from ..audits import brokerconf, command, show
-    from ..choices import known
 
     engines.check_engine(engine, master, remote)
-    profile = known("profile", profile, PROFILES)
     plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
-    if json is not None:
-        store.check_writable(json)
     spread = engines.spreading(engine, cores, master, remote, short=True)
     with output.bytes_done("auditing") as report:
         audited = command.run(stores, plan, profile, out, spread, report)
-    if json is not None:
-        store.write_json(json, (found.data() for found in audited.findings))
+    write(json, (found.data() for found in audited.findings))
     show.render(audited)
     return audited.exit_code

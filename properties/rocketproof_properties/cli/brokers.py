@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
-
 from ..choices import InputError
-from .common import DIFFERS, OK, Many, positive
+from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
@@ -20,16 +18,16 @@ def serve(
     store: Path = Path(".rocketproof/brokers"),
     port: int = 10911,
     nameserver_port: int = 9876,
-    no_nameserver: Annotated[bool, Parameter(negative=())] = False,
-    nameserver: Annotated[list[str] | None, Many] = None,
+    no_nameserver: Flag = False,
+    nameserver: Annotated[tuple[str, ...], Many] = (),
     cluster: str = "DefaultCluster",
-    profile: str = "P49",
-    settings: Annotated[list[str] | None, Parameter(name="--set", negative=(), consume_multiple=False)] = None,
+    profile: Profile = "P49",
+    settings: Settings = (),
     listen: str = "127.0.0.1",
-    beyond_this_machine: Annotated[bool, Parameter(negative=())] = False,
-    connections: int = 1024,
-    quiet: Annotated[bool, Parameter(negative=())] = False,
-    json: Path | None = None,
+    beyond_this_machine: Flag = False,
+    connections: Count = 1024,
+    quiet: Flag = False,
+    json: Json = None,
 ) -> int:
     """Run the reference implementation as a name server and brokers that real clients can talk to, until Ctrl-C.
 
@@ -66,24 +64,17 @@ def serve(
     json
         Write the addresses to this file as soon as everything is ready.
     """
-    from rocketproof_profiles import PROFILES
-
     from .. import serve as serving
-    from ..choices import known
-    from ..store import check_writable
 
-    positive("--connections", connections)
-    if json is not None:
-        check_writable(json)
     wanted = serving.Wanted(
         store,
         brokers=brokers,
         port=port,
         name_server_port=None if no_nameserver else nameserver_port,
-        name_servers=tuple(nameserver or ()),
+        name_servers=nameserver,
         cluster=cluster,
-        profile=known("profile", profile, PROFILES),
-        settings=tuple(settings or ()),
+        profile=profile,
+        settings=settings,
         host=listen,
         connections=connections,
     )
@@ -97,22 +88,22 @@ def validate(
     *,
     target: str | None = None,
     nameserver: str | None = None,
-    profile: str | None = None,
-    programs: int = 500,
-    seed: int = 0,
+    profile: Profile | None = None,
+    programs: Count = 500,
+    seed: Natural = 0,
     report: Path | None = None,
     again: Path | None = None,
     resume: Path | None = None,
-    self_test: Annotated[bool, Parameter(negative=())] = False,
+    self_test: Flag = False,
     accept: Path | None = None,
-    configure: Annotated[bool, Parameter(negative=())] = False,
-    shrink: float = 20.0,
-    time: float | None = None,
-    rate: float | None = None,
-    workers: int | None = None,
+    configure: Flag = False,
+    shrink: NotNegative = 20.0,
+    time: Seconds | None = None,
+    rate: Seconds | None = None,
+    workers: Count | None = None,
     witnesses: bool = True,
-    kills: int = 0,
-    json: Path | None = None,
+    kills: Natural = 0,
+    json: Json = None,
 ) -> int:
     """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
 
@@ -161,8 +152,7 @@ def validate(
     json
         Write the report to this file too.
     """
-    from .. import output, store
-    from ..choices import known
+    from .. import output
     from ..deployments.choose import choose
     from ..validation import accept as accepting
     from ..validation import resume as resuming
@@ -171,22 +161,6 @@ def validate(
     from ..validation.report import next_folder
     from ..witnesses.known import WITNESSES
 
-    positive("--programs", programs)
-    positive("--time", time)
-    positive("--rate", rate)
-    positive("--workers", workers)
-    if seed < 0:
-        raise InputError(f"--seed {seed} is negative; give 0 or more")
-    if shrink < 0:
-        raise InputError(f"--shrink {shrink:g} is negative; give seconds, or 0")
-    if kills < 0:
-        raise InputError(f"--kills {kills} is negative; give 0 or more")
-    if profile is not None:
-        from rocketproof_profiles import PROFILES
-
-        profile = known("profile", profile, PROFILES)
-    if json is not None:
-        store.check_writable(json)
     accepted = accepting.read(accept) if accept is not None else ()
     if again is not None and (broker is not None or target is not None):
         raise InputError("--again with a broker: a saved report is judged without one; leave out one of them")
@@ -234,19 +208,16 @@ def validate(
                 resumes=resume is not None,
             )
             found = validating.validate(request, progress)
-    if json is not None:
-        store.write_json(json, found.data())
+    write(json, found.data())
     show.render(found, folder)
     return found.exit_code
 
 
 def _self_test(target: Target, json: Path | None) -> int:
     """Try the target, telling of each thing as it is tried. Raises TargetError if it cannot be set up at all."""
-    from .. import store
     from ..deployments import selftest
     from ..validation import show
 
     found = show.render_self_test(target, selftest.self_test(target))
-    if json is not None:
-        store.write_json(json, selftest.data(target, found))
+    write(json, selftest.data(target, found))
     return OK if all(one.works for one in found) else DIFFERS

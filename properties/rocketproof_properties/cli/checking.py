@@ -10,28 +10,28 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import OK, Many, positive
+from .common import OK, All, Count, Json, Many, Natural, Profile, Seconds, write
 
 
 def check(
     file: str | None = None,
     /,
     *,
-    property: Annotated[list[str] | None, Many] = None,
-    profile: Annotated[list[str] | None, Many] = None,
+    property: Annotated[tuple[str, ...], Many] = (),
+    profile: Annotated[tuple[str, ...], Many] = (),
     scope: str | None = None,
     engine: str | None = None,
     condition: str | None = None,
-    seed: int = 0,
-    time: float | None = None,
-    memory: int | None = None,
-    workers: int | None = None,
+    seed: Natural = 0,
+    time: Seconds | None = None,
+    memory: Count | None = None,
+    workers: Count | None = None,
     master: str | None = None,
     remote: str | None = None,
-    cores: int | None = None,
+    cores: Count | None = None,
     scratch: Path | None = None,
-    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
-    json: Path | None = None,
+    every: All = False,
+    json: Json = None,
     witnesses: Path | None = None,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
@@ -78,17 +78,11 @@ def check(
     witnesses
         Folder for witness files; .rocketproof/witnesses unless given.
     """
-    positive("--time", time)
-    positive("--memory", memory)
-    positive("--workers", workers)
-    positive("--cores", cores)
     for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
         if value is not None and engine != "spark":
             raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
     if master and remote:
         raise InputError("--master and --remote are two ways to one session; give one of them")
-    if seed < 0:
-        raise InputError(f"--seed {seed} is negative; give 0 or more")
     from rocketproof_traces import pools
 
     from .. import store
@@ -98,10 +92,8 @@ def check(
 
     folder = witnesses or store.DEFAULT_FOLDER
     store.check_folder(folder)
-    if json is not None:
-        store.check_writable(json)
     cluster = Cluster(master, remote, cores, scratch)
-    chosen = plan(Request(file, tuple(property or ()), tuple(profile or ()), scope, engine, condition))
+    chosen = plan(Request(file, property, profile, scope, engine, condition))
     settings = matrix.Settings(
         seconds=time,
         memory=memory * 1024 * 1024 if memory is not None else None if engine == "spark" else matrix.default_memory(),
@@ -114,8 +106,7 @@ def check(
         if engine == "spark":
             cluster.session()
         report = matrix.run(chosen.tasks, line, settings)
-    if json is not None:
-        store.write_json(json, (row.record() for row in report.rows))
+    write(json, (row.record() for row in report.rows))
     if every or file is not None or property:
         show.print_report(report, chosen.left_out)
     else:
@@ -123,7 +114,7 @@ def check(
     return report.exit_code
 
 
-def show(witness: str, /, *, width: int | None = None) -> int:
+def show(witness: str, /, *, width: Count | None = None) -> int:
     """Show a witness: what changed at each step, who acted, and whether the property held along the way.
 
     Parameters
@@ -133,7 +124,6 @@ def show(witness: str, /, *, width: int | None = None) -> int:
     width
         Columns to print in, instead of the terminal's.
     """
-    positive("--width", width)
     from rich.console import Console
 
     from rocketproof_traces.witness.show import render, story
@@ -150,7 +140,7 @@ def show(witness: str, /, *, width: int | None = None) -> int:
     return OK
 
 
-def explain(witness: str, /, *, step: int, why_not: str | None = None, width: int | None = None) -> int:
+def explain(witness: str, /, *, step: int, why_not: str | None = None, width: Count | None = None) -> int:
     """Explain a step of a witness: what could happen before it, and which guard refuses an action that could not.
 
     Parameters
@@ -164,7 +154,6 @@ def explain(witness: str, /, *, step: int, why_not: str | None = None, width: in
     width
         Columns to print in, instead of the terminal's.
     """
-    positive("--width", width)
     from rich.console import Console
 
     from rocketproof_traces.witness import explain as explaining
@@ -200,10 +189,10 @@ def graph(
     /,
     *,
     scope: str | None = None,
-    profile: str | None = None,
+    profile: Profile | None = None,
     form: Annotated[Literal["dot", "graphml"], Parameter(name="--format")] = "dot",
     output: Path | None = None,
-    states: int = 5_000,
+    states: Count = 5_000,
 ) -> int:
     """Write the state graph of a small scope for Graphviz, networkx, Gephi or yEd.
 
@@ -222,7 +211,6 @@ def graph(
     states
         Refuse graphs with more states than this.
     """
-    positive("--states", states)
     from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness import graph as graphs
 

@@ -1,22 +1,66 @@
-"""What the commands share: exit codes, and the checks of options that several have."""
+"""What the commands share: exit codes, and the types of options that several have.
+
+A type refuses what is wrong while the command line is read, before a command begins. A ValueError becomes a line that begins with the
+option's name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
-from ..choices import InputError
+from ..choices import InputError, known
 
 OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
 
 Many = Parameter(negative=(), consume_multiple=False, show_default=False)
 
 
-def positive(option: str, value: float | None) -> None:
-    """Raise InputError for a number that is given and not positive."""
+def _positive(_: Any, value: float | None) -> None:
     if value is not None and not 0 < value < float("inf"):
-        raise InputError(f"{option} {value:g} is not a positive number; give more than 0")
+        raise ValueError(f"{value:g} is not a positive number; give more than 0")
+
+
+def _not_negative(_: Any, value: float | None) -> None:
+    if value is not None and value < 0:
+        raise ValueError(f"{value:g} is negative; give 0 or more")
+
+
+def _known_profile(_: Any, tokens: Sequence[Token]) -> str:
+    from rocketproof_profiles import PROFILES
+
+    return known("profile", tokens[0].value, PROFILES)
+
+
+def _writable(_: Any, path: Path | None) -> None:
+    from ..store import check_writable
+
+    if path is not None:
+        check_writable(path)
+
+
+Count = Annotated[int, Parameter(validator=_positive)]
+Seconds = Annotated[float, Parameter(validator=_positive)]
+Natural = Annotated[int, Parameter(validator=_not_negative)]
+NotNegative = Annotated[float, Parameter(validator=_not_negative)]
+Profile = Annotated[str, Parameter(converter=_known_profile)]
+Json = Annotated[Path | None, Parameter(validator=_writable)]
+"""A file for the results; what comes of a long run can be written there at its end."""
+Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
+Flag = Annotated[bool, Parameter(negative=())]
+All = Annotated[bool, Parameter(name="--all", negative=())]
+
+
+def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+    """Write the results to the file of --json, if one was given. Raises InputError if it cannot be written."""
+    if json is not None:
+        from ..store import write_json
+
+        write_json(json, data)
 
 
 def needs_pytest(command: str) -> None:

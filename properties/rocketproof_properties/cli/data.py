@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Literal
 
 from ..choices import InputError
-from .common import DIFFERS, OK, STOPPED, positive
+from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Profile, Seconds, write
 
 
 def judge(
     *histories: str,
-    profile: str,
+    profile: Profile,
     engine: Literal["local", "spark"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
-    late: float | None = None,
-    limit: int | None = None,
+    late: Seconds | None = None,
+    limit: Count | None = None,
     master: str | None = None,
     remote: str | None = None,
-    cores: int | None = None,
-    json: Path | None = None,
+    cores: Count | None = None,
+    json: Json = None,
 ) -> int:
     """Judge what a real or simulated broker answered: does the specification explain it?
 
@@ -54,22 +54,11 @@ def judge(
     json
         Write the judgement to this file.
     """
-    from rocketproof_profiles import PROFILES
-
-    from .. import store
-    from ..choices import known
-
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
-    profile = known("profile", profile, PROFILES)
-    positive("--limit", limit)
-    positive("--cores", cores)
-    positive("--late", late)
     for one in histories:
         if "://" not in one and not os.path.exists(one):
             raise InputError(f"{one} is not there; give files or folders of histories")
-    if json is not None:
-        store.check_writable(json)
     if out is None:
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
@@ -85,8 +74,7 @@ def judge(
     folder, shelf = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
     order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit or LIMIT, late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
-    if json is not None:
-        store.write_json(json, found.data())
+    write(json, found.data())
     verdicts.render(found, out)
     return verdicts.EXIT[found.verdict]
 
@@ -97,7 +85,7 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None) -
     from rocketproof_traces.checker import histories, recordings
     from rocketproof_traces.errors import TraceError
 
-    from .. import output, store
+    from .. import output
     from ..judging import show
 
     if history.is_history(file):
@@ -108,30 +96,28 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None) -
                 verdict = histories.judge_history(header, events, profile, limit or histories.LIMIT, report)
         except TraceError as error:
             raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
-        if json is not None:
-            store.write_json(json, verdict.data())
+        write(json, verdict.data())
         show.print_verdict(verdict)
         return {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
     with output.counting("judging case") as report:
         found = recordings.judge_recording(file, profile, limit or recordings.LIMIT, report)
-    if json is not None:
-        store.write_json(json, found.data())
+    write(json, found.data())
     show.print_judgement(found)
     return DIFFERS if found.unexplained else STOPPED if found.unknown else OK
 
 
 def campaign(
     *,
-    programs: int = 100_000,
-    seed: int = 0,
-    profile: str = "P49",
+    programs: Count = 100_000,
+    seed: Natural = 0,
+    profile: Profile = "P49",
     out: Path | None = None,
     engine: Literal["spark", "local"] = "spark",
-    workers: int | None = None,
-    time: float | None = None,
+    workers: Count | None = None,
+    time: Seconds | None = None,
     master: str | None = None,
     remote: str | None = None,
-    json: Path | None = None,
+    json: Json = None,
 ) -> int:
     """Run very many programs of the specification and of messages on simulated clusters, and put together what they find.
 
@@ -160,29 +146,17 @@ def campaign(
     json
         Write the findings to this file.
     """
-    positive("--programs", programs)
-    positive("--workers", workers)
-    positive("--time", time)
-    if seed < 0:
-        raise InputError(f"--seed {seed} is negative; give 0 or more")
-    from rocketproof_profiles import PROFILES
-
-    from .. import engines, output, store
+    from .. import engines, output
     from ..campaign import run as running
     from ..campaign.show import render
-    from ..choices import known
     from ..stateful.programs import tasks
 
     engines.check_engine(engine, master, remote)
-    profile = known("profile", profile, PROFILES)
-    if json is not None:
-        store.check_writable(json)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     wanted = running.Wanted(profile, programs, seed, folder, time)
     spread = engines.spreading(engine, workers, master, remote, short=False)
     with output.phases() as progress:
         done = running.run(wanted, tasks(profile), spread, progress)
-    if json is not None:
-        store.write_json(json, (found.data() for found in done.found))
+    write(json, (found.data() for found in done.found))
     render(done)
     return done.exit_code

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import DIFFERS, OK, needs_pytest, positive
+from .common import DIFFERS, OK, All, Count, Json, Natural, Profile, Seconds, Settings, needs_pytest, write
 
 
 def run_tests(
     *,
-    profile: str = "P49",
+    profile: Profile = "P49",
     recording: Path | None = None,
-    settings: Annotated[list[str] | None, Parameter(name="--set", negative=(), consume_multiple=False)] = None,
-    programs: int | None = None,
-    seed: int = 0,
-    time: float | None = None,
-    workers: int | None = None,
-    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
-    json: Path | None = None,
+    settings: Settings = (),
+    programs: Count | None = None,
+    seed: Natural = 0,
+    time: Seconds | None = None,
+    workers: Count | None = None,
+    every: All = False,
+    json: Json = None,
 ) -> int:
     """Test the reference implementation: against a recording of a real broker, or against the specification.
 
@@ -48,19 +45,12 @@ def run_tests(
     json
         Write every case, or every verdict, to this file.
     """
-    from .. import output, store
+    from .. import output
 
-    positive("--programs", programs)
-    positive("--time", time)
-    positive("--workers", workers)
-    if seed < 0:
-        raise InputError(f"--seed {seed} is negative; give 0 or more")
     if recording is not None and programs is not None:
         raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
     if recording is None and settings:
         raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
-    if json is not None:
-        store.check_writable(json)
     if recording is None:
         from rocketproof_traces import pools
 
@@ -69,21 +59,17 @@ def run_tests(
         return generated.command(
             profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, every=every, json=json
         )
-    from rocketproof_profiles import PROFILES
-
-    from ..choices import known
     from ..replay import recording as recorded
     from ..replay.show import print_replay
 
     with output.counting("replaying case") as report:
-        found = recorded.replay(recording, known("profile", profile, PROFILES), tuple(settings or ()), report)
-    if json is not None:
-        store.write_json(json, (one.data() for one in found.outcomes))
+        found = recorded.replay(recording, profile, settings, report)
+    write(json, (one.data() for one in found.outcomes))
     print_replay(found, every)
     return DIFFERS if found.different else OK
 
 
-def replay(witness: str, /, *, target: str | None = None, json: Path | None = None) -> int:
+def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> int:
     """Perform a witness step by step on the reference implementation, or over the wire on brokers that are started for it.
 
     Parameters
@@ -97,9 +83,6 @@ def replay(witness: str, /, *, target: str | None = None, json: Path | None = No
         Write how far it went to this file.
     """
     from .. import store
-
-    if json is not None:
-        store.check_writable(json)
     from ..stateful.replay import replay_witness
     from ..stateful.show import performed, render_replayed
 
@@ -111,18 +94,16 @@ def replay(witness: str, /, *, target: str | None = None, json: Path | None = No
         from ..witnesses.known import perform_file
 
         followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
-        if json is not None:
-            store.write_json(json, followed.data())
+        write(json, followed.data())
         render_performed(followed)
         return OK if followed.agrees else DIFFERS
     done = replay_witness(source, found, performed)
-    if json is not None:
-        store.write_json(json, done.data())
+    write(json, done.data())
     render_replayed(done)
     return OK if done.agrees else DIFFERS
 
 
-def hazard(*ids: str, profile: str | None = None, json: Path | None = None) -> int:
+def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
     """Show known hazards of the described system: each a short program on a simulated cluster, with every fact asserted.
 
     Parameters
@@ -134,19 +115,10 @@ def hazard(*ids: str, profile: str | None = None, json: Path | None = None) -> i
     json
         Write the hazards with their steps to this file.
     """
-    from rocketproof_profiles import PROFILES
-
-    from .. import store
-    from ..choices import known
     from ..hazards import HAZARDS, chosen, gallery, report
 
-    if profile is not None:
-        profile = known("profile", profile, PROFILES)
-    if json is not None:
-        store.check_writable(json)
     found = [gallery.perform(one, one.profile(profile)) for one in chosen(ids, profile)]
-    if json is not None:
-        store.write_json(json, (told.data() for told in found))
+    write(json, (told.data() for told in found))
     if ids:
         report.print_stories(found)
     else:
@@ -156,9 +128,9 @@ def hazard(*ids: str, profile: str | None = None, json: Path | None = None) -> i
 
 def mutate(
     *ids: str,
-    json: Path | None = None,
-    workers: int | None = None,
-    time: float | None = None,
+    json: Json = None,
+    workers: Count | None = None,
+    time: Seconds | None = None,
     tests: Path = Path("tests"),
 ) -> int:
     """Change the implementation in small ways and see whether the tests notice each change.
@@ -176,23 +148,17 @@ def mutate(
     tests
         The folder of the tests.
     """
-    positive("--workers", workers)
-    positive("--time", time)
     needs_pytest("mutate")
-    from .. import output, store
-
-    if json is not None:
-        store.check_writable(json)
     from rocketproof_traces import pools
 
+    from .. import output
     from ..patches import campaign, registry
     from ..patches.show import print_mutants
 
     chosen = registry.mutants(ids)
     with output.phases() as progress:
         report = campaign.mutate(chosen, tests, workers or pools.cores(), time, progress)
-    if json is not None:
-        store.write_json(json, (row.record() for row in report.rows))
+    write(json, (row.record() for row in report.rows))
     print_mutants(report)
     return report.exit_code
 
@@ -201,8 +167,8 @@ def requirements(
     *ids: str,
     results: Path | None = None,
     tests: Path | None = None,
-    json: Path | None = None,
-    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    json: Json = None,
+    every: All = False,
 ) -> int:
     """Show for every rule of the described behaviour where it is implemented and which tests passed for it.
 
@@ -229,21 +195,16 @@ def requirements(
     if results is None and not ids:
         needs_pytest("requirements without --results")
     from .. import requirements as requiring
-    from .. import store
     from ..requirements import show
 
-    if json is not None:
-        store.check_writable(json)
     if ids:
         from ..requirements.references import look_up
 
         entries = look_up(ids, tests)
-        if json is not None:
-            store.write_json(json, (one.record() for one in entries))
+        write(json, (one.record() for one in entries))
         show.print_entries(entries)
         return OK
     found = requiring.requirements(requiring.read(results) if results is not None else requiring.run_tests(tests))
-    if json is not None:
-        store.write_json(json, (one.record() for one in found))
+    write(json, (one.record() for one in found))
     show.print_requirements(found, every)
     return DIFFERS if any(one.is_gap for one in found) else OK

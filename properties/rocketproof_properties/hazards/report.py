@@ -46,8 +46,8 @@ def print_list(found: Sequence[PerformedHazard], left_out: int = 0) -> None:
     rows = []
     for performed in found:
         line = f"{performed.hazard.title}{f' ({performed.finding})' if performed.finding else ''}"
-        cells = (f"{'!' if performed.finding else ' '} {performed.hazard.id}", performed.profile)
-        rows.append(TableRow(cells, line, "bold red" if performed.finding else ""))
+        mark, style = ("!", "bold red") if performed.finding else (" ", "")
+        rows.append(TableRow((performed.hazard.id, performed.profile), line, style, mark))
     page.table(rows, indent=0)
     counts = {
         "shown": sum(1 for performed in found if performed.shown),

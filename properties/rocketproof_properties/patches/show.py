@@ -17,9 +17,10 @@ def print_mutants(report: Report) -> None:
     page.table(
         (
             TableRow(
-                (f"{_MARKS.get(row.verdict, ' ')} {row.id}", row.verdict, f"{row.seconds:.1f} s"),
+                (row.id, row.verdict, f"{row.seconds:.1f} s"),
                 row.killed_by or row.equivalent or row.sentence,
                 _STYLES[row.verdict],
+                _MARKS.get(row.verdict, " "),
             )
             for row in report.rows
         ),

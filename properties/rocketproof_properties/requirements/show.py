@@ -47,9 +47,9 @@ def print_requirements(found: Sequence[Requirement], every: bool = False) -> Non
 
 
 def _print_requirement(one: Requirement, every: bool, page: Page) -> None:
-    cells = (f"{'!' if one.is_gap else ' '} {one.rule.id:<6}",)
+    mark, style = ("!", "bold red") if one.is_gap else (" ", "green")
     words = f"{one.rule.sentence} ({one.reason})" if one.reason else one.rule.sentence
-    page.table([TableRow(cells, words, "bold red" if one.is_gap else "green")], indent=0)
+    page.table([TableRow((f"{one.rule.id:<6}",), words, style, mark)], indent=0)
     evidence = {"code": one.implementation, "model": one.model, "failed": one.failed, "test": one.tests if every else ()}
     for name, places in evidence.items():
         for place in places:

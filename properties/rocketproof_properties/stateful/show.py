@@ -39,7 +39,7 @@ def render(report: Report, ran: Ran, *, every: bool) -> None:
     if every:
         show.print_report(report, page=page)
     else:
-        _print_summary(report, ran.profile, page)
+        print_summary(report, ran.profile, page)
         page.line(show.closing(report), "bold")
         page.line("every verdict: --all, or as data --json FILE", "dim")
     up_to = "up to " if ran.stopped else ""
@@ -49,7 +49,7 @@ def render(report: Report, ran: Ran, *, every: bool) -> None:
     page.line(f"{where}: {steps}")
 
 
-def _print_summary(report: Report, profile: str, page: Page) -> None:
+def print_summary(report: Report, profile: str, page: Page) -> None:
     """The rows that differ, counts of the others, what was not decided, what no program did, and problems."""
     differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rocketproof_model import Instance, search
 from rocketproof_model.result import Limits
-from rocketproof_properties.checks.modelfile import load
+from rocketproof_properties.sources.modelfile import load
 
 from .figures import timed
 from .usage import peak_memory

@@ -118,7 +118,7 @@ def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
 
 def programs() -> Callable[[int, int], Ready]:
     """Programs of the stateful engine, all on one campaign, as it runs them; what it remembers of states is kept."""
-    from rocketproof_properties.checks.sources import Source
+    from rocketproof_properties.sources.source import Source
     from rocketproof_properties.stateful.engine import target_of
     from rocketproof_properties.stateful.machine import Campaign, run
 

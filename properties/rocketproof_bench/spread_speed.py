@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rocketproof_model import RocketproofError, search
 from rocketproof_model.result import Explored
-from rocketproof_properties.checks.sources import Source
+from rocketproof_properties.sources.source import Source
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 

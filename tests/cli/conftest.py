@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from rocketproof_model import Bool, Int, Model, Property, after, free, implies, wrap32
-from rocketproof_properties.checks import processes, show, sources
+from rocketproof_properties.checks import processes, show
 from rocketproof_properties.cli import run
+from rocketproof_properties.sources import source as sources
 
 
 @dataclass(frozen=True)

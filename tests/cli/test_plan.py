@@ -102,7 +102,7 @@ def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: 
 
 
 def test_a_scope_is_asked_for_what_it_states_only() -> None:
-    from rocketproof_properties.checks.sources import specified
+    from rocketproof_properties.sources.source import specified
 
     found = plan(Request(scope="tiny"))
     assert found.tasks

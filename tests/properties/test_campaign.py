@@ -17,9 +17,9 @@ from rocketproof_properties.campaign.run import Wanted, parts, shards
 from rocketproof_properties.campaign.shard import Came, Shard, perform
 from rocketproof_properties.campaign.totals import Totals
 from rocketproof_properties.checks.plan import Task
+from rocketproof_properties.checks.programs import tasks
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run as command
-from rocketproof_properties.stateful.programs import tasks
 
 SCOPES = ("persistence", "flush", "answers")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rocketproof_properties.campaign.run import answer, parts, shards
+from rocketproof_properties.checks.programs import tasks
 from rocketproof_properties.cli import run as command
-from rocketproof_properties.stateful.programs import tasks
 from rocketproof_traces.spark.spread import spread
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_the_command_uses_the_session_that_is_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [task for task in tasks("P49") if task.source.scope == "flush"]
-    monkeypatch.setattr("rocketproof_properties.stateful.programs.tasks", lambda profile: few)
+    monkeypatch.setattr("rocketproof_properties.checks.programs.tasks", lambda profile: few)
     given = ["--programs", "40", "--seed", "2", "--out", str(tmp_path / "c"), "--json", str(tmp_path / "c.json")]
     assert command(["campaign", *given]) == 0
     assert "nothing unexpected" in capsys.readouterr().out

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from rocketproof_impl.broker.topics import TopicConfigManager
+from rocketproof_properties.checks import programs
 from rocketproof_properties.checks.decide import Answer, Budget, decide
 from rocketproof_properties.checks.matrix import units
 from rocketproof_properties.checks.plan import Request, plan
 from rocketproof_properties.cli import run
-from rocketproof_properties.stateful import programs
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from rocketproof_model.result import Move
 from rocketproof_model.specification import NAMES, part
 from rocketproof_model.specification.flushing import Flushing
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.checks.sources import Source
+from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful.engine import TARGETS, target_of
 from rocketproof_properties.stateful.follow import Finding
 from rocketproof_properties.stateful.machine import Campaign, perform, run

@@ -11,7 +11,7 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits
-from rocketproof_properties.checks.sources import Source
+from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful import report
 from rocketproof_properties.stateful.engine import cover, target_of
 from rocketproof_properties.stateful.follow import Finding

@@ -12,6 +12,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import HISTORY_CASES, HISTORY_CLAIMS
 from rocketproof_properties.checks.plan import Request as Asked
 from rocketproof_properties.checks.plan import plan
+from rocketproof_properties.checks.programs import tasks
 from rocketproof_properties.checks.rows import undecided
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
@@ -20,7 +21,6 @@ from rocketproof_properties.generators.strategies import LIMIT, PROGRAMS, SMALL_
 from rocketproof_properties.histories.history import Answer, Entry, Event, Exchange, History, Request, Routes
 from rocketproof_properties.runs.simulated import history_of
 from rocketproof_properties.stateful.history import CLAIMS, Breach, Broken, as_test, campaign, run_program, save
-from rocketproof_properties.stateful.programs import tasks
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_protocol import codes
 from rocketproof_traces.stored.record import Log, Record, read_log

@@ -9,14 +9,14 @@ import pytest
 from rich.console import Console
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
-from rocketproof_properties.checks import matrix
+from rocketproof_properties.checks import matrix, programs_summary
 from rocketproof_properties.checks.decide import Answer, Budget, Unit
 from rocketproof_properties.checks.matrix import Gap, Report, Settings
 from rocketproof_properties.checks.plan import Request, plan
 from rocketproof_properties.checks.rows import Row
-from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.output import Page
-from rocketproof_properties.stateful import machine, show
+from rocketproof_properties.sources.source import Source
+from rocketproof_properties.stateful import machine
 from rocketproof_properties.stateful.engine import target_of
 
 SHOWN = Row("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
@@ -26,7 +26,7 @@ SAFE = replace(SHOWN, id="INV-10", verdict="unknown", reason=BOUND, expected="un
 
 def said(*rows: Row, **more: Any) -> str:
     out = StringIO()
-    show.print_summary(Report(list(rows), **more), "P49", Page(Console(file=out, width=80)))
+    programs_summary.print_summary(Report(list(rows), **more), "P49", Page(Console(file=out, width=80)))
     return out.getvalue()
 
 

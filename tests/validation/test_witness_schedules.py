@@ -13,11 +13,11 @@ from rocketproof_impl.producer.send import Sending
 from rocketproof_model import Expr, all_of, exists, search
 from rocketproof_model.result import Witness
 from rocketproof_model.specification import SCOPES, Specification, build, constants
-from rocketproof_properties.checks.sources import Source
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments.deployment import NotOffered
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
+from rocketproof_properties.sources.source import Source
 from rocketproof_properties.validation.validate import mark
 from rocketproof_properties.witnesses.known import Performed, find, perform
 from rocketproof_properties.witnesses.schedule import schedule

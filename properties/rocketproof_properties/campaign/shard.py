@@ -12,7 +12,7 @@ from typing import Any
 from rocketproof_model import Property
 from rocketproof_model.result import Move
 
-from ..checks.sources import Source
+from ..sources.source import Source
 from ..stateful import engine, history
 from ..stateful.follow import Finding
 from ..stateful.machine import STEPS, VOICES, Campaign, heard, shorter

@@ -10,7 +10,7 @@ from typing import Any
 
 from rocketproof_model.result import Coverage, Move, Witness
 
-from .. import store
+from ..checks import witnessfiles
 from ..checks.plan import Task
 from ..choices import InputError
 from ..generators.shrink import shrink
@@ -90,7 +90,7 @@ def conclude(totals: Totals, parts: Sequence[Part], tasks: Sequence[Task], seed:
     """
     named = {part.name: part for part in parts}
     of = {(task.source, task.claim): task for task in reversed(tasks)}
-    paths = store.paths(folder, list(of.values()))
+    paths = witnessfiles.paths(folder, list(of.values()))
     found = [_departure(named[part], one, times, seed, folder) for (part, _), (one, times) in totals.departed.items()]
     for (part, id_), (one, times) in totals.shown.items():
         task = of[named[part].source, id_]
@@ -123,7 +123,7 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         steps, text = tuple(f"{name} {args}" if args else name for name, args in breach.steps), breach.text
     else:
         witness = smallest(campaign_of(part), task.claim, moves(one.steps))
-        store.save(path, task, witness)
+        witnessfiles.save(path, task, witness)
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
     due = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
     return Found(task.property, task.sentence, due, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path)

@@ -15,12 +15,11 @@ from typing import Any
 from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
-from .. import store
 from ..choices import InputError
-from . import vacuity
+from ..sources.source import Source, Subject
+from . import vacuity, witnessfiles
 from .plan import DEPTH, Task
 from .rows import Row, decided, undecided
-from .sources import Source, Subject
 
 RUNS, STEPS = 10_000, 100  # of a simulation
 PROGRAMS = 100  # of the stateful engine, for each instance
@@ -135,7 +134,7 @@ class _Work:
 
     def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
         for task in tasks:
-            saved = store.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
+            saved = witnessfiles.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
             self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous)
 
     def stop_if_interrupted(self) -> None:

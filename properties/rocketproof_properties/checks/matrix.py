@@ -14,8 +14,7 @@ from typing import Any, Protocol
 from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
-from .. import store
-from . import processes
+from . import processes, witnessfiles
 from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
@@ -75,12 +74,12 @@ class Settings:
     programs: int = PROGRAMS
     fair: bool = False
     cluster: Cluster = Cluster()
-    witnesses: Path = store.DEFAULT_FOLDER
+    witnesses: Path = witnessfiles.DEFAULT_FOLDER
 
 
 def units(tasks: Sequence[Task], witnesses: Path) -> list[Unit]:
     """The tasks grouped by instance and engine, in the order of their first tasks."""
-    paths = store.paths(witnesses, tasks)
+    paths = witnessfiles.paths(witnesses, tasks)
     groups: dict[tuple[Any, ...], list[Task]] = {}
     for task in tasks:
         groups.setdefault((task.engine, task.source.key), []).append(task)

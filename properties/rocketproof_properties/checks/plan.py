@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..choices import InputError, known, offer
-from .sources import Source, specified
+from ..sources.source import Source, specified
 
 DEPTH = 8
 NAMED = 8  # ids in a line about what is left out
@@ -88,7 +88,7 @@ def plan(request: Request) -> Plan:
 
 
 def _from_file(request: Request) -> Plan:
-    from .modelfile import DEFAULT, load
+    from ..sources.modelfile import DEFAULT, load
 
     assert request.file is not None
     if request.profiles:

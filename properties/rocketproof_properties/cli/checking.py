@@ -85,13 +85,12 @@ def check(
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces import pools
 
-    from .. import store
-    from ..checks import matrix, show, summary
+    from ..checks import matrix, show, summary, witnessfiles
     from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
 
-    folder = witnesses or store.DEFAULT_FOLDER
-    store.check_folder(folder)
+    folder = witnesses or witnessfiles.DEFAULT_FOLDER
+    witnessfiles.check_folder(folder)
     cluster = Cluster(master, remote, cores, scratch)
     chosen = plan(Request(file, property, profile, scope, engine, condition))
     settings = matrix.Settings(
@@ -128,13 +127,13 @@ def show(witness: str, /, *, width: Count | None = None) -> int:
 
     from rocketproof_traces.witness.show import render, story
 
-    from .. import store
+    from ..checks import witnessfiles
     from ..checks.show import print_program
 
     if witness.endswith(".py"):
-        print_program(store.read_program(witness), witness)
+        print_program(witnessfiles.read_program(witness), witness)
         return OK
-    found = store.load(witness)
+    found = witnessfiles.load(witness)
     more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""
     render(story(found), Console(width=width, highlight=False), more)
     return OK
@@ -158,9 +157,9 @@ def explain(witness: str, /, *, step: int, why_not: str | None = None, width: Co
 
     from rocketproof_traces.witness import explain as explaining
 
-    from .. import store
+    from ..checks import witnessfiles
 
-    found = explaining.explain(store.load(witness), step, why_not)
+    found = explaining.explain(witnessfiles.load(witness), step, why_not)
     explaining.render(found, Console(width=width, highlight=False))
     return OK
 
@@ -178,9 +177,9 @@ def picture(witness: str, /, *, output: Path) -> int:
     from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness.picture import svg
 
-    from .. import store
+    from ..checks import witnessfiles
 
-    replace_text(output, svg(store.load(witness)))
+    replace_text(output, svg(witnessfiles.load(witness)))
     return OK
 
 
@@ -214,9 +213,9 @@ def graph(
     from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness import graph as graphs
 
-    from ..checks import sources
+    from ..sources.source import choose
 
-    subject = sources.choose(file, scope, profile).subject()
+    subject = choose(file, scope, profile).subject()
     made = graphs.state_graph(subject.instance, states, subject.properties)
     text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
     if output is None:

@@ -149,7 +149,7 @@ def campaign(
     from .. import engines, output
     from ..campaign import run as running
     from ..campaign.show import render
-    from ..stateful.programs import tasks
+    from ..checks.programs import tasks
 
     engines.check_engine(engine, master, remote)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"

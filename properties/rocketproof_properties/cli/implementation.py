@@ -54,7 +54,7 @@ def run_tests(
     if recording is None:
         from rocketproof_traces import pools
 
-        from ..stateful import programs as generated
+        from ..checks import programs as generated
 
         return generated.command(
             profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, every=every, json=json
@@ -82,11 +82,11 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
     json
         Write how far it went to this file.
     """
-    from .. import store
+    from ..checks import witnessfiles
     from ..stateful.replay import replay_witness
     from ..stateful.show import performed, render_replayed
 
-    source, found = store.load_with_source(witness)
+    source, found = witnessfiles.load_with_source(witness)
     if target is not None:
         from ..deployments.choose import choose
         from ..validation.show import render_performed

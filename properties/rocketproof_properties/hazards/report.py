@@ -41,7 +41,7 @@ def _print_story(performed: PerformedHazard, page: Page) -> None:
 
 
 def print_list(found: Sequence[PerformedHazard], left_out: int = 0) -> None:
-    """Print a line for each hazard, marked `!` if it is not as told, and how many there are."""
+    """Print a line for each hazard, marked `!` if it is not as described, and how many there are."""
     page = Page()
     rows = []
     for performed in found:
@@ -51,11 +51,11 @@ def print_list(found: Sequence[PerformedHazard], left_out: int = 0) -> None:
     page.table(rows, indent=0)
     counts = {
         "shown": sum(1 for performed in found if performed.shown),
-        "not as told": sum(1 for performed in found if performed.finding),
+        "not as described": sum(1 for performed in found if performed.finding),
         "left out, as the profile does not show them": left_out,
     }
-    came = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    page.line(f"{came}; {sum(performed.seconds for performed in found):.1f} s", "bold")
+    summary = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    page.line(f"{summary}; {sum(performed.seconds for performed in found):.1f} s", "bold")
     page.line("rocketproof hazard ID shows one of them step by step")
 
 
@@ -73,5 +73,5 @@ def _belongings(performed: PerformedHazard) -> dict[str, dict[str, str]]:
 def _closing(performed: PerformedHazard) -> str:
     facts: list[Fact] = [fact for step in performed.steps for fact in step.facts]
     if performed.finding:
-        return f"{performed.hazard.id} is not as told in {performed.profile}: see the line with !"
-    return f"{performed.hazard.id} is shown in {performed.profile}: {len(facts)} facts as told, {performed.seconds:.2f} s"
+        return f"{performed.hazard.id} is not as described in {performed.profile}: see the line with !"
+    return f"{performed.hazard.id} is shown in {performed.profile}: {len(facts)} facts as described, {performed.seconds:.2f} s"

@@ -20,7 +20,7 @@ from rocketproof_model.specification.persistence import Persistence
 from rocketproof_model.specification.recovery import Recovery
 from rocketproof_model.specification.waiting import Waiting
 
-from ..checks.sources import Source, Subject
+from ..sources.source import Source, Subject
 from ..targets.answers import AnswersTarget
 from ..targets.cluster import SimulatedTarget
 from ..targets.expiry import ExpiryTarget

@@ -9,7 +9,7 @@ from typing import Any
 from rocketproof_model.result import Witness
 from rocketproof_traces.witness.explain import parse
 
-from ..checks.sources import Source
+from ..sources.source import Source
 from .engine import target_of
 from .follow import Finding, Run
 from .machine import Campaign

@@ -6,8 +6,8 @@ import hashlib
 import textwrap
 from pathlib import Path
 
-from ..checks.sources import Source
 from ..choices import InputError
+from ..sources.source import Source
 from .follow import Finding
 
 DEFAULT_FOLDER = Path(".rocketproof") / "findings"

@@ -25,9 +25,9 @@ from rocketproof_model.specification import SCOPES, Scope
 
 from ..catalogue import CASES
 from ..catalogue.claim import Case
-from ..checks.sources import Source
 from ..choices import InputError
 from ..deployments.deployment import LOST, NotOffered, Setup, Target
+from ..sources.source import Source
 from ..steps.parts import Capability
 from ..targets.start import earlier_table
 from .gated import Differs

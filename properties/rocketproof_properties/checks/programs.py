@@ -15,13 +15,13 @@ from rocketproof_profiles import PROFILES
 
 from .. import store
 from ..catalogue.claim import SEEDS
-from ..checks import matrix
-from ..checks.plan import Request, Task, plan
-from ..checks.show import RunLine
-from ..checks.sources import Source
 from ..choices import known
-from . import engine, show
-from .follow import Finding
+from ..sources.source import Source
+from ..stateful import engine
+from ..stateful.follow import Finding
+from . import matrix, programs_summary, witnessfiles
+from .plan import Request, Task, plan
+from .show import RunLine
 
 BASE = "P49"
 
@@ -49,7 +49,7 @@ def command(
     """
     profile = known("profile", profile, PROFILES)
     chosen = tasks(profile)
-    folder = store.DEFAULT_FOLDER
+    folder = witnessfiles.DEFAULT_FOLDER
     units = matrix.units(chosen, folder)
     instances = sum(not unit.source.is_messages for unit in units)
     settings = matrix.Settings(
@@ -71,8 +71,8 @@ def command(
     report.gaps = [gap for gap in report.gaps if gap.action not in reached]
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
-    ran = show.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
-    show.render(report, ran, every=every)
+    ran = programs_summary.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
+    programs_summary.render(report, ran, every=every)
     return report.exit_code
 
 

@@ -1,0 +1,93 @@
+"""Witnesses that a check leaves behind: one ITF file for each verdict that has one, and programs of messages as tests."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from itertools import chain, count
+from pathlib import Path
+
+from rocketproof_model import RocketproofError
+from rocketproof_model.result import Witness
+from rocketproof_traces.errors import TraceError
+from rocketproof_traces.witness import itf
+
+from ..choices import InputError
+from ..sources.source import Source
+from .plan import Task
+
+DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder of witnesses that could not be written to; it is made when the first witness is saved."""
+    at = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not at.is_dir() or not os.access(at, os.W_OK):
+        raise InputError(f"witnesses cannot be written to {folder}; give a folder that you may write to with --witnesses")
+
+
+def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
+    """Where each task's witness goes: the same names in every run of the same tasks. Programs of messages are kept as tests."""
+    used: set[str] = set()
+    found: dict[Task, str] = {}
+    for task in tasks:
+        source = task.source
+        stem = "" if source.file is None else Path(source.file).stem
+        parts = [stem, task.property, source.profile, _slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
+        plain = "-".join(_slug(part) for part in parts if part)
+        longer = f"{plain}-{_slug(source.scope)}"
+        name = next(t for t in chain((plain, longer), (f"{longer}-{n}" for n in count(2))) if t not in used)
+        used.add(name)
+        found[task] = str(folder / (f"{name}.py" if task.kind == "history" else f"{name}.itf.json"))
+    return found
+
+
+def save(path: str, task: Task, witness: Witness | None) -> str | None:
+    """Write a task's witness, if there is one, and return the path; if there is none, an older run's file goes away.
+
+    Raises InputError if it cannot be written.
+    """
+    try:
+        if witness is None:
+            Path(path).unlink(missing_ok=True)
+            return None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        itf.write(witness, path, task.source.record())
+    except OSError as error:
+        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
+    except TraceError as error:
+        raise InputError(f"witness {error}; or give another folder with --witnesses") from None
+    return path
+
+
+def load(path: str) -> Witness:
+    """The witness in a file, in the instance it was found in. Raises RocketproofError in one line."""
+    return load_with_source(path)[1]
+
+
+def load_with_source(path: str) -> tuple[Source, Witness]:
+    """The witness and where its instance comes from. Raises RocketproofError in one line."""
+    file = itf.read(path)
+    if not file.origin:
+        raise InputError(f"{path}: it does not say which model it belongs to; give a file that `rocketproof check` wrote")
+    source = Source.read(file.origin)
+    try:
+        subject = source.subject()
+    except RocketproofError as error:
+        raise InputError(f"{path}: its model cannot be built: {error}") from None
+    return source, itf.restore(file, subject.instance, subject.property(file.property, file.kind))
+
+
+def read_program(path: str) -> str:
+    """The text of a program of messages that `check` or `test` kept. Raises InputError."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "no text"
+        raise InputError(f"{path}: cannot be read ({said}); give a file that `rocketproof check` or `test` wrote") from None
+
+
+def _slug(text: str, lower: bool = False) -> str:
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", text.lower() if lower else text).strip("-.")
+    return words if len(words) <= 48 else words[:48].rsplit("-", 1)[0]

@@ -1,0 +1,26 @@
+"""Each room's README has a map in which every module and package of the room is found, and a package says what it is for."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[2]
+ROOMS = ("model", "impl", "traces", "properties")
+PACKAGES = [file.parent for room in ROOMS for file in sorted((HOUSE / room).rglob("rocketproof*/**/__init__.py"))]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_map_of_a_room_has_all_that_is_in_it(room: str) -> None:
+    text = (HOUSE / room / "README.md").read_text("utf-8")
+    named = {part.removesuffix(".py") for span in re.findall(r"`([^`\n]+)`", text) for part in span.strip("/").split("/")}
+    inside = [path for package in PACKAGES if package.parent == HOUSE / room for path in package.iterdir()]
+    modules = [path for path in inside if path.suffix == ".py" or path in PACKAGES]
+    missing = sorted(str(path.relative_to(HOUSE)) for path in modules if path.stem not in named and not path.stem.startswith("_"))
+    assert not missing, f"{room}/README.md does not say what these are for: {missing}"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(HOUSE)))
+def test_a_package_says_what_it_is_for(package: Path) -> None:
+    assert ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))

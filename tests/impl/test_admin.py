@@ -85,7 +85,7 @@ def test_a_topic_is_deleted() -> None:
     ],
 )
 @behaviour("TCM-31")
-def test_a_name_that_is_no_topics_is_not_deleted(name: str, remark: str) -> None:
+def test_a_name_that_is_not_a_topics_is_not_deleted(name: str, remark: str) -> None:
     stand = Stand("P494")
     stand.topic(name)
     answer = stand.call(215, None, topic=name)
@@ -165,7 +165,7 @@ def test_lines_of_properties() -> None:
     assert properties_of("a=1\n b = x=y \n!no=1\n\nc\nnamesrvAddr=h:1;i:2") == {"a": "1", "b": "x=y", "c": "", "namesrvAddr": "h:1;i:2"}
 
 
-@behaviour("HAZ-02", "TCM-13")
+@behaviour("HAZ-02", "TCM-13", "INV-15", "ACT-01")
 def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
     stand = Stand("P494")
     stand.call(25, b"autoCreateTopicEnable=false")

@@ -120,13 +120,13 @@ def test_the_newest_subscription_counts_and_a_topic_can_go() -> None:
     assert list(stand.broker.consumers.groups["c"].subscriptions) == ["U"]
 
 
-def told(channel: FakeChannel) -> list[tuple[int, Any, int]]:
+def notices(channel: FakeChannel) -> list[tuple[int, Any, int]]:
     found = [(each.code, each.ext_fields, each.flag) for each in channel.written]
     channel.written.clear()
     return found
 
 
-def test_consumers_are_told_when_their_group_changes() -> None:
+def test_consumers_are_notified_when_their_group_changes() -> None:
     stand = Clients()
     first, second = FakeChannel(), FakeChannel()
     change = [(40, {"consumerGroup": "c"}, ONE_WAY)]
@@ -135,24 +135,24 @@ def test_consumers_are_told_when_their_group_changes() -> None:
         stand.beat(channel, groupName="c", subscriptionDataSet=[subscription(topic) for topic in topics])
 
     beat(first, "T")
-    assert told(first) == change
+    assert notices(first) == change
     beat(first, "T")
-    assert told(first) == []
+    assert notices(first) == []
     beat(second, "T")
-    assert (told(first), told(second)) == (change, change)
+    assert (notices(first), notices(second)) == (change, change)
     beat(first, "T", "U")
-    assert (told(first), told(second)) == (change, change)
+    assert (notices(first), notices(second)) == (change, change)
     stand.leave(second, consumerGroup="c")
-    assert (told(first), told(second)) == (change, [])
+    assert (notices(first), notices(second)) == (change, [])
     beat(second, "T", "U")
-    told(first), told(second)
+    notices(first), notices(second)
     stand.broker.channel_closed(first)
-    assert (told(first), told(second)) == ([], change)
+    assert (notices(first), notices(second)) == ([], change)
     stand.leave(second, consumerGroup="c")
     assert stand.broker.consumers.groups == {}
 
 
-def test_a_group_may_not_want_to_be_told() -> None:
+def test_a_group_may_not_want_to_be_notified() -> None:
     stand = Clients()
     stand.group(notifyConsumerIdsChangedEnable=False)
     other = FakeChannel()

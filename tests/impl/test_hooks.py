@@ -195,7 +195,7 @@ def test_a_consume_hook_sees_what_comes_back_before_it_is_checked(profile: str) 
 
 @pytest.mark.parametrize("origin", [None, "", "  "])
 @behaviour("BACK-02")
-def test_a_consume_hook_is_not_told_without_the_messages_id(origin: str | None) -> None:
+def test_a_consume_hook_is_not_called_without_the_messages_id(origin: str | None) -> None:
     stand = Stand()
     seen: list[ConsumeMessageContext] = []
     stand.broker.hooks.consume.append(ConsumeHook(seen))

@@ -45,7 +45,7 @@ def test_the_settings_have_rocketmqs_names_and_a_version() -> None:
     assert json.loads(fields_of(answer)["version"])["counter"] == before["counter"] + 1
 
 
-def test_the_settings_that_were_told_can_be_set() -> None:
+def test_the_settings_as_they_are_answered_can_be_set() -> None:
     stand = Stand()
     before = stand.call(26).body
     assert stand.call(25, before).code == 0
@@ -84,7 +84,7 @@ def test_the_offsets_of_a_topic() -> None:
     assert (answer.code, answer.remark) == (17, "topic[nosuch] not exist")
 
 
-def test_a_queue_whose_last_record_is_gone_says_so() -> None:
+def test_a_queue_whose_last_record_is_gone_has_no_time() -> None:
     stand = Stand()
     stand.send()
     stand.broker.store.dispatch()
@@ -130,7 +130,7 @@ def test_names_without_quotes_are_read(text: str, value: object) -> None:
     assert loads(text) == loads(text.encode()) == value
 
 
-def test_what_is_no_json_is_an_error() -> None:
+def test_what_is_not_json_is_an_error() -> None:
     for text in ("", "{", "{1}", "nonsense"):
         with pytest.raises(ValueError, match=r"."):
             loads(text)

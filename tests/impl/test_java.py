@@ -48,7 +48,7 @@ def test_a_string_hash_is_the_java_one(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "abc", "2147483648", "1.5", " 1", "１", "-2147483649"])
-def test_what_is_no_int_raises_as_java_does(text: str) -> None:
+def test_what_is_not_an_int_raises_as_java_does(text: str) -> None:
     with pytest.raises(JavaError) as caught:
         java.parse_int(text)
     assert str(caught.value) == f'java.lang.NumberFormatException: For input string: "{text}"'

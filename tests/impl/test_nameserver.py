@@ -290,7 +290,7 @@ def test_a_route_is_a_copy(server: NameServer) -> None:
 
 @behaviour("NS-06")
 @pytest.mark.parametrize(("enabled", "expected"), [(False, None), (True, "broker-a:4")])
-def test_order_topics_are_told_if_enabled(clock: SimulatedClock, enabled: bool, expected: str | None) -> None:
+def test_order_topics_are_in_the_route_if_enabled(clock: SimulatedClock, enabled: bool, expected: str | None) -> None:
     server = NameServer(clock, order_message_enable=enabled)
     register(server, "broker-a", T, TopicConfig("U"))
     ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
@@ -303,7 +303,7 @@ def test_order_topics_are_told_if_enabled(clock: SimulatedClock, enabled: bool, 
 
 
 @behaviour("NS-06")
-def test_filter_servers_are_told_by_address(server: NameServer) -> None:
+def test_filter_servers_are_listed_by_address(server: NameServer) -> None:
     register(server, "broker-a", T, filter_servers=["127.0.0.1:30000"])
     route = server.route("T")
     assert route is not None and route.filter_server_table == {A: ["127.0.0.1:30000"]}

@@ -327,7 +327,7 @@ def test_brokers_that_are_not_writable_unknown_or_without_master_are_skipped() -
 
 
 @behaviour("CLI-20")
-def test_an_order_configuration_says_which_queues_there_are() -> None:
+def test_an_order_configuration_lists_the_queues() -> None:
     for semicolons in ("", ";", ";;"):
         info = publish_info("T", route(("broker-a", 1, 1, 4), order=f"broker-b:2;broker-a:1{semicolons}"))
         assert queues(info) == [("broker-b", 0), ("broker-b", 1), ("broker-a", 0)]

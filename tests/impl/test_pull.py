@@ -16,6 +16,7 @@ from rocketproof_impl.java import string_hash
 from rocketproof_impl.periodic import drive
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
+from rocketproof_impl.store.consumequeue import ConsumeQueue, Entry
 
 FOUND, NOT_FOUND, RETRY, MOVED = 0, 19, 20, 21
 CONSUMER: dict[str, Any] = {
@@ -57,6 +58,11 @@ class Consumer(Stand):
         body = json.dumps({"clientID": "me", "consumerDataSet": [CONSUMER | changed]}).encode()
         self.broker.receive(self.channel, Command(34, None, body))
         self.scheduler.settle()
+
+    def first_entry(self) -> tuple[ConsumeQueue, Entry]:
+        """The queue T-0, and the entry of its first message."""
+        queue = present(self.broker.store.queues.find("T", 0))
+        return queue, present(queue.entry(0))
 
     def beginning(self, **changed: Any) -> int:
         """Let a pull arrive that will wait; how many answers there were before."""
@@ -177,8 +183,7 @@ def test_a_pull_does_not_go_beyond_its_file_of_the_queue() -> None:
 def test_a_filter_that_takes_none_gives_up_after_800() -> None:
     stand = Consumer()
     stand.fill("A")
-    queue = present(stand.broker.store.queues.find("T", 0))
-    entry = present(queue.entry(0))
+    queue, entry = stand.first_entry()
     for index in range(1, 1000):
         queue.put(index, entry._replace(physical_offset=entry.physical_offset + index * 1000))
     answer = stand.pull(subscription="X")
@@ -188,8 +193,7 @@ def test_a_filter_that_takes_none_gives_up_after_800() -> None:
 def test_what_the_log_has_not_any_more_is_passed_over() -> None:
     stand = Consumer()
     stand.fill("A")
-    queue = present(stand.broker.store.queues.find("T", 0))
-    entry = present(queue.entry(0))
+    queue, entry = stand.first_entry()
     queue.put(1, entry._replace(physical_offset=1 << 30))
     assert stand.bodies() == [b"A"]
     answer = stand.pull(queueOffset=1)
@@ -244,7 +248,7 @@ def test_fields_that_are_missing(name: str) -> None:
 # Subscriptions of heart beats
 
 
-def test_the_last_heart_beat_says_what_is_wanted() -> None:
+def test_the_last_heart_beat_decides_what_is_wanted() -> None:
     stand = Consumer()
     stand.fill("A", "B")
     stand.beat()
@@ -320,7 +324,7 @@ def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
     assert bodies(stand.channel.written[-1]) == [b"C"]
 
 
-def test_a_pull_that_waited_long_enough_is_told_so() -> None:
+def test_a_pull_that_waited_long_enough_is_answered() -> None:
     stand = Consumer()
     stand.fill("A")
     drive(stand.scheduler, stand.broker, (each for each in Broker.PERIODIC if each.name == "check_held"))

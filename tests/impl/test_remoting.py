@@ -104,7 +104,7 @@ def test_an_absent_body_and_null_fields() -> None:
     ],
 )
 @behaviour("REM-01")
-def test_bytes_that_are_no_frame(data: bytes) -> None:
+def test_bytes_that_are_not_a_frame(data: bytes) -> None:
     with pytest.raises(frame.FrameError):
         frame.take(bytearray(data))
 
@@ -239,7 +239,7 @@ def test_the_recorded_broker_stumbles_over_a_missing_field_in_use(missing: str, 
 
 
 @behaviour("REM-04")
-def test_a_number_that_is_none_is_reported_with_short_names_only() -> None:
+def test_what_is_not_a_number_is_reported_with_short_names_only() -> None:
     stand = Stand("P494")
     assert thrown(stand.ask(Command(310, encode_v2(HEADER) | {"e": "x"})), 'java.lang.NumberFormatException: For input string: "x", ')
     assert thrown(stand.ask(Command(10, encode_v1(HEADER) | {"queueId": "x"})), NULL_POINTER)

@@ -55,7 +55,7 @@ def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
 
 
 @behaviour("BACK-01")
-def test_what_the_header_must_say() -> None:
+def test_what_the_header_must_have() -> None:
     stand = stand_with()
     for name in ("offset", "group", "delayLevel"):
         fields = {"offset": "0", "group": "G", "delayLevel": "0"}

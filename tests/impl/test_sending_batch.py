@@ -28,7 +28,7 @@ def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
 
 @every
 @behaviour("SEND-05", "BAT-03")
-def test_the_header_says_whether_a_body_is_a_batch(profile: str) -> None:
+def test_the_header_decides_whether_a_body_is_a_batch(profile: str) -> None:
     stand = Stand(profile)
     body = batch_request().body
     assert stand.ask(send_request(code=320, body=body)).code == 0

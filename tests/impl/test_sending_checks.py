@@ -51,10 +51,10 @@ def case(
 
 
 CASES = [
-    case("a broker that may not write takes messages to topics without order", behaviour("CHK-01"), settings=READ_ONLY, topic={}),
-    case("nor does it refuse an unknown topic, which it makes", behaviour("CHK-01", "HAZ-06"), settings=READ_ONLY, makes="T"),
+    case("a broker that may not write takes messages to a topic without order", behaviour("CHK-01"), settings=READ_ONLY, topic={}),
+    case("a broker that may not write makes an unknown topic", behaviour("CHK-01", "HAZ-06"), settings=READ_ONLY, makes="T"),
     case(
-        "and it takes messages to a retry topic", behaviour("CHK-01", "BACK-04"),
+        "a broker that may not write takes messages to a retry topic", behaviour("CHK-01", "BACK-04"),
         settings=READ_ONLY, name="%RETRY%G", max_reconsume_times=9, makes="%RETRY%G",
     ),
     case(
@@ -67,11 +67,11 @@ CASES = [
     ),
     case("earlier brokers look at no characters", behaviour("CHK-04"), profiles=EARLIER, name="a b", makes="a b"),
     case(
-        "earlier brokers refuse the template", behaviour("CHK-04"),
+        "earlier brokers refuse the template by its name", behaviour("CHK-04"),
         profiles=EARLIER, code=SYSTEM_ERROR, remark="the topic[TBW102] is conflict with system reserved words.", name="TBW102",
     ),
     *(
-        case("only its exact name is reserved", behaviour("CHK-04"), profiles=EARLIER, name=name, max_reconsume_times=1, makes=name)
+        case("other spellings of it are not reserved", behaviour("CHK-04"), profiles=EARLIER, name=name, max_reconsume_times=1, makes=name)
         for name in ("tbw102", "TBW102 ", "%RETRY%TBW102")
     ),
     case("later brokers take the template", behaviour("CHK-03", "M-18"), profiles=LATER, name="TBW102"),
@@ -87,7 +87,7 @@ CASES = [
         for name in (HALF_TOPIC, OP_HALF_TOPIC, "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
     ),
     *(
-        case("the one before takes them", behaviour("CHK-03", "HAZ-42"), profiles=("P49",), name=name, makes=makes)
+        case("the release before takes system topics", behaviour("CHK-03", "HAZ-42"), profiles=("P49",), name=name, makes=makes)
         for name, makes in ((HALF_TOPIC, HALF_TOPIC), ("SELF_TEST_TOPIC", ""), ("OFFSET_MOVED_EVENT", ""))
     ),
     case("a known topic needs no template", behaviour("CHK-05"), settings=WITHOUT_TEMPLATE, topic={}, default_topic="nosuch"),
@@ -96,7 +96,7 @@ CASES = [
         code=TOPIC_NOT_EXIST, remark=MISSING.format("new"), settings=WITHOUT_TEMPLATE, name="new",
     ),
     case(
-        "nor does one of a template that is not there", behaviour("CHK-09", "TCM-12"),
+        "a topic of an unknown template does not exist", behaviour("CHK-09", "TCM-12"),
         code=TOPIC_NOT_EXIST, remark=MISSING.format("T"), default_topic="nosuch",
     ),
     case(

@@ -112,7 +112,7 @@ def test_a_topic_deleted_after_the_check_is_a_null_pointer(profile: str, queue_i
 
 @every
 @behaviour("SEND-24")
-def test_the_record_says_what_sender_and_broker_say(profile: str) -> None:
+def test_the_record_has_what_sender_and_broker_give(profile: str) -> None:
     stand = Stand(profile, broker_ip1="10.1.2.3", listen_port=1234)
     stand.send(queue_id=2, flag=77, sys_flag=1, born_timestamp=5, reconsume_times=3)
     message = stand.last()

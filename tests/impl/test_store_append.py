@@ -18,7 +18,7 @@ BLANK = bytes.fromhex("CBD43194")
 
 @behaviour("APP-02", "APP-10", "INV-43")
 @either
-def test_the_answer_says_where_the_record_is(profile: str) -> None:
+def test_the_answer_has_the_place_of_the_record(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message())
     result = appended(stand.put(message()))

@@ -26,7 +26,7 @@ def test_there_are_eighteen_levels() -> None:
 
 @behaviour("REC-04", "REC-05", "CL-02", "M-91")
 @pytest.mark.parametrize("level", range(1, 20))
-def test_a_message_is_due_after_its_level_or_the_last_one(level: int) -> None:
+def test_a_message_is_delivered_after_its_level_or_the_last_one(level: int) -> None:
     stand, kept = Stand(), min(level, 18)
     stand.put(delayed(level))
     stand.store.dispatch()

@@ -415,7 +415,7 @@ def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str |
 @behaviour("CL-02", "CL-05", "STO-05")
 @either
 @pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5", "1e1"])
-def test_a_level_that_is_no_number_raises_before_the_lock_and_leaves_no_trace(profile: str, level: str) -> None:
+def test_a_level_that_is_not_a_number_raises_before_the_lock_and_leaves_no_trace(profile: str, level: str) -> None:
     stand = Stand(profile)
     with pytest.raises(JavaError, match="NumberFormatException"):
         stand.put(message(properties={DELAY: level}))

@@ -54,11 +54,14 @@ class Master(Peer):
         """A put that does not wait."""
         self.put(message(properties={WAIT: "false"}))
 
-    def connect(self) -> Link:
+    def connect(self, has: int | None = None) -> Link:
+        """A slave connects, and reports that it has so much unless that is None."""
         link = self.make_link()
         for service in self.store.ha.accept(link):
             self.scheduler.spawn(service.run(), service.name)
         self.scheduler.settle()
+        if has is not None:
+            self.report(link, has)
         return link
 
     def report(self, link: Link, offset: int) -> None:
@@ -136,7 +139,7 @@ def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None
     for _ in range(46):
         master.begin_put()
     assert [mapped.wrote_position for mapped in master.store.commit_log.files.files] == [2000, 2000, 46 * 105 - 36 * 105]
-    master.report(master.connect(), asked)
+    master.connect(has=asked)
     pieces = master.pieces()
     end = master.store.max_phy_offset
     assert pieces[0][0] == first if first < end else not pieces
@@ -147,7 +150,7 @@ def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None
 def test_pieces_have_at_most_32_kib() -> None:
     master = Master()
     master.put(sized(80_000))
-    master.report(master.connect(), 0)
+    master.connect(has=0)
     assert master.pieces() == [(0, 32_768), (32_768, 32_768), (65_536, 14_464)]
     master.settings.ha_transfer_batch_size = 100
     master.put(sized(150))
@@ -158,8 +161,7 @@ def test_pieces_have_at_most_32_kib() -> None:
 def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
     master = Master()
     master.put(message())
-    link = master.connect()
-    master.report(link, 105)
+    master.connect(has=105)
     master.scheduler.advance(5 * SECOND - 11)
     assert master.taken() == b""
     master.scheduler.advance(150)
@@ -173,8 +175,7 @@ def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
 
 def test_a_slave_that_is_silent_for_twenty_seconds_is_let_go() -> None:
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     master.scheduler.advance(20 * SECOND - 10)
     assert (master.store.ha.connections, master.hung_up) == (1, False)
     master.scheduler.advance(2 * SECOND)
@@ -186,8 +187,7 @@ def test_a_slave_that_has_more_than_its_master_is_let_go() -> None:
     """What it says first is taken as a wish, though."""
     master = Master()
     master.put(message())
-    link = master.connect()
-    master.report(link, 500)
+    link = master.connect(has=500)
     assert (master.store.ha.connections, master.taken()) == (1, b"")
     master.report(link, 105)
     assert master.store.ha.connections == 1
@@ -224,8 +224,7 @@ def test_offsets_come_in_any_pieces(chunks: tuple[int, ...]) -> None:
 
 def test_a_master_that_stops_lets_its_slaves_go_and_takes_no_more() -> None:
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     master.scheduler.complete(master.store.stop())
     assert (link.closed, master.store.ha.connections) == (True, 0)
     assert master.connect().closed
@@ -234,8 +233,7 @@ def test_a_master_that_stops_lets_its_slaves_go_and_takes_no_more() -> None:
 
 def test_a_slave_that_does_not_read_gets_no_more() -> None:
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     link.hold(True)
     for _ in range(5):
         master.put(message())
@@ -268,8 +266,7 @@ def test_a_put_waits_until_a_slave_has_it(after: int) -> None:
 @behaviour("FLU-07")
 def test_a_slave_that_has_a_part_does_not_have_it() -> None:
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     task = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.settle()
     master.report(link, 104)
@@ -283,8 +280,7 @@ def test_a_slave_that_has_a_part_does_not_have_it() -> None:
 @behaviour("FLU-07")
 def test_many_puts_wait_for_one_report() -> None:
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     tasks = [master.scheduler.spawn(master.store.put_message(message())) for _ in range(20)]
     master.scheduler.advance(5)
     master.report(link, 105 * 20)
@@ -295,8 +291,7 @@ def test_many_puts_wait_for_one_report() -> None:
 def test_who_waits_longer_than_its_time_holds_up_those_behind_it_no_longer() -> None:
     """The thread asks one put after the other."""
     master = Master()
-    link = master.connect()
-    master.report(link, 0)
+    link = master.connect(has=0)
     first = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.advance(1500)
     second = master.scheduler.spawn(master.store.put_message(message()))
@@ -311,8 +306,7 @@ def test_without_a_slave_nobody_waits() -> None:
     master = Master()
     began = master.clock.now()
     assert master.put(message()).status is PutMessageStatus.SLAVE_NOT_AVAILABLE
-    link = master.connect()
-    master.report(link, 105)
+    link = master.connect(has=105)
     link.ended()
     master.scheduler.settle()
     assert master.put(message()).status is PutMessageStatus.SLAVE_NOT_AVAILABLE

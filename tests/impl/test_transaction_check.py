@@ -224,7 +224,7 @@ def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
     assert stand.offsets() == (None, None)
 
 
-def test_what_is_no_operation_record_is_passed_over() -> None:
+def test_what_is_not_an_operation_record_is_passed_over() -> None:
     stand = Checked()
     for text, body in (("TAGS\x01x", b"0"), ("TAGS\x01d", b"nonsense")):
         message = Message(OP_HALF_TOPIC, body=body, properties_text=text)

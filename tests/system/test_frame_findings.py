@@ -36,13 +36,13 @@ def decoded(header: bytes, form: int = JSON) -> Command:
 
 @pytest.mark.parametrize("header", REFUSED, ids=lambda header: header[:40].decode())
 @behaviour("REM-01")
-def test_what_is_no_header_is_refused_by_name(header: bytes) -> None:
+def test_what_is_not_a_header_is_refused_by_name(header: bytes) -> None:
     with pytest.raises(frame.FrameError):
         decoded(header)
 
 
 @behaviour("REM-01")
-def test_a_remark_and_fields_that_are_no_texts_become_texts() -> None:
+def test_a_remark_and_fields_that_are_not_texts_become_texts() -> None:
     found = decoded(b'{"code":1,"remark":5,"extFields":{"a":true,"b":[1],"c":null}}')
     assert (found.remark, found.ext_fields) == ("5", {"a": "true", "b": "[1]"})
 

@@ -72,7 +72,7 @@ def serve(folder: Path, *options: str) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_tells_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
+def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     with serve(tmp_path, "--brokers", "2", "--profile", "p494") as served, Client() as client:
         for name in ("broker-a", "broker-b"):
             assert client.call(served.broker(name), send_command("orders", queue_id=2), 20_000).code == SUCCESS

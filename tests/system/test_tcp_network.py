@@ -75,7 +75,7 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:port", "127.0.0.1:99999999", ":", ""])
-def test_what_is_no_address_cannot_be_connected_to(address: str) -> None:
+def test_what_is_not_an_address_cannot_be_connected_to(address: str) -> None:
     with Client() as client, pytest.raises(ConnectFailed, match=f"connect to {address} failed"):
         client.call(address, Command(1))
 

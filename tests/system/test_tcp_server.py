@@ -78,7 +78,7 @@ LYING = {
 
 @pytest.mark.parametrize("data", LYING.values(), ids=LYING.keys())
 @behaviour("REM-01")
-def test_what_is_no_frame_closes_the_connection_and_nothing_else(server: EchoServer, data: bytes) -> None:
+def test_what_is_not_a_frame_closes_the_connection_and_nothing_else(server: EchoServer, data: bytes) -> None:
     before = len(server.echo.received)
     with Raw(server.port) as raw:
         raw.send(data)

@@ -75,20 +75,20 @@ def test_the_bytes_of_a_topic_count_in_the_record(profile: str) -> None:
     assert appended(Stand(profile).put(message("\u00e9" * 127))).wrote_bytes == 91 + 5 + 254
 
 
-PROPERTIES = [
-    (None, "fit"),
-    ("p" * 32767, "fit"),
-    ("\u00e9" * 16383 + "x", "fit"),
-    (FACE * 8191, "fit"),  # 32764 bytes
-    ("p" * 32768, "too many units"),
-    (FACE * 16384, "too many units"),  # 32768, and fewer characters than that
-    ("\u00e9" * 16384, "too many bytes"),
-    (FACE * 8192, "too many bytes"),
-    (FACE * 16383, "too many bytes"),
-]
+PROPERTIES = {
+    "none": (None, "fit"),
+    "32767 characters": ("p" * 32767, "fit"),
+    "32767 bytes": ("\u00e9" * 16383 + "x", "fit"),
+    "32764 bytes in pairs of units": (FACE * 8191, "fit"),
+    "32768 characters": ("p" * 32768, "too many units"),
+    "32768 units in fewer characters": (FACE * 16384, "too many units"),
+    "32768 bytes": ("\u00e9" * 16384, "too many bytes"),
+    "32768 bytes in pairs of units": (FACE * 8192, "too many bytes"),
+    "32766 units": (FACE * 16383, "too many bytes"),
+}
 
 
-@pytest.mark.parametrize(("text", "expected"), PROPERTIES, ids=range(len(PROPERTIES)))
+@pytest.mark.parametrize(("text", "expected"), PROPERTIES.values(), ids=PROPERTIES.keys())
 @every
 @behaviour("STO-01", "STO-02", "APP-05", "M-90")
 def test_properties_are_counted_in_units_first_and_in_bytes_later(profile: str, text: str | None, expected: str) -> None:

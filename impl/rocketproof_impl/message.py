@@ -53,13 +53,13 @@ class Message:
         text = self.properties.get(WAIT)
         return text is None or text.lower() == "true"
 
-    def twin(self) -> Message:
+    def shallow_copy(self) -> Message:
         """A message of its own, with the same map."""
         return _copied(self)
 
     def copy(self) -> Message:
         """A message of its own, with a map of its own."""
-        found = self.twin()
+        found = self.shallow_copy()
         found.properties = dict(self.properties)
         return found
 

@@ -140,7 +140,7 @@ class NameServer:
         return live is None or live.data_version != version
 
     def _update_queue_data(self, broker_name: str, config: TopicConfig) -> None:
-        """Make one topic's entry of this broker what the registration says (NS-04).
+        """Make one topic's entry of this broker what the registration has (NS-04).
 
         An equal entry stays where it is, another one goes to the end. Nothing is ever removed because it is missing from
         a registration (HAZ-36).

@@ -18,7 +18,7 @@ class RocketproofError(Exception):
 
 
 class ModelError(RocketproofError):
-    """A wrongly built model. `place` is `file:line` of the declaration, `remedy` says how to fix it."""
+    """A wrongly built model. `place` is `file:line` of the declaration, `remedy` is how to fix it."""
 
     def __init__(self, problem: str, remedy: str, place: str | None = None) -> None:
         self.problem = problem

@@ -1,6 +1,6 @@
 """The reference meaning: what an expression, an action and a model mean, in plain Python, slowly and with every check.
 
-A state is a tuple of codes, one a slot; `Variable.slot` says where an element lies. All other engines are tested
+A state is a tuple of codes, one a slot; `Variable.slot` is where an element lies. All other engines are tested
 against this module.
 """
 

@@ -23,7 +23,7 @@ def prove(target: Instance | Model, lemma: Property, *, limits: Limits | None = 
     """Prove a lemma for all values of its unknowns: `free` terms, parameters, the state, and, given a Model, its constants.
 
     Verdicts: `holds` (reason `proof`); `violated` with `details["values"]`, name to readable value, where the formula is
-    false or has no value (the reason says so); `unknown` with the reason `vacuous premise` if it is an implication, or a conjunction of
+    false or has no value (the reason tells); `unknown` with the reason `vacuous premise` if it is an implication, or a conjunction of
     implications, whose premises no values satisfy, or with a limit's reason.
     """
     watch = Watch(limits or Limits())

@@ -6,8 +6,8 @@ arguments): weakly fair, it cannot be enabled without end and never happen; stro
 again and never happen. A step that changes nothing counts as happening. Staying in a state for ever is a lasso too
 unless a fair instance is enabled there, as in TLA+.
 
-What an answer depends on is part of it: a violation says which fairness would have forbidden the lasso and whether that
-would make the property hold; a property that holds says which fair actions it needs.
+What an answer depends on is part of it: a violation names the fairness that would have forbidden the lasso and whether that
+would make the property hold; a property that holds names the fair actions that it needs.
 """
 
 from __future__ import annotations

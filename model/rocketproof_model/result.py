@@ -36,7 +36,7 @@ class Witness:
     """A path: `states` has one more element than `moves`; `loop` is the index of the state that the last one returns to.
 
     A lasso that ends in a state without a fair step has `loop` equal to the last index: it stays there.
-    `note` says in words what matters, such as the fairness assumption that a lasso respects.
+    `note` states what matters, such as the fairness assumption that a lasso respects.
     """
 
     instance: Instance
@@ -104,7 +104,7 @@ class Explored:
 
     `states` are the distinct ones, `transitions` all generated states (the initial one and one for each transition), `depth`
     the number of levels, `deadlocks` the states without successor. `finished` is False if a limit, an interruption or
-    `stop_when_decided` ended the search before all states were seen; `reason` says which.
+    `stop_when_decided` ended the search before all states were seen; `reason` is which.
     """
 
     instance: Instance

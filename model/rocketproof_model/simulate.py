@@ -137,7 +137,7 @@ def estimate(
     """Walk `runs` times for at most `steps` steps and count each claim: properties, or formulas by name.
 
     The same seed gives the same result, unless a limit of time or an interrupt ends it early: then `runs` of the result
-    says how many walks count. Raises ModelError for a claim that walks cannot judge and EvaluationError where the
+    is how many walks count. Raises ModelError for a claim that walks cannot judge and EvaluationError where the
     interpreter would.
     """
     watch = Watch(limits)
@@ -234,7 +234,7 @@ class _Walks:
             rows.append(more)
 
     def raise_fault(self, run: int) -> None:
-        """Walk the run again in the interpreter, which says where a term has no value."""
+        """Walk the run again in the interpreter, which finds where a term has no value."""
         before: State | None = None
         for _, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
             for claim in self.states:

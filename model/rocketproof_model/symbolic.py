@@ -1,6 +1,6 @@
 """The z3 engine for runs: bounded checking and k-induction.
 
-Bounded checking goes depth by depth, so a witness is a shortest one; it refutes and never says `holds` for an `always`.
+Bounded checking goes depth by depth, so a witness is a shortest one; it refutes and never answers `holds` for an `always`.
 Induction proves without bound, and its counterexample is a verdict of its own, `not inductive`, because the state where
 it starts may be unreachable.
 
@@ -25,7 +25,7 @@ BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 
 
 class _Aim:
-    """What to look for in a path about one property: `found` decides it, `without` says that its formula has no value."""
+    """What to look for in a path about one property: `found` decides it, `without` is where its formula has no value."""
 
     def __init__(self, relation: Relation, claim: Property) -> None:
         meaning = relation.translate(claim.formula)

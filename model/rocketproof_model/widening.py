@@ -15,7 +15,7 @@ from .language import Action, Expr, Index, Model, Property, Type, Variable, rewr
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:
-    """The model with these variables' types replaced by wider ones and, unless told otherwise, without the bounds that read them.
+    """The model with these variables' types replaced by wider ones and, by default, without the bounds that read them.
 
     Only integers can be widened, to intervals that contain the old one; sums and increments must still fit 63 bits, so choose
     `Int(0, 2**62 - 1)` for a counter that grows by one and less where several are added. Raises ModelError otherwise.

@@ -1,7 +1,7 @@
 """The switches of a profile: what each decides, the value it has since which profile, and the recorded case that is the reason.
 
 A field is read as: what 4.0 did, and since which of the profiles it is otherwise. Profiles come in the order of the releases that they
-describe, and each has the values of the one before it where it says nothing.
+describe, and each has the values of the one before it where it names none.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Profile:
     """The text of properties ends with byte 2 (SEND-26)."""
 
     makes_unique_key: bool = switch(False, since("P533", True, "A-5 and every answered message; A-213: not for batches"))
-    """A message without UNIQ_KEY gets one, and the answer says it as transactionId (SEND-46)."""
+    """A message without UNIQ_KEY gets one, and the answer carries it as transactionId (SEND-46)."""
 
     queue_statistics: bool = switch(False, since("P49", True))
     """The schedule topic is counted by queue (SEND-42)."""
@@ -152,7 +152,7 @@ class Profile:
     dlq_beyond: bool = switch(
         False, since("P533", True, "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more")
     )
-    """A message is retried once more than the limit says (DLQ-03)."""
+    """A message is retried once more than the limit (DLQ-03)."""
 
     dlq_perm: int = switch(2, since("P49", 6))
     """The permission of a dead-letter topic that is created (DLQ-04)."""

@@ -16,4 +16,4 @@ SYSTEM_GROUPS: Final = (
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 
 RETRY_MAX_TIMES: Final = 16
-"""How often a group retries a message if nobody says otherwise."""
+"""How often a group retries a message by default."""

@@ -1,7 +1,7 @@
 """A broker: which processor serves which request, on which threads, and what goes on beside requests.
 
 Nothing happens by itself here. Threads of the store, periodic registration and delivery of delayed messages are run by whoever
-runs the broker: `periodic` says what, and when.
+runs the broker: `periodic` lists what, and when.
 """
 
 from __future__ import annotations

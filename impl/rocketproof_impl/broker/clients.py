@@ -79,7 +79,7 @@ class ProducerManager:
 
 @dataclass(slots=True)
 class ConsumerGroupInfo:
-    """The consumers of a group and what they subscribed; the last heart beat says for all how they consume."""
+    """The consumers of a group and what they subscribed; the last heart beat decides for all how they consume."""
 
     consume_type: str = ""
     message_model: str = ""

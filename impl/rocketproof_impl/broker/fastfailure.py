@@ -15,7 +15,7 @@ LIMITS = {
     "heartbeat": "wait_time_mills_in_heartbeat_queue",
     "transaction": "wait_time_mills_in_transaction_queue",
 }
-"""The setting that says how long a request may wait, by the pool that it waits for."""
+"""The setting for how long a request may wait, by the pool that it waits for."""
 
 
 class BrokerFastFailure:
@@ -46,7 +46,7 @@ class BrokerFastFailure:
                 self._refuse(executor, "TIMEOUT_CLEAN_QUEUE")
 
     def _refuse(self, executor: Executor, reason: str) -> None:
-        """Take the head of the queue and answer it; its size is told as it is then."""
+        """Take the head of the queue and answer it; its size is reported as it is then."""
         task = executor.take()
         assert task.channel is not None and task.request is not None, "the head is a request's"
         waited = self._clock.now() - task.created

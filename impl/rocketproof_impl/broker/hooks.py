@@ -156,7 +156,7 @@ def owner(request: Command) -> str | None:
 
 
 def execute_consume_after(hooks: Hooks, header: SendMessageBackRequestHeader, request: Command) -> None:
-    """A message comes back: told before anything is checked, if it says which message it is (BACK-02)."""
+    """A message comes back: reported before anything is checked, if it names its message (BACK-02)."""
     if hooks.consume and not is_blank(header.origin_msg_id):
         context = ConsumeMessageContext(header.group, header.origin_topic, SEND_BACK, 1, owner(request))
         for hook in hooks.consume:

@@ -69,7 +69,7 @@ class PullMessageProcessor:
         """Serve a pull that was held; it is not held a second time."""
         try:
             response = await self._answer(channel, request, may_wait=False)
-        except Exception as error:  # noqa: BLE001 - nobody is there to be told
+        except Exception as error:  # noqa: BLE001 - nobody is there to hear of it
             log.error("execute request when wakeup failed: %r", error)
             return
         if response is not None:
@@ -137,7 +137,7 @@ class PullMessageProcessor:
         return None
 
     def _subscription(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
-        """What the pull says it wants, or else what the last heart beat of the group said."""
+        """What the pull asks for, or else what the last heart beat of the group did."""
         found = self._told(header, response) if header.sys_flag & PULL_SUBSCRIBES else self._registered(header, group, response)
         if found is not None and not found.by_tag:
             refuse(response, SYSTEM_ERROR, f"The broker does not support consumer to filter message by {found.expression_type}")

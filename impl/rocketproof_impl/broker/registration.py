@@ -32,7 +32,7 @@ def period_millis(configured: int = 30_000) -> int:
 
 
 def registered_table(table: dict[str, TopicConfig], broker_permission: int, *, masks: bool = False) -> dict[str, TopicConfig]:
-    """What a registration says of the topics (NS-11).
+    """What a registration carries of the topics (NS-11).
 
     A broker that lacks READ or WRITE sends copies with its own permission, or if it `masks` with what both allow, and with sysFlag,
     filter type and order at their defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
@@ -118,7 +118,7 @@ class Registration:
         return needed
 
     def _differs(self, answer: Command) -> bool:
-        """What the name server says, or what its version shows; "changed" where it says nothing."""
+        """What the name server answers, or what its version shows; "changed" where it does not answer."""
         if answer.body and version_from_data(json.loads(answer.body)) != self._topics.data_version:
             return True
         return (answer.ext_fields or {}).get("changed") != "false"

@@ -55,7 +55,7 @@ def find_group(broker: BrokerParts, group: str, response: Command) -> Subscripti
 
 
 def max_reconsume_times(broker: BrokerParts, group: SubscriptionGroupConfig, request: Command, requested: int | None) -> int:
-    """How often a message is retried: what a caller from 3.4.9 on says, else what the group says (DLQ-03, BACK-11).
+    """How often a message is retried: what a caller from 3.4.9 on asks for, else what the group has (DLQ-03, BACK-11).
 
     Raises JavaError for a caller who could say and does not, unless the profile takes the group's (HAZ-33). The rule is written once more
     in the specification (its module bounds), on purpose: what is judged shares no code with what judges it.

@@ -24,7 +24,7 @@ TIMEOUT_MILLIS = 3000
 
 
 class SlaveSynchronize:
-    """`follow` is told where the master listens for slaves. On a master nothing is ever done."""
+    """`follow` gets the address where the master listens for slaves. On a master nothing is ever done."""
 
     PERIODIC = (Periodic("sync_all", 3000, 10_000),)
 

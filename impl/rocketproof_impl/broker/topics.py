@@ -222,7 +222,7 @@ class TopicConfigManager:
         return template
 
     async def _as_given(self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool) -> TopicConfig:
-        """A new topic without template and clamp, whatever autoCreateTopicEnable says (TCM-22)."""
+        """A new topic without template and clamp, whatever autoCreateTopicEnable is (TCM-22)."""
         return TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=sys_flag, order=order and self._profile.keeps_order)
 
     async def _add(self, config: TopicConfig) -> None:
@@ -293,7 +293,7 @@ class TopicConfigManager:
     def _decode(self, text: str) -> None:
         """Stored entries win over those of the constructor, and the stored version over the new one (PER-04, HAZ-03).
 
-        A file without entries is a good one, and so is one that says null.
+        A file without entries is a good one, and so is one that is null.
         """
         data = json.loads(text)
         if data is None:

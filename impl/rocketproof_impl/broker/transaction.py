@@ -36,7 +36,7 @@ REMOVE_TAG = "d"  # of an operation record: its half message needs no check any 
 
 
 def is_transactional(properties: dict[str, str], profile: Profile) -> bool:
-    """Whether a message asks for a transaction: TRAN_MSG says "true" in any case (TRX-01), or is there at all (TRX-02).
+    """Whether a message asks for a transaction: TRAN_MSG is "true" in any case (TRX-01), or is there at all (TRX-02).
 
     The system flag is not asked: a prepared one without the property is put as it is, and nobody will ever see it (TRX-05,
     HAZ-12).
@@ -166,7 +166,7 @@ def operation(half: Message, now: int, host: tuple[str, int], *, trailing: bool)
 
 
 def operation_record(queue_id: int, body: str, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
-    """The stored text says WAIT, but nobody waits."""
+    """The stored text has WAIT, but nobody waits."""
     text = properties_text({WAIT: "true", TAGS: REMOVE_TAG}, trailing=trailing)
     properties = {WAIT: "false", TAGS: REMOVE_TAG}
     return Message(OP_HALF_TOPIC, queue_id, body.encode(), 0, properties, text, 0, now, host, host)

@@ -107,7 +107,7 @@ def move_reconsume_times(message: Message) -> tuple[int, int | None, dict[str, s
 def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trailing: bool = False) -> Message:
     """One message whose body are these messages (CLI-35). `trailing`: see `properties_text`.
 
-    Each has a unique key of its own, and the whole has none; it only says whether the sender waits, as they all do or all do not.
+    Each has a unique key of its own, and the whole has none; it only shows whether the sender waits, as they all do or all do not.
     Raises ClientError for messages that cannot go together, JavaError for a delay level that is not a number.
     """
     if not messages:

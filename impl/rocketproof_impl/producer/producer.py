@@ -40,7 +40,7 @@ class Producer:
 
     `clients` are the client instances of its process, by client id; `instance_name` DEFAULT becomes the process id.
     `choose` decides which queue is next, and may be replaced. `topic_publish_info_table` are the routes as this producer sees
-    them. `round_robin.counter.value` is the position of the default choice. `profile` says how properties are written (SEND-26).
+    them. `round_robin.counter.value` is the position of the default choice. `profile` decides how properties are written (SEND-26).
     """
 
     def __init__(

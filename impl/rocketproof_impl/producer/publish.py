@@ -1,4 +1,4 @@
-"""A route as a producer sees it: the list of queues that it may send to (CLI-20), and whether a new route says anything new."""
+"""A route as a producer sees it: the list of queues that it may send to (CLI-20), and whether a new route differs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PublishInfo:
 def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
     """The queues of a route (CLI-20).
 
-    With an order configuration: what it says, whoever is writable. Otherwise: by broker name, the writable queues of
+    With an order configuration: what it lists, whoever is writable. Otherwise: by broker name, the writable queues of
     brokers that have a master.
     """
     if route.order_topic_conf:

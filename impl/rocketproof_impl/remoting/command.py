@@ -21,7 +21,7 @@ NOT_SET = "not set any response code"
 class Command:
     """A request or an answer. `ext_fields` are the custom header as texts; `opaque` pairs an answer with its request.
 
-    `serialisation` is the form of its header on the wire (REM-01), and says nothing of what is meant.
+    `serialisation` is the form of its header on the wire (REM-01), and has no part in what is meant.
     """
 
     code: int

@@ -1,6 +1,6 @@
 """From a request on a connection to its answer: find the processor, run it on its executor, write at most one answer.
 
-Who answers: a processor that is done gives its answer, or None if it has written one itself or none is due (REM-08). An
+Who answers: a processor that is done gives its answer, or None if it has written one itself or none is expected (REM-08). An
 asynchronous processor gives a future; when that is finished, its answer is written by a task of the same executor (REM-09).
 A processor may refuse before a thread is asked for (REM-06), and a full executor refuses too (REM-07).
 """
@@ -36,7 +36,7 @@ def never() -> bool:
 
 
 class Processor(NamedTuple):
-    """What serves a request code, and on which threads. `rejects` says that it takes none at the moment (REM-06)."""
+    """What serves a request code, and on which threads. `rejects`: it takes none at the moment (REM-06)."""
 
     process: Process
     executor: Executor

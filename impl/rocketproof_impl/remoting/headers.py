@@ -171,7 +171,7 @@ def encode(header: object, names: Layout) -> dict[str, str]:
 
 @dataclass(slots=True)
 class SendMessageRequestHeader(WithNulls):
-    """What a producer says of a message. Times are milliseconds; a negative queue id lets the broker choose.
+    """What a producer sends with a message. Times are milliseconds; a negative queue id lets the broker choose.
 
     `properties` is the text of SEND-26. `batch` tells how the body is to be read, whatever the request code is (SEND-05).
     """
@@ -245,7 +245,7 @@ class SendMessageBackRequestHeader(WithNulls):
 class PullMessageRequestHeader(WithNulls):
     """A consumer asks for at most so many messages of a queue. Times are milliseconds.
 
-    `sys_flag` says which of the others count: 1 `commit_offset`, 2 `suspend_timeout_millis`, 4 `subscription`.
+    The bits of `sys_flag` tell which of the others count: 1 `commit_offset`, 2 `suspend_timeout_millis`, 4 `subscription`.
     """
 
     consumer_group: str

@@ -1,4 +1,4 @@
-"""Randomness of the simulator: seeded, and for single draws what a test says."""
+"""Randomness of the simulator: seeded, and for single draws what a test decides."""
 
 from __future__ import annotations
 

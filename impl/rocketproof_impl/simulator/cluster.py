@@ -78,7 +78,7 @@ class Cluster:
             self.add(chosen)
 
     def add(self, settings: BrokerSettings, *, start: bool = True) -> Node:
-        """Another machine, with its broker started unless told otherwise."""
+        """Another machine, with its broker started by default."""
         node = Node(settings, SimulatedDisk(), SimulatedRandomness(self.seed + len(self.nodes)))
         node.disk.sleep = self.scheduler.advance
         self.nodes[f"{settings.broker_name}:{settings.broker_id}" if settings.broker_id else settings.broker_name] = node

@@ -53,7 +53,7 @@ class SimulatedDisk:
     """Files by path.
 
     `operations` lists what was done, as (operation, path). `end_after(n)` ends the process after n more steps; a write has
-    three of them: truncated, half written, written. `failing` may raise OSError for an operation on a path. `slow` says how
+    three of them: truncated, half written, written. `failing` may raise OSError for an operation on a path. `slow` is how
     many milliseconds one takes, and `sleep` lets them pass. `room` is how many bytes are free, in whole pages, None for enough;
     a mapped file takes them where it is written.
     """

@@ -26,7 +26,7 @@ class Server(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Packet:
-    """A command on its way. `answer` says whether it goes back to the caller."""
+    """A command on its way. `answer`: whether it goes back to the caller."""
 
     source: str
     target: str
@@ -89,7 +89,7 @@ class Endpoint:
 
 
 class SimulatedNetwork:
-    """All connections. Packets arrive at once unless `plan` says otherwise."""
+    """All connections. Packets arrive at once unless `plan` decides otherwise."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

@@ -9,7 +9,7 @@ from .scheduler import Scheduler
 
 
 class SimulatedStreams:
-    """Who listens where, and which connections there are. `delay` is how many milliseconds bytes take; `cut` says what is lost."""
+    """Who listens where, and which connections there are. `delay` is how many milliseconds bytes take; `cut` decides what is lost."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

@@ -34,7 +34,7 @@ def items(batch: Message, limit: int | None, *, with_batch_properties: bool, tra
         total += parts.size
         if limit is not None and total > limit:
             raise JavaError("java.lang.RuntimeException", "message size exceeded")
-        message = batch.twin()
+        message = batch.shallow_copy()
         message.flag, message.body, message.body_crc = flag, body, body_crc(body)
         found.append((message, parts))
     return found

@@ -34,7 +34,7 @@ _PUT_STATUS = {
     AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED: PutMessageStatus.MESSAGE_ILLEGAL,
     AppendMessageStatus.UNKNOWN_ERROR: PutMessageStatus.UNKNOWN_ERROR,
 }
-# Where the sizes are tested before the lock, one of the statuses says more (APP-06).
+# Where the sizes are tested before the lock, one of the statuses is more exact (APP-06).
 _EARLY_STATUS = _PUT_STATUS | {AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED: PutMessageStatus.PROPERTIES_SIZE_EXCEEDED}
 
 
@@ -331,4 +331,4 @@ class CommitLog:
 
 
 def _nobody() -> None:
-    """Nobody is told of appends."""
+    """Nobody listens to appends."""

@@ -42,22 +42,20 @@ class Replicas(Protocol):
 
 
 class FlushOnDemand:
-    """Flushes everything at once when it is asked. `due`: something was appended that nobody waits for."""
+    """Flushes everything at once when it is asked, and otherwise not."""
 
-    __slots__ = ("_flush", "due")
+    __slots__ = ("_flush",)
 
     def __init__(self, flush: Callable[[], int]) -> None:
         self._flush = flush
-        self.due = False
 
     def request(self, next_offset: int) -> Future[bool]:
         answer: Future[bool] = Future()
         answer.complete(self._flush() >= next_offset)
-        self.due = False
         return answer
 
     def wakeup(self) -> None:
-        self.due = True
+        """Something was appended that nobody waits for: the next request flushes it too."""
 
 
 @dataclass(slots=True)
@@ -122,7 +120,7 @@ class Durability:
     def ask_replica(self, appended: AppendResult, message: Message) -> Wanted | None:
         """Only a SYNC_MASTER lets a waiting message wait for a slave; without a good slave the answer is there at once (FLU-07).
 
-        A profile that counts replicas counts the master too: one is enough unless told otherwise, and more are waited for whoever is
+        A profile that counts replicas counts the master too: one is enough by default, and more are waited for whoever is
         connected.
         """
         if self.settings.broker_role != "SYNC_MASTER" or not message.waits:

@@ -208,7 +208,7 @@ class FlushConsumeQueueService(Service):
 
 
 async def again(times: int, step: Callable[[], Awaitable[bool]]) -> None:
-    """Do something so many times, or until it says that there was nothing to do."""
+    """Do something so many times, or until it reports that there was nothing to do."""
     for _ in range(times):
         if await step():
             break

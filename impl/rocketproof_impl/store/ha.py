@@ -86,7 +86,7 @@ class HAService:
 
 
 class HAConnection:
-    """One slave: what it asked for first, and what it has (-1 until it says). Two threads, one for each direction."""
+    """One slave: what it asked for first, and what it has (-1 until it reports). Two threads, one for each direction."""
 
     __slots__ = ("ack_offset", "link", "reader", "request_offset", "service", "writer")
 
@@ -109,7 +109,7 @@ class HAConnection:
 
 
 class ReadSocketService(Service):
-    """Reads what a slave has. A slave that says nothing for 20 s, or that has more than its master, is let go."""
+    """Reads what a slave has. A slave that is silent for 20 s, or that has more than its master, is let go."""
 
     __slots__ = ("_connection", "_last_read", "_rest")
 

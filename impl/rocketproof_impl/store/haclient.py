@@ -1,4 +1,4 @@
-"""Replication, the slave's side: it connects to its master, says how far its log goes, and appends what it gets (ha.py)."""
+"""Replication, the slave's side: it connects to its master, reports how far its log goes, and appends what it gets (ha.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BYTES = 4 * 1024 * 1024  # of one piece, with its header
 
 
 class HAClient(Service):
-    """Follows the master at `master_address`, None while nobody has told it; `dial` connects to it, None where nobody can.
+    """Follows the master at `master_address`, None while it is unknown; `dial` connects to it, None where nobody can.
 
     What is not new is reported every five seconds only, so that a slave's first word comes that late.
     """

@@ -1,7 +1,7 @@
 """One file of the index: a hash table from keys to places in the log.
 
 A header of 40 bytes, slots of 4, entries of 20. A slot has the number of its newest entry, and each entry that of the one
-before it in its slot. Entry 0 is never used: its number says that there is none.
+before it in its slot. Entry 0 is never used: its number means that there is none.
 """
 
 from __future__ import annotations

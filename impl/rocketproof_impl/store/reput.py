@@ -15,7 +15,7 @@ STOP_LOOKS, STOP_PAUSE = 50, 100
 class ReputMessageService(Service):
     """Dispatches a millisecond after an append, and goes on from millisecond to millisecond while there is more.
 
-    `dispatch` reads at most so many records and says how many it read; `behind` is how many bytes it has not read.
+    `dispatch` reads at most so many records and returns how many it read; `behind` is how many bytes it has not read.
     """
 
     __slots__ = ("_behind", "_dispatch")

@@ -370,6 +370,6 @@ class MessageStore:
         self.commit_log.topic_queue_table = table
 
     def start(self) -> None:
-        """From now on the store is in use: until `stop` the file `abort` says so. Raises OSError."""
+        """From now on the store is in use: until `stop` the file `abort` is there. Raises OSError."""
         if self._disk.size(self._abort) is None:
             self._disk.write(self._abort, b"")

@@ -50,7 +50,7 @@ class Background:
 
     async def _end(self) -> None:
         self.threads.close()
-        await asyncio.sleep(0.01)  # connections that are being closed are told so
+        await asyncio.sleep(0.01)  # connections that are being closed hear of it
         rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in rest:
             task.cancel()

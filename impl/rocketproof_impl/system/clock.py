@@ -6,7 +6,7 @@ import time
 
 
 class SystemClock:
-    """Milliseconds since the epoch, as the operating system says."""
+    """Milliseconds since the epoch, by the clock of the operating system."""
 
     __slots__ = ()
 

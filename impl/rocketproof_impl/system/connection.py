@@ -1,6 +1,6 @@
 """One TCP connection, on either side of it: bytes to commands and back, within bounds.
 
-Nothing is allocated because a length says so: the buffer grows with the bytes that have come. What cannot be written yet is
+Nothing is allocated on the word of a length: the buffer grows with the bytes that have come. What cannot be written yet is
 bounded too: while the other side does not read, nothing that it asks is read. What has come is handed on although the other side is
 gone by then: a message that it sent one-way is no less sent.
 """
@@ -21,7 +21,7 @@ PIECE = 256 * 1024
 
 
 class Owner(Protocol):
-    """Who has a connection, and is told what happens on it."""
+    """Who has a connection, and hears what happens on it."""
 
     def opened(self, connection: Connection) -> None: ...
 

@@ -36,7 +36,7 @@ ATTEMPTS = 50
 
 AROUND = (0, 1, -2)
 """Where a broker listens, as distances from its port: there for clients, at the next one for slaves, and two below for clients that want
-a way of their own for sends, as those up to 4.4 do unless told otherwise (VIP channel)."""
+a way of their own for sends, as those up to 4.4 do by default (VIP channel)."""
 
 
 class NotLoaded(Exception):

@@ -1,7 +1,7 @@
 """A TCP listener for a name server or a broker (REM-11).
 
 Whoever connects is a stranger: connections, the bytes of incomplete frames and the bytes of unread answers are bounded, and who
-says nothing for two minutes is sent away, as is who needs so long for one frame.
+is silent for two minutes is sent away, as is who needs so long for one frame.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _TICKS = (pa.types.is_timestamp, pa.types.is_duration, pa.types.is_time64)
 def columns(batch: Any, wanted: Sequence[Column]) -> Sources:
     """The columns of a record batch or table as codes: those of the state before, of the state after, and parameters.
 
-    They are called as `Column.label` says: `x`, `x'` and, for a parameter of an action, its name. Raises ModelError where one is
+    Their names are the `Column.label`s: `x`, `x'` and, for a parameter of an action, its name. Raises ModelError where one is
     missing, means two things, or is of a type that its variable cannot take.
     """
     labels = [column.label for column in wanted]

@@ -6,7 +6,7 @@ A function of a program (`i64` numbers; `columns` and `results` are tables of po
 
 It reads `rows` values from number `first` on of each column and writes as many to each result, from 0 on: the words of
 `failed`, the words of `faults`, then the values of the terms that are numbers, 0 where there is none. Bit k of a word belongs to
-term k: `faults` says that it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
+term k: `faults` is set where it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
 rows at once. (Why LLVM's text: explicit/kernel.py, whose emitter this is.)
 
 A number that is not a value of its variable's type has no meaning: reading it is a fault, where the interpreter reads it. Which ones
@@ -33,7 +33,7 @@ _LOOP = """!0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
 """
-_GROUP = ", !llvm.access.group !0"  # columns and results never overlap; this says so for each of their accesses
+_GROUP = ", !llvm.access.group !0"  # columns and results never overlap; this states it for each of their accesses
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def positions(ref: Expr) -> Iterator[tuple[int, ...]]:
 
 
 class ColumnEmitter(Emitter):
-    """One row: `stored` says what the numbers of each column are. Constants are those of the instance."""
+    """One row: `stored` is the type of the numbers of each column. Constants are those of the instance."""
 
     def __init__(self, instance: Instance, columns: Sequence[Column], stored: Sequence[str]) -> None:
         super().__init__()

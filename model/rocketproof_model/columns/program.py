@@ -1,6 +1,6 @@
 """Column programs: what terms are in many states at once, each slot of a variable a column and each state a row.
 
-A column holds codes and is called what `Variable.name_at` says (`config.read[0,1]`); of Arrow batches readable values are
+A column holds codes and has the name of `Variable.name_at` (`config.read[0,1]`); of Arrow batches readable values are
 understood too (`arrow`). Rules about records that were read from files are properties of a small model without actions: its
 variables are the columns of a table, and a rule about successive records is a `step` property with the earlier one as the
 state before. So interpreter, z3 and this form give a rule one meaning; tests compare them.
@@ -133,7 +133,7 @@ class ColumnProgram:
         """All terms in all rows.
 
         The mappings hold codes by the columns' names, arrays of one length of integers or bools; more than is read may be
-        there. `rows` is their number, where nothing is given that says so. Raises ModelError for columns that are missing or are
+        there. `rows` is their number, needed where no array shows it. Raises ModelError for columns that are missing or are
         not such.
         """
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, rows)

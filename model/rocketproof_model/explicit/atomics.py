@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils, types
 
-# Its own type says that a call needs the `typing` argument, which only Numba passes.
+# Its own type demands of a call the `typing` argument, which only Numba passes.
 intrinsic: Any = extending.intrinsic
 
 _I64 = ir.IntType(64)

@@ -1,4 +1,4 @@
-"""Chance with a seed, and what a count says about a probability.
+"""Chance with a seed, and what follows from a count about a probability.
 
 Each run of a simulation has a generator of its own, made from the seed and the run's number, so that no result depends on
 how runs are grouped, and any run can be walked again alone. The generator is splitmix64.

@@ -2,7 +2,7 @@
 
 A step is a number in `choice`, the position of an action instance in the model's order, so that a witness' moves are
 read off. An action instance that is enabled may still *fault*: a guard or an effect has no value, or a value leaves its
-variable's type. Such a step does not count, and `fault` says which states have one, so that engines report it.
+variable's type. Such a step does not count, and `fault` is true of the states that have one, so that engines report it.
 
 A variable that reaches beyond 2**32 stands for a counter without bound (a queue offset, a Java long). Growing past its upper end
 is no fault: the step does not exist. What is proven then is about runs that stay below that end.

@@ -1,7 +1,7 @@
 """Expressions as z3 terms: each with the condition under which it has a value, so that nothing is excluded in silence.
 
 A number is a signed bit-vector just wide enough for its term's interval, and every operation is done at a width that
-holds its operands and its result: nothing wraps unless the term says `wrap32`. What is known while translating stays a
+holds its operands and its result: nothing wraps unless the term has `wrap32`. What is known while translating stays a
 Python int or bool, so constants, parameters of an action instance and all that follows from them never reach z3.
 
 The interpreter raises where a term has no value (remainder by zero, the element of None, an index out of range). Here a

@@ -108,7 +108,7 @@ def _needs(code: int) -> int:
 
 
 def constant(name: str, type_: Type) -> Value:
-    """A z3 constant for a value of the type; `within` says that it is one."""
+    """A z3 constant for a value of the type; `within` is the condition that it is one."""
     return z3.Bool(name) if type_.sort == "bool" else z3.BitVec(name, bits(type_))
 
 

@@ -36,7 +36,7 @@ class Update:
 class Action:
     """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract.
 
-    `actor` says who does it, in the model's own words: what brings it about, and what has to wait for it.
+    `actor` is who does it, in the model's own words: what brings it about, and what has to wait for it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Action:
 
     @property
     def process(self) -> str | None:
-        """The parameter that says which process acts, the first one over an index; None if the system as a whole does."""
+        """The parameter whose value is the process that acts, the first one over an index; None if the system as a whole does."""
         return next((name for name, type_ in self.parameters.items() if isinstance(type_, IndexType)), None)
 
     @property
@@ -84,7 +84,7 @@ class Body:
         self.updates: list[Update] = []
 
     def guard(self, name: str, condition: Any, sentence: str = "") -> None:
-        """A condition of the described system; `sentence` says what is the case when it holds."""
+        """A condition of the described system; `sentence` states what is the case when it holds."""
         self._add(name, condition, sentence, False)
 
     def bound(self, name: str, condition: Any, sentence: str = "") -> None:

@@ -31,7 +31,7 @@ class Property:
     """A claim about a model.
 
     `always` and `reachable` have a state formula; `step` relates a state and its successor (`after(x)`); `deadlock_free`
-    says that each state has a successor unless `formula` holds there (a permitted end); `leads_to` says
+    means that each state has a successor unless `formula` holds there (a permitted end); `leads_to` means
     that whenever `formula` holds, `goal` holds then or later under the actions' fairness; `lemma` holds for all values of
     its `free` terms, whatever the state.
     """
@@ -125,7 +125,7 @@ class Model:
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Decorate a function `f(a, **parameters)` whose docstring is the action's sentence and whose body fills `a`.
 
-        `actor` says who does it. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
+        `actor` is who does it. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
         """
 
         if positional:

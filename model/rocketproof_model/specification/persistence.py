@@ -225,7 +225,7 @@ def _persist(p: Persistence) -> None:
         """The main file is deleted; if there was none, the backup was left as it is."""
         _running(p, a)
         a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
-        a.guard("its turn", _delete_due(p), "the backup is written, or there was nothing to write")
+        a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.main, _holding(p, "missing"))
         a.set(p.dirty_main, False)
         a.set(p.phase, "main deleted")
@@ -250,9 +250,9 @@ def _persist(p: Persistence) -> None:
         a.set(p.registered, p.registered | p.memory)
 
 
-def _delete_due(p: Persistence) -> Expr:
-    due: Expr = (p.phase == "bak written") | ((p.phase == "tmp written") & (p.main.text == "missing"))
-    return due
+def _delete_is_next(p: Persistence) -> Expr:
+    ready: Expr = (p.phase == "bak written") | ((p.phase == "tmp written") & (p.main.text == "missing"))
+    return ready
 
 
 def _disk_errors(p: Persistence) -> None:
@@ -278,7 +278,7 @@ def _disk_errors(p: Persistence) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
         error(a)
         a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
-        a.guard("its turn", _delete_due(p), "the backup is written, or there was nothing to write")
+        a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
         a.set(p.phase, "main deleted")
 
     @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)

@@ -1,7 +1,7 @@
 """What a state of the specification holds: the variables, the constants, and the words in which rules are written.
 
 A request travels with its handler: `job[p]` is producer p's outstanding send, at most one, from the header that it put on
-the wire to the answer that it received. Its `phase` says where it is; the rules of the broker move it on.
+the wire to the answer that it received. Its `phase` is where it stands; the rules of the broker move it on.
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ from .language import BINARY, Action, Expr, Guard, Instance, Variable, children,
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
+_FORMS = {
+    "not": "(not {})",
+    "has": "({} >> {} & 1)",
+    "bitandnot": "({} & ~{})",
+    "rem": "rem({}, {})",
+    "single": "(1 << {})",
+    "some": "({} + 1)",
+    "wrap32": f"(({{}} + {2**31}) % {2**32} - {2**31})",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,26 +283,12 @@ class _Writer:
         return _Written(f"({first.text} {op} {self._term(a[1], lines).text})")
 
     def _operation(self, e: Expr, parts: list[str]) -> str:
-        op = e.op
-        x = parts[0]
-        if op in _INFIX:
-            return f"({x} {_INFIX[op]} {parts[1]})"
-        if op == "not":
-            return f"(not {x})"
-        if op == "has":
-            return f"({x} >> {parts[1]} & 1)"
-        if op == "bitandnot":
-            return f"({x} & ~{parts[1]})"
-        if op == "rem":
-            return f"rem({x}, {parts[1]})"
-        if op == "single":
-            return f"(1 << {x})"
-        if op == "some":
-            return f"({x} + 1)"
-        if op == "wrap32":
-            return f"(({x} + {2**31}) % {2**32} - {2**31})"
-        if op == "get":
-            return f"get({x}, {self._text(show(e.args[0]))})"
+        if e.op in _INFIX:
+            return f"({parts[0]} {_INFIX[e.op]} {parts[1]})"
+        if e.op in _FORMS:
+            return _FORMS[e.op].format(*parts)
+        if e.op == "get":
+            return f"get({parts[0]}, {self._text(show(e.args[0]))})"
         raise EvaluationError(f"{show(e)} has no meaning in a function")
 
     def _slot(self, ref: Expr, lines: list[str]) -> _Written:

@@ -8,7 +8,7 @@ from typing import Any
 from noticed import Noticed, guard, sets
 
 from rocketproof_model import Bool, Expr, ite
-from rocketproof_model.language import const, rewrite
+from rocketproof_model.language import coerce, const, rewrite
 from rocketproof_model.mutation import dropped
 from rocketproof_model.specification import Part
 from rocketproof_model.specification.answering import Answering, Stage
@@ -30,7 +30,7 @@ def _persistence(p: Persistence) -> list[Noticed]:
     power: dict[str, Any] = {"settings": {"power_budget": 1, "crash_budget": 1}}
     main, bak = p.main.text, p.bak.text
     no_file = (main == "missing") & (bak == "missing")
-    refused = lambda v: ite(no_file, const(Life.encode("refused"), Life), v)  # noqa: E731
+    refused = lambda v: ite(no_file, coerce("refused", Life), v)  # noqa: E731
     too_early = lambda c: c | (p.phase == "tmp written")  # noqa: E731
     not_empty = lambda c: c & (main != "empty")  # noqa: E731
     return [
@@ -76,7 +76,7 @@ def _waiting(w: Waiting) -> list[Noticed]:
     second = w.job[Expr("par", ("r",), w.Request)].second
     ordinary, slow = {"slow": 4, "retries": False}, {"slow": 1}
     nobody = "nobody has to give up"
-    twice = lambda v: ite(second, v, const(Step.encode("waits"), Step))  # noqa: E731
+    twice = lambda v: ite(second, v, coerce("waits", Step))  # noqa: E731
     return [
         guard("M-39", "INV-25", "second", nobody, dropped, "the lock is waited for without a limit", settings=ordinary),
         sets("C-25", "INV-25", "give_up", "job.step", twice, "every topic is tried a second time", settings=ordinary),

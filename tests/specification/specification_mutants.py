@@ -55,6 +55,8 @@ def _creation(s: Specification) -> list[Noticed]:
     by_read = clamped(row.numbers, template.read)
     at_least_1 = maximum(minimum(row.numbers, template.write), 1)
     read_only = {"existing": True, "existing_perm": 4}
+    violated: dict[str, Any] = {"usual": "violated"}
+    off_and_violated, more_and_violated = ({**violated, "settings": settings} for settings in (_OFF, _READ_MORE))
     return [
         guard("M-01", "INV-30 INV-30.lemma", "accept_queue", legal, row.queue <= larger, "the queue id check uses > instead of >="),
         guard(
@@ -64,8 +66,7 @@ def _creation(s: Specification) -> list[Noticed]:
             legal,
             row.queue < topic.write,
             "the queue id check knows the write count only",
-            usual="violated",
-            settings=_READ_MORE,
+            **more_and_violated,
         ),
         guard(
             "M-03.lemma",
@@ -100,19 +101,9 @@ def _creation(s: Specification) -> list[Noticed]:
             "config.perm",
             template.perm,
             "the template is copied before its permission is set",
-            usual="violated",
-            settings=_OFF,
+            **off_and_violated,
         ),
-        sets(
-            "M-35",
-            "INV-14",
-            "template_found",
-            "job.phase",
-            refuses,
-            "auto-create off refuses every template",
-            usual="violated",
-            settings=_OFF,
-        ),
+        sets("M-35", "INV-14", "template_found", "job.phase", refuses, "auto-create off refuses every template", **off_and_violated),
         sets(
             "M-36",
             "INV-16",
@@ -150,8 +141,8 @@ def _creation(s: Specification) -> list[Noticed]:
             legal,
             lambda c: c & ((topic.perm & 2) == 2),
             "a topic without write permission is refused",
-            usual="violated",
             settings=read_only,
+            **violated,
         ),
     ]
 

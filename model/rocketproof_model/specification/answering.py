@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, coerce, const, count, exists, ite
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, any_of, coerce, count, exists, ite
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
 
 Stage = Enum(
@@ -92,10 +92,6 @@ def _room(v: Answering) -> Expr:
     return room
 
 
-def _stage(name: str) -> Expr:
-    return const(Stage.encode(name), Stage)
-
-
 def _become(
     v: Answering, a: Body, r: Expr, stage: Expr | str, *, place: Expr | int = 0, answered: Expr | bool = False, ends: bool = False,
     leaves: bool = False,
@@ -106,7 +102,7 @@ def _become(
     """
     for other in v.Request:
         row, this = v.job[other], r == other
-        taken = ite(row.stage == "queued", _stage("runs"), ite(row.stage == "reply queued", _stage("replies"), "ends"))
+        taken = ite(row.stage == "queued", coerce("runs", Stage), ite(row.stage == "reply queued", coerce("replies", Stage), "ends"))
         next_stage = ite(row.place == 1, taken, row.stage) if ends else row.stage
         next_place = ite(row.place > 0, row.place - 1, 0) if ends or leaves else row.place
         a.set(row.stage, ite(this, coerce(stage, Stage), next_stage))
@@ -116,13 +112,13 @@ def _become(
 
 def _submit(v: Answering, a: Body, r: Expr, waiting: str, running: str) -> None:
     """The executor takes a task: its thread at once if that is free, else the queue."""
-    _become(v, a, r, ite(_taken(v), _stage(waiting), running), place=ite(_taken(v), _queue(v) + 1, 0))
+    _become(v, a, r, ite(_taken(v), coerce(waiting, Stage), running), place=ite(_taken(v), _queue(v) + 1, 0))
 
 
 def _submit_end(v: Answering, a: Body, r: Expr, *, answered: Expr | bool) -> None:
     """A completion that has nothing to write; nobody misses it if the executor has no room."""
     waits = _taken(v) & _room(v)
-    stage = ite(_taken(v), ite(_room(v), _stage("end queued"), "over"), "ends")
+    stage = ite(_taken(v), ite(_room(v), coerce("end queued", Stage), "over"), "ends")
     _become(v, a, r, stage, place=ite(waits, _queue(v) + 1, 0), answered=answered)
 
 

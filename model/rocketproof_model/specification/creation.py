@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..language import Body, Expr, const, ite, minimum
+from ..language import Body, Expr, coerce, ite, minimum
 from .arithmetic import clamped, stripped
 from .handling import answer, in_phase, send_registration, write_file
 from .vocabulary import Phase, Specification, inherits
@@ -142,7 +142,7 @@ def creation(s: Specification) -> None:
             a.guard("retry topic", s.of_class(row.topic, "retry"), "the topic is a retry topic")
             a.guard("first time", ~row.fallback, "the second way is still to be tried")
             a.set(row.fallback, True)
-            a.set(row.phase, ite(config[b, row.topic].known, const(Phase.encode("checked"), Phase), "missing"))
+            a.set(row.phase, ite(config[b, row.topic].known, coerce("checked", Phase), "missing"))
 
     @s.handler(rules="CHK-09")
     def topic_not_exist(a: Body, p: Expr) -> None:

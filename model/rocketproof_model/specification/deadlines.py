@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language import Body, Bool, Enum, Expr, Int, Model, const, ite, maximum, minimum
+from ..language import Body, Bool, Enum, Expr, Int, Model, coerce, ite, maximum, minimum
 from .actors import CLIENT, ENVIRONMENT, HANDLER, NAME_SERVER, SERVICE
 
 EXPIRE, SCAN, PERIOD = 120, 10, 30
@@ -252,8 +252,8 @@ def patience(name: str) -> Patience:
     def look_fails(a: Body) -> None:
         """The second look follows the first; after both there is no route, or the attempt has failed."""
         again = p.look == 1
-        after = ite(p.inside, const(Doing.encode("choice"), Doing), "over")
-        a.set(p.doing, ite(again, const(Doing.encode("lock"), Doing), after))
+        after = ite(p.inside, coerce("choice", Doing), "over")
+        a.set(p.doing, ite(again, coerce("lock", Doing), after))
         a.set(p.look, 2)
         a.set(p.now, 0)
 
@@ -261,7 +261,7 @@ def patience(name: str) -> Patience:
     def begin(a: Body, known: Expr) -> None:
         """The send begins: the route is known, or is to be looked up."""
         doing(a, "nothing", "the send has not begun")
-        a.set(p.doing, ite(known, const(Doing.encode("choice"), Doing), "lock"))
+        a.set(p.doing, ite(known, coerce("choice", Doing), "lock"))
 
     @m.action(actor=CLIENT, rules="CLI-15")
     def get_lock(a: Body) -> None:
@@ -281,7 +281,7 @@ def patience(name: str) -> Patience:
     def route_found(a: Body) -> None:
         """The name server answers with a route."""
         doing(a, "ask", "the send waits for the name server")
-        a.set(p.doing, ite(p.inside & ~late, const(Doing.encode("attempt"), Doing), "choice"))
+        a.set(p.doing, ite(p.inside & ~late, coerce("attempt", Doing), "choice"))
         a.set(p.now, 0)
 
     @m.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
@@ -306,7 +306,7 @@ def patience(name: str) -> Patience:
         a.set(p.attempts, p.attempts + 1)
         a.set(p.inside, True)
         a.set(p.look, 1)
-        a.set(p.doing, ite(known, const(Doing.encode("attempt"), Doing), "lock"))
+        a.set(p.doing, ite(known, coerce("attempt", Doing), "lock"))
 
     @m.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
     def stop(a: Body) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, SetOf, Type, any_of, const, ite, single
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, SetOf, Type, any_of, coerce, const, ite, single
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
 
 Text = Enum("missing", "empty", "broken", "whole")
@@ -146,7 +146,7 @@ def _running(p: Persistence, a: Body) -> None:
 
 def _holding(p: Persistence, text: str) -> Row:
     """A file without topics."""
-    return Row({"text": const(Text.encode(text), Text), "topics": const(0, p.topics)})
+    return Row({"text": coerce(text, Text), "topics": const(0, p.topics)})
 
 
 def _forget(p: Persistence, a: Body) -> None:
@@ -204,12 +204,12 @@ def _persist(p: Persistence) -> None:
         m.action(name=name, actor=HANDLER, rules="PER-10" if row is p.main else "PER-02 PER-05", fair="weak")(step)
 
     turns = {
-        "truncate_bak": p.phase == ite(p.in_place, const(Phase.encode("begun"), Phase), "tmp written"),
+        "truncate_bak": p.phase == ite(p.in_place, coerce("begun", Phase), "tmp written"),
         "truncate_main": (p.phase == "bak written") | ((p.phase == "begun") & (p.main.text == "missing")),
     }
     empty, broken = _holding(p, "empty"), _holding(p, "broken")
     half = ite(p.main.text == "empty", empty, broken)
-    new = Row({"text": const(Text.encode("whole"), Text), "topics": p.new})
+    new = Row({"text": coerce("whole", Text), "topics": p.new})
     write("truncate_tmp", "begun", "tmp truncated", p.tmp, empty, "The temporary file is opened, and is empty.")
     write("half_tmp", "tmp truncated", "tmp half", p.tmp, broken, "A part of the new text is in the temporary file.")
     write("fill_tmp", "tmp half", "tmp written", p.tmp, new, "The temporary file has the new text.")
@@ -336,6 +336,6 @@ def _start(p: Persistence) -> None:
         """The broker starts with the main file or else its backup; with a broken backup it does not."""
         a.guard("broker down", p.life == "down", "the broker does not run")
         good = loads(p.main, p.bak)
-        a.set(p.life, ite(good, const(Life.encode("runs"), Life), "refused"))
+        a.set(p.life, ite(good, coerce("runs", Life), "refused"))
         a.set(p.memory, loaded(p.main, p.bak), when=good)
         _forget(p, a)

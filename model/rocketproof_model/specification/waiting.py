@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, all_of, const, exists, forall, ite, minimum
+from ..language import Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, all_of, coerce, exists, forall, ite, minimum
 from .actors import CLIENT, ENVIRONMENT, HANDLER
 
 LOCK_TIMEOUT = 3
@@ -74,10 +74,6 @@ def _nobody_waits(w: Waiting) -> Expr:
     return forall(w.Request, lambda r: w.job[r].step != "waits")
 
 
-def _step(name: str) -> Expr:
-    return const(Step.encode(name), Step)
-
-
 def _locking(w: Waiting) -> None:
     m = w.model
 
@@ -87,7 +83,7 @@ def _locking(w: Waiting) -> None:
         row = w.job[r]
         a.guard("new", row.step == "new", "the request has not come yet")
         a.guard("retry allowed", ~retry | w.constant["retries"], "the condition has retry topics")
-        a.set(row.step, ite(_free(w), _step("holds"), "waits"))
+        a.set(row.step, ite(_free(w), coerce("holds", Step), "waits"))
         a.set(row.retry, retry)
 
     @m.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
@@ -99,7 +95,7 @@ def _locking(w: Waiting) -> None:
         a.set(w.held, 0)
         for x in w.Request:
             row = w.job[x]
-            a.set(row.step, ite(x == r, _step("created"), ite(x == heir, _step("holds"), row.step)))
+            a.set(row.step, ite(x == r, coerce("created", Step), ite(x == heir, coerce("holds", Step), row.step)))
             a.set(row.now, 0, when=x == heir)
 
     @m.action(actor=HANDLER, rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
@@ -109,7 +105,7 @@ def _locking(w: Waiting) -> None:
         a.guard("waits", row.step == "waits", "the request waits for the lock")
         a.guard("time is up", row.now >= LOCK_TIMEOUT, "the request has waited 3 s")
         again = row.retry & ~row.second
-        a.set(row.step, ite(again, _step("waits"), "missing"))
+        a.set(row.step, ite(again, coerce("waits", Step), "missing"))
         a.set(row.second, again | row.second)
         a.set(row.now, 0)
 

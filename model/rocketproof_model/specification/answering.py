@@ -126,10 +126,9 @@ def _receiving(v: Answering) -> None:
     """The receiving thread (REM-05 to REM-07)."""
     m, job = v.model, v.job
 
-    def arrives(a: Body, r: Expr) -> Row:
-        row = job[r]
-        a.guard("new", row.stage == "new", "the request has not come yet")
-        return row
+    def arrives(a: Body, r: Expr, one_way: Expr) -> None:
+        a.guard("new", job[r].stage == "new", "the request has not come yet")
+        a.set(job[r].one_way, one_way)
 
     def accepted(a: Body) -> None:
         a.guard("not busy", ~v.busy, "the processor takes requests")
@@ -137,35 +136,31 @@ def _receiving(v: Answering) -> None:
     @m.action(actor=CLIENT, rules="REM-05", r=v.Request, one_way=Bool)
     def unknown_code(a: Body, r: Expr, one_way: Expr) -> None:
         """A request with a code that nobody serves: it is answered, even to a one-way caller."""
-        row = arrives(a, r)
+        arrives(a, r, one_way)
         a.guard("refuses", v.constant["refuses"], "the condition allows refusals")
-        a.set(row.one_way, one_way)
         _become(v, a, r, "over", answered=True)
 
     @m.action(actor=CLIENT, rules="REM-06", r=v.Request, one_way=Bool)
     def reject(a: Body, r: Expr, one_way: Expr) -> None:
         """The processor rejects before a thread is asked: answered, even to a one-way caller."""
-        row = arrives(a, r)
+        arrives(a, r, one_way)
         a.guard("busy", v.busy, "the page cache is busy")
-        a.set(row.one_way, one_way)
         _become(v, a, r, "over", answered=True)
 
     @m.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
     def submit(a: Body, r: Expr, one_way: Expr) -> None:
         """The request becomes a task of the executor."""
-        row = arrives(a, r)
+        arrives(a, r, one_way)
         accepted(a)
         a.guard("room", _room(v), "the thread is free, or the queue has a place")
-        a.set(row.one_way, one_way)
         _submit(v, a, r, "queued", "runs")
 
     @m.action(actor=CLIENT, rules="REM-07", r=v.Request, one_way=Bool)
     def overload(a: Body, r: Expr, one_way: Expr) -> None:
         """The queue is full: answered, but not to a one-way caller."""
-        row = arrives(a, r)
+        arrives(a, r, one_way)
         accepted(a)
         a.guard("full", ~_room(v), "the thread is at work and the queue is full")
-        a.set(row.one_way, one_way)
         _become(v, a, r, "over", answered=~one_way)
 
 

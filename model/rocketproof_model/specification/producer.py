@@ -32,19 +32,21 @@ def routes(s: Specification) -> None:
     advertised = any_of(s.route[b, subject].entries > 0 for b in s.Broker)
     template = any_of(s.route[b, 0].entries > 0 for b in s.Broker)
 
+    def looks_up(a: Body, p: Expr) -> None:
+        a.guard("started", s.started[p], "the producer is started")
+        a.guard("no route", ~s.known_route[p], "the producer has no route for the topic")
+
     @s.client(rules="CLI-13 CLI-20")
     def find_route(a: Body, p: Expr) -> None:
         """The producer has no route, asks the name server for the topic and gets one."""
-        a.guard("started", s.started[p], "the producer is started")
-        a.guard("no route", ~s.known_route[p], "the producer has no route for the topic")
+        looks_up(a, p)
         a.guard("advertised", advertised, "the name server knows the topic")
         _publish(s, a, p)
 
     @s.client(rules="CLI-14 CLI-16 CLI-18")
     def find_template(a: Body, p: Expr) -> None:
         """The topic is unknown: the template's route serves, with the smaller of the client's count and its read count."""
-        a.guard("started", s.started[p], "the producer is started")
-        a.guard("no route", ~s.known_route[p], "the producer has no route for the topic")
+        looks_up(a, p)
         a.guard("not advertised", ~advertised, "the name server does not know the topic")
         a.guard("template advertised", template, "the name server knows the template topic")
         for b in s.Broker:

@@ -101,8 +101,9 @@ def environment() -> dict[str, str]:
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line; `rocketproof` is this environment's, whether installed or not."""
-    script = f'rocketproof() {{ "{sys.executable}" -m rocketproof_properties.cli "$@"; }}\n{command}\n'
+    """Run a command line; `python` and `rocketproof` are this environment's, whether on the path or not."""
+    ours = f'python() {{ "{sys.executable}" "$@"; }}\nrocketproof() {{ python -m rocketproof_properties.cli "$@"; }}'
+    script = f"{ours}\n{command}\n"
     return subprocess.run(["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False)
 
 

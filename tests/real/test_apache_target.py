@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from live_replay import LiveReplay
+from live_replay import LiveReplay, started_with
 
 from rocketproof_properties.deployments.address import AddressTarget
 from rocketproof_properties.deployments.apache import Apache
@@ -14,7 +14,6 @@ from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.deployments.ports import AROUND_BROKER, is_free
 from rocketproof_properties.deployments.selftest import self_test
 from rocketproof_properties.replay.cases import read
-from rocketproof_properties.replay.settings import started_with
 
 COMMANDS = ("java", "mvn")
 VERSIONS = ("4.9.4", "5.3.3")

@@ -20,6 +20,7 @@ from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.replay.cases import Recorded
 from rocketproof_properties.replay.comparison import Difference, record_data
 from rocketproof_properties.replay.driver import CaseReplay
+from rocketproof_properties.replay.settings import OWN, SHARED
 from rocketproof_properties.runs.client import places
 from rocketproof_properties.steps.vocabulary import plain
 from rocketproof_protocol import fastjson
@@ -157,6 +158,11 @@ class LiveReplay(CaseReplay):
         if body is None or self._host is None:
             return body
         return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._address))
+
+
+def started_with(cfg: str) -> dict[str, str]:
+    """The settings by which a broker is started for a `cfg`; its address is its own."""
+    return {**SHARED, **OWN.get(cfg, {})}
 
 
 def _with_host(msg_id: str, address: str) -> str:

@@ -129,7 +129,7 @@ def test_values_that_5_makes_up_are_masked_there_only() -> None:
 
 
 def test_long_values_have_their_length_again() -> None:
-    """The recorded length of the stored value tells that a separator followed it."""
+    """The recorded length of the stored value shows that a separator followed it."""
     text = case_of(197).fields["properties"]
     assert len(text) == 32744
     assert text.endswith("v\x02")
@@ -183,7 +183,7 @@ def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
 # Which broker
 
 
-def test_a_recording_may_say_its_settings(tmp_path: Path) -> None:
+def test_a_recording_may_have_its_settings(tmp_path: Path) -> None:
     recorder = Recorder("R", "brokerPermission=4", "brokerRole=SLAVE", "brokerId=1")
     recorder.send("t")
     path = recorder.save(tmp_path / "slave.jsonl")
@@ -215,7 +215,7 @@ def test_a_random_queue_is_the_recorded_one(tmp_path: Path, profile: str) -> Non
 
 @pytest.mark.behaviour("REC-05")
 def test_deliveries_are_found_by_the_places_of_later_messages(tmp_path: Path) -> None:
-    """The recording does not tell that time passed."""
+    """The recording does not show that time passed."""
     recorder = Recorder()
     recorder.send("t", i="DELAY\x013\x02KEYS\x01a\x02")
     recorder.sleep(9_500)
@@ -345,7 +345,7 @@ def test_alike_is_exit_code_0_and_the_file_has_every_case(tmp_path: Path, capsys
     assert found[0] == {"n": 0, "cfg": "A", "case": "route:TBW102", "alike": True, "differences": [], "exception": None}
 
 
-def test_different_is_exit_code_1_and_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= 39)
     cases[-1]["response"]["code"] = 0
     file = tmp_path / "found.json"
@@ -395,7 +395,7 @@ def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.C
         ('{"cfg": "A", "settings": 3}\n', "1: not a recorded case ("),
     ],
 )
-def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, "utf-8")
     with pytest.raises(RocketproofError) as caught:

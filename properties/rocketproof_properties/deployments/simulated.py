@@ -1,6 +1,6 @@
 """The simulated cluster as a deployment: the implementation's own objects on a simulated clock, disk and network, in this process.
 
-It does what no other deployment can: its time is its own, its disks, network and executors fail when they are told to, hooks and producers
+It does what no other deployment can: its time is its own, its disks, network and executors fail when a step makes them, hooks and producers
 run inside it, and its stores can be looked at. Nothing happens in it but by a request, by `act`, or while its clock runs.
 """
 
@@ -67,7 +67,7 @@ class _Stuck:
 
 
 class _Replica:
-    """One slave: near enough, and as fast as it is told to be."""
+    """One slave: near enough, and quick or never there."""
 
     connections = 1
 
@@ -245,7 +245,7 @@ class SimulatedDeployment(Deployment):
         do(self.node(broker), **arguments)
 
     def _do_time(self, node: Node, millis: int) -> None:
-        """Time passes; what is due then is delivered."""
+        """Time passes; what is to be delivered by then is delivered."""
         scheduler = self.cluster.scheduler
         if self._periodic:
             for _ in range(millis // SECOND):

@@ -1,4 +1,4 @@
-"""Which rules decide a field of an answer, so that a difference says what to read."""
+"""Which rules decide a field of an answer, so that whoever sees a difference knows what to read."""
 
 from __future__ import annotations
 

@@ -10,31 +10,26 @@ from ..brokersettings import change
 from ..choices import InputError, offer, split
 from .cases import Recorded
 
-_ALL = {"brokerIP1": "127.0.0.1", "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
-_OWN: dict[str, dict[str, str]] = {
+SHARED = {"brokerIP1": "127.0.0.1", "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
+OWN: dict[str, dict[str, str]] = {
     "N": {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
     "M": {"brokerRole": "SYNC_MASTER", "flushDiskType": "SYNC_FLUSH"},
     "L": {"brokerRole": "SLAVE", "brokerId": "1"},
 }
-"""What is not the default, by `cfg`; one that is not named here is the default broker."""
+"""What is not the default, in each `cfg` and by `cfg`; one that is not named here is the default broker."""
 
 
 def settings_of(cfg: str, cases: Sequence[Recorded], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
-    """The settings of a broker: those of its `cfg` at the address that its answers show, then what the recording says, then
+    """The settings of a broker: those of its `cfg` at the address that its answers show, then what the recording has, then
     what the user gave.
 
     Raises InputError for an unknown name or a value that does not fit.
     """
     settings = BrokerSettings()
-    for source in (_ALL, _address(cases), _OWN.get(cfg, {}), recorded, _chosen(cfg, options)):
+    for source in (SHARED, _address(cases), OWN.get(cfg, {}), recorded, _chosen(cfg, options)):
         for name, value in source.items():
             change(settings, name, value)
     return settings
-
-
-def started_with(cfg: str) -> dict[str, str]:
-    """The settings by which a real broker is started for a `cfg`; its address is its own."""
-    return {**_ALL, **_OWN.get(cfg, {})}
 
 
 def _address(cases: Sequence[Recorded]) -> dict[str, str]:

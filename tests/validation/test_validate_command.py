@@ -3,60 +3,15 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from target_doubles import described
+from target_doubles import Serve, described, greeting, server, silent, web
 
 from rocketproof_properties.cli import run
 from rocketproof_properties.deployments import probe
 
 FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
-
-
-@pytest.fixture
-def mute() -> Iterator[str]:
-    """A server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        taken: list[socket.socket] = []
-
-        def take() -> None:
-            try:
-                while True:
-                    taken.append(server.accept()[0])
-            except OSError:
-                return
-
-        thread = threading.Thread(target=take)
-        thread.start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for one in taken:
-            one.close()
-
-
-@pytest.fixture
-def babbler() -> Iterator[str]:
-    """A server of another protocol."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def talk() -> None:
-            try:
-                while True:
-                    with server.accept()[0] as one:
-                        one.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            except OSError:
-                return
-
-        thread = threading.Thread(target=talk)
-        thread.start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
 
 
 def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
@@ -71,15 +26,13 @@ def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
-def test_a_server_that_never_answers(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, mute: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("serve", [silent, web, greeting])
+def test_a_server_that_never_answers_or_speaks_another_protocol(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe.ask, "__defaults__", (0.2,))  # instead of 5 s for an answer and 5 s for one in HTTP
-    assert mute in refused(capsys, mute, "--programs", "1", "--report", str(tmp_path / "r"))
-
-
-def test_a_server_of_another_protocol(capsys: pytest.CaptureFixture[str], tmp_path: Path, babbler: str) -> None:
-    assert babbler in refused(capsys, babbler, "--programs", "1", "--report", str(tmp_path / "r"))
+    with server(serve) as address:
+        assert address in refused(capsys, address, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from rocketproof_model.result import Witness
 from rocketproof_model.specification import build, constants
 from rocketproof_traces.history import Header
 from rocketproof_traces.witness import as_history, itf
+from rocketproof_traces.witness.restore import restore
 
 FORMER = {"registration_in_flight": "letter_sent", "registration_version": "letter_version", "registration": "letter"}
 
@@ -28,7 +29,7 @@ def test_a_witness_with_the_former_names(witness: Witness) -> None:
     for name, former in FORMER.items():
         assert f'"{name}"' in text
         text = text.replace(f'"{name}"', f'"{former}"')
-    again = itf.restore(itf.loads(text), witness.instance, witness.property)
+    again = restore(itf.loads(text), witness.instance, witness.property)
     assert (again.moves, again.states) == (witness.moves, witness.states)
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from rocketproof_model import Model
 from rocketproof_traces.checker.histories import judge_history
-from rocketproof_traces.checker.machine import SERVED, SIZES, Machine, Shape, machine
+from rocketproof_traces.checker.machine import Machine, machine
+from rocketproof_traces.checker.shape import SERVED, SIZES, Shape
 from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"

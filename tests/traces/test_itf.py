@@ -13,6 +13,7 @@ from rocketproof_model import Model
 from rocketproof_model.result import Witness
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import itf
+from rocketproof_traces.witness.restore import restore
 
 ORIGIN = {"model": "routing.py", "scope": {"B": 2}, "condition": ""}
 
@@ -34,7 +35,7 @@ def same(one: Witness, other: Witness) -> bool:
 
 def error_of(text: str, witness: Witness) -> str:
     with pytest.raises(TraceError) as caught:
-        itf.restore(itf.loads(text, "w.itf.json"), witness.instance)
+        restore(itf.loads(text, "w.itf.json"), witness.instance)
     message = str(caught.value)
     assert message.startswith("w.itf.json: "), message
     assert "\n" not in message
@@ -49,7 +50,7 @@ def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request:
     itf.write(witness, tmp_path / "w.itf.json", ORIGIN, dialect=dialect)
     file = itf.read(tmp_path / "w.itf.json")
     assert (file.origin, file.note, file.kind) == (ORIGIN, witness.note, witness.property.kind)
-    assert same(itf.restore(file, witness.instance), witness)
+    assert same(restore(file, witness.instance), witness)
     assert [p.name for p in tmp_path.iterdir()] == ["w.itf.json"], "a temporary file is left"
 
 
@@ -62,7 +63,7 @@ def test_itf_py_loads_a_witness_and_gives_it_back(which: str, request: pytest.Fi
     assert trace.vars == [*trace.states[0].values]
     assert [s.values[itf.ACTION] for s in trace.states[1:]] == [m.action for m in witness.moves]
     again = json.dumps(itf_py.trace_to_json(trace))
-    assert same(itf.restore(itf.loads(again), witness.instance), witness)
+    assert same(restore(itf.loads(again), witness.instance), witness)
 
 
 def test_tables_arrays_and_values_have_their_itf_forms(loud: Witness) -> None:
@@ -94,9 +95,9 @@ def plain_trace(witness: Witness) -> dict[str, Any]:
 
 
 def test_moves_of_a_foreign_file_are_found(skew: Witness) -> None:
-    found = itf.restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance, skew.property)
+    found = restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance, skew.property)
     assert same(found, skew)
-    assert itf.restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance).property.id == "(none)"
+    assert restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance).property.id == "(none)"
 
 
 def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes() -> None:
@@ -111,7 +112,7 @@ def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes()
     third = {**second, "broker_of": [{"tag": "Some", "value": 1}]}
     rows = [{f"bank::{k}": v for k, v in r.items()} for r in (row, second, third)]
     instance = routing.model(B=2, P=1, M=1, K=1, C=1).given()
-    witness = itf.restore(itf.loads(json.dumps({"vars": [], "states": rows})), instance)
+    witness = restore(itf.loads(json.dumps({"vars": [], "states": rows})), instance)
     assert witness.labels() == ["fetch_route(p=0)", "send(p=0, b=1, q=0)"]
 
 
@@ -127,7 +128,7 @@ def test_the_name_that_quint_gave_decides_between_actions_of_one_effect() -> Non
             a.set(x, x + 1)
 
     rows = [{"x": 0, itf.ACTION: "init"}, {"x": 1, itf.ACTION: "twins::other"}, {"x": 2}]
-    witness = itf.restore(itf.loads(json.dumps({"vars": ["x"], "states": rows})), m.given())
+    witness = restore(itf.loads(json.dumps({"vars": ["x"], "states": rows})), m.given())
     assert witness.labels() == ["other()", "one()"]
 
 

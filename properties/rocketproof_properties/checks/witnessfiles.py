@@ -12,6 +12,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_model.result import Witness
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import itf
+from rocketproof_traces.witness.restore import restore
 
 from ..choices import InputError
 from ..sources.source import Source
@@ -76,7 +77,7 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
         subject = source.subject()
     except RocketproofError as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
-    return source, itf.restore(file, subject.instance, subject.property(file.property, file.kind))
+    return source, restore(file, subject.instance, subject.property(file.property, file.kind))
 
 
 def read_program(path: str) -> str:

@@ -17,6 +17,7 @@ from ..collection import uncollected
 from ..errors import TraceError, short
 from ..history import Event, Header
 from ..history.operations import operations
+from .left_out import left_out
 from .machine import machine
 from .part import Finding, Make, PartChecker, last_of
 from .parts import Part, parted
@@ -146,7 +147,7 @@ def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable
     if part.recorded:
         return _recorded(part, header, profile, limit, tick, make)
     checker, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
-    left = _left_out(checker)
+    left = left_out(checker.part, checker.reasons)
     if judged.limit:
         said = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
         return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=said)
@@ -189,20 +190,6 @@ def _tried(
             break
     assert best is not None
     return best
-
-
-def _left_out(checker: PartChecker) -> Counter[str]:
-    """The operations of a part that are not judged, by reason."""
-    part = checker.part
-    found: Counter[str] = Counter()
-    for one, why in zip(part.asked, checker.reasons, strict=True):
-        if part.cut is not None and (one.closed is None or one.closed >= part.cut):
-            found[part.why] += 1
-        elif one.closed is None:
-            found["no answer came"] += 1
-        elif why:
-            found[why] += 1
-    return found
 
 
 __all__ = ["LIMIT", "Finding", "PartVerdict", "Verdict", "cluster_of", "is_recording", "judge_history", "judge_part"]

@@ -1,58 +1,30 @@
 """The specification as the judge of concurrent histories runs it: one broker, some topics, and the steps of one request at a time.
 
-Of the specification stays what decides answers, configurations and queue offsets; files and the log's positions are left out, and
-registrations and versions too where no route is asked for. The state of a request's handler (`job`) lies last in a state, so that a state
-is the shared part and one handler's part. A part that is one of several of its broker may only allow more than the whole: another topic's
-creation may hold the lock, unseen from here.
+The state of a request's handler (`job`) lies last in a state, so that a state is the shared part and one handler's part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
-from rocketproof_model import EvaluationError, Int
+from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
 from rocketproof_model.interpreter import State, initial
-from rocketproof_model.language import JAVA_INT, Action, Expr, Model
+from rocketproof_model.language import Action, Expr
 from rocketproof_model.partial import Partial, View, decided, place, possible
-from rocketproof_model.slicing import control, sliced
-from rocketproof_model.specification import Scope, Specification, constants, specify
-from rocketproof_model.specification.actors import ADMINISTRATOR, HANDLER
+from rocketproof_model.slicing import control
+from rocketproof_model.specification import constants
 from rocketproof_model.specification.vocabulary import Answer, Kind, Phase
-from rocketproof_profiles import NameClass
 
 from ..history.cases import Config
+from .shape import COLUMNS, REGISTERING, ROUTES, Change, Shape, model_of
 from .steps import GIVEN_UP, Local, Move
 
 MOST_QUEUES = 1 << 16  # more queues than a broker has; a queue beyond has no counter here
-COLUMNS = ("known", "read", "write", "perm", "order")
-_WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
-SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
-ROUTE_COLUMNS = ("entries", "read", "write", "perm")
-_ROUTES = tuple(f"route.{column}" for column in ROUTE_COLUMNS)
-REGISTERING = ("register", "accept_registration", "ignore_registration")
-ONE_IN_FLIGHT = "none in flight"
-"""The bound of the specification that lets one registration of a broker be in flight at a time."""
-SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
-Change = Callable[[Model], Model]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What parts have in common that run on the same functions. Topic 0 is the template."""
-
-    profile: str
-    classes: tuple[NameClass, ...]
-    queues: int
-    alone: bool = True
-    auto_create: bool = True
-    readable: bool = True
-    writable: bool = True
-    routes: bool = False
 
 
 class Enabled(NamedTuple):
@@ -90,15 +62,7 @@ class Machine:
     """The functions of one shape, and where things lie in its states."""
 
     def __init__(self, shape: Shape, change: Change | None = None) -> None:
-        spec, whole = _specified(shape.classes, shape.queues)
-        whole = change(whole) if change is not None else whole
-        if shape.routes:
-            whole = _one_registration_at_a_time(whole)
-        names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
-        names += REGISTERING if shape.routes else ()
-        model = sliced(whole, _WANTED + _ROUTES if shape.routes else _WANTED, names, last="job.")
-        if not shape.alone:
-            model.actions = [_unseen_holder(a) for a in model.actions]
+        spec, model = model_of(shape, change)
         self.shape = shape
         self.spec = spec
         self.instance = model.given(
@@ -154,13 +118,13 @@ class Machine:
 
     def route(self, shared: State, topic: int) -> Config | None:
         """What the name server has of a topic, None if nothing."""
-        entries, read, write, perm = (shared[self.first[name] + topic] for name in _ROUTES)
+        entries, read, write, perm = (shared[self.first[name] + topic] for name in ROUTES)
         return Config(read, write, perm, False) if entries else None
 
     def route_codes(self, topic: int, config: Config | None) -> dict[int, int]:
         """What the name server's slots hold where it has this of a topic."""
         values = (0, 0, 0, 0) if config is None else (1, config.read, config.write, config.perm)
-        return {self.first[name] + topic: value for name, value in zip(_ROUTES, values, strict=True)}
+        return {self.first[name] + topic: value for name, value in zip(ROUTES, values, strict=True)}
 
     @staticmethod
     def _all_read(function: Function) -> int:
@@ -380,46 +344,4 @@ def machine(shape: Shape) -> Machine:
     return Machine(shape)
 
 
-@cache
-def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specification, Model]:
-    number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
-    spec = specify(
-        Scope(
-            "judge",
-            "requests of one broker",
-            topics=classes,
-            queues=queues,
-            counts=count,
-            numbers=number,
-            queue_ids=number,
-            draws=count,
-            requests=True,
-            routes=False,
-            store=True,
-            updates=True,
-            defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
-            offsets=1 << 60,
-            file_size=16,
-            blank=8,
-            sizes=Int(0, 0),
-            versions=1 << 40,
-            sends=0,
-            permissions=tuple(range(16)),
-        )
-    )
-    return spec, spec.model
-
-
-def _one_registration_at_a_time(model: Model) -> Model:
-    """The model in which this bound is a guard: else a slice could put one registration in the place of another that is in flight."""
-    assert any(g.name == ONE_IN_FLIGHT for a in model.actions for g in a.guards)
-    actions = [replace(a, guards=tuple(replace(g, bound=g.bound and g.name != ONE_IN_FLIGHT) for g in a.guards)) for a in model.actions]
-    return replace(model, actions=actions)
-
-
-def _unseen_holder(action: Action) -> Action:
-    """The lock may be held by the creation of a topic that is not in this part."""
-    return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
-
-
-__all__ = ["SERVED", "SIZES", "Machine", "Shape", "bits", "machine"]
+__all__ = ["Machine", "Right", "bits", "machine"]

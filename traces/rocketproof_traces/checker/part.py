@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 from rocketproof_model.specification.constructor import system_topics
 from rocketproof_profiles import NameClass, Profile, classify, java_length
-from rocketproof_protocol.codes import MESSAGE_ILLEGAL
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..history.cases import AT_LIMIT, DEAD, KINDS, Config
 from ..history.operations import SENDS, Operation
 from ..refusal import Refusal
-from .machine import MOST_QUEUES, Machine, Shape, bits
+from .left_out import beyond, reason
+from .machine import MOST_QUEUES, Machine, bits
 from .parts import UNREADABLE, Part
 from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Routed, Said, Send, Update, fits_int
-from .search import EVERY_SLOT, Search
+from .search import Search
+from .shape import Shape
 from .steps import Answer, Point, Request, Searched
 
-SLAVE = "from slave broker"  # what a slave says where a master would change a topic
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 Make = Callable[[Shape], Machine]
@@ -58,32 +58,7 @@ def last_of(part: Part, upto: int | None = None) -> int:
     return min(x for x in (upto, None if part.cut is None else part.cut - 1, 1 << 62) if x is not None)
 
 
-def reason(one: Operation, profile: Profile) -> str:
-    """Why an answered operation is not judged."""
-    if one.op in SENDS:
-        if beyond(one, profile):
-            return beyond(one, profile)
-        if one.code and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or "")):
-            return "a busy broker"
-        if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
-            return "limits of batches"
-    if one.op == "update_topic":
-        return one.reason or ("updates of a slave" if one.code and SLAVE in str((one.answer or {}).get("remark")) else "")
-    if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
-        return "answers without their value"
-    if one.op == "max_offset" and one.code != 0:
-        return f"max_offset answered with code {one.code}"
-    if one.op == "topic_config" and one.code not in (0, 17):
-        return f"topic_config answered with code {one.code}"
-    return ""
-
-
-def beyond(one: Operation, profile: Profile) -> str:
-    """Why the specification does not speak of a send: a last retry goes to the retry topic in some profiles (DLQ-02)."""
-    return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
-
-
-class Taken(NamedTuple):
+class Claim(NamedTuple):
     """The places in a topic's own queue that the answer to a send names: `messages` of them from `offset` on."""
 
     closed: int
@@ -210,7 +185,8 @@ class PartChecker:
             giving_up=giving_up,
             watched=self.part.alone or not again,
             private=self.machine.private,
-            deciding=EVERY_SLOT if self.part.recorded else deciding,  # one client: looking ahead costs more than it saves
+            deciding=deciding,
+            looks_ahead=not self.part.recorded,  # one client: it costs more than it saves
         )
 
     def _add(self, request: Request, one: Operation | None) -> int:
@@ -222,11 +198,11 @@ class PartChecker:
         return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in self.part.topics]
 
     def _claims(self, last: int) -> Claims:
-        taken = [one for one in self._taken if one.closed <= last]
-        return frozenset((one.topic, one.queue, one.offset + k) for one in taken for k in range(one.messages))
+        named = [one for one in self._named if one.closed <= last]
+        return frozenset((one.topic, one.queue, one.offset + k) for one in named for k in range(one.messages))
 
     @cached_property
-    def _taken(self) -> list[Taken]:
+    def _named(self) -> list[Claim]:
         """The places that answers name, but for those to messages that are stored elsewhere or count nowhere."""
         found = []
         last = last_of(self.part)
@@ -234,7 +210,7 @@ class PartChecker:
             if one.op in SENDS and not why and one.closed is not None and one.closed <= last and self._kind(one) in COUNTED:
                 queue, offset = one.answered("queueId"), one.answered("queueOffset")
                 if queue is not None and offset is not None:
-                    found.append(Taken(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
+                    found.append(Claim(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
         return found
 
     @staticmethod
@@ -298,10 +274,10 @@ class PartChecker:
         if self.part.fresh:
             return shared
         sent: dict[tuple[int, int], int] = {}
-        for taken in self._taken:
-            key = (taken.topic, taken.queue)
-            if taken.closed <= last:
-                sent[key] = min(sent.get(key, taken.offset), taken.offset)
+        for claim in self._named:
+            key = (claim.topic, claim.queue)
+            if claim.closed <= last:
+                sent[key] = min(sent.get(key, claim.offset), claim.offset)
         reached: dict[tuple[int, int], int] = {}  # what a broker says of a queue may be behind its records
         for one in self.part.asked:
             offset = one.answered("offset") if one.op == "max_offset" else None

@@ -16,9 +16,8 @@ from .histories import judge_history
 from .part import Finding
 
 LIMIT = 10_000
-"""States that are expanded in each `cfg` unless told otherwise. One that follows its profile needs one or two for each case. Under a wrong
-profile the orders in which the broker may have stored delayed messages by itself make them many, when the first findings have said
-enough."""
+"""States that are expanded in each `cfg` unless another limit is given. The recorded releases need one or two for each request, under
+their own profiles and under wrong ones."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from rocketproof_model.language import JAVA_INT
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 
 from ..history.cases import STATUSES, Config
-from .machine import ONE_IN_FLIGHT, Machine, Right, bits
+from .machine import Machine, Right, bits
+from .shape import ONE_IN_FLIGHT
 from .steps import Local, Move
 
 OVER: Local = (0,)
@@ -285,7 +286,8 @@ class Registering(_OneStep):
         state = shared + machine.idle
         for function, reads in machine.registering:
             if function.enabled(state, (0,)):
-                found.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER))
+                writes = bits(function.changes(state, 0)[::2])  # what differs is more than the deciding slots tell
+                found.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER, writes=writes))
         return found
 
 
@@ -303,7 +305,10 @@ class Adopted(_OneStep):
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         after = self.machine.assigned(shared, self.codes)
-        return [Move("adopt", after, None, 0, bits(self.codes))]
+        # What a deciding slot holds already is only looked at: most requests leave their topic as it was, and what the broker stores in
+        # its queues can then come before or after. Of other slots footprints do not know what they hold.
+        same = bits(slot for slot, code in self.codes.items() if slot in self.machine.deciding and shared[slot] == code)
+        return [Move("adopt", after, None, same, bits(self.codes) & ~same)]
 
 
 @dataclass(frozen=True, eq=False)

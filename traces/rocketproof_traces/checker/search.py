@@ -4,12 +4,7 @@ Steps are taken only when an answer needs them: at each answer the request that 
 only where a step of theirs and a step of someone else touch the same slot. Everything else can as well happen later, so nothing is lost
 by waiting. A request that never ended may take effect at any later time, or never.
 
-*Near* are the answered request and whatever is connected with it by slots that one writes and the other touches, from here to its end if
-nobody else moves (its footprint). A step that assigns what is there already and has not looked at it counts as a write: later it may
-change something. The footprint of a near request need not know what others make it do: until one of them takes a step that another near
-one sees, each goes its own way, and after that step the footprints are taken anew. The footprint of one that is not near must: others
-that are not near may have moved before. So a request whose way another one may change is near, too (`_led`). The lock needs no such care:
-a footprint has the steps of a free lock and of a held one.
+Which others these are, the *near* ones, is found from footprints (`near.py`).
 
 What is left out beside that, derived from the model by the requests' `forced`, `future` and `canonical`:
 
@@ -48,6 +43,7 @@ from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
 
+from .near import component
 from .steps import GIVEN_UP, Answer, Local, Move, Point, Request, Searched, Step
 
 EVERY_SLOT = -1
@@ -113,10 +109,11 @@ class Search:
     watched: bool = True
     private: frozenset[str] = frozenset()
     deciding: int = EVERY_SLOT
+    looks_ahead: bool = True
     expanded: int = 0
     _footprints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
     _forms: list[int] = field(default_factory=list)
-    _alike: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _symmetric: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _live: list[int] = field(default_factory=list)
     _unseen: list[frozenset[int]] = field(default_factory=list)
     _hidden: int = 0
@@ -145,10 +142,10 @@ class Search:
                 depth = first + len(trail)
                 found = self._explain(trail[-1], depth - 1)
                 if found is None:
-                    failed.setdefault(depth - 1, set()).add(self._sight(trail.pop().point, depth - 1))
+                    failed.setdefault(depth - 1, set()).add(self._canonical(trail.pop().point, depth - 1))
                     continue
                 point, taken = found
-                if depth in failed and self._sight(point, depth) in failed[depth]:
+                if depth in failed and self._canonical(point, depth) in failed[depth]:
                     continue
                 if depth > best:
                     best, stuck = depth, []
@@ -167,11 +164,11 @@ class Search:
         numbers: dict[Hashable, int] = {}
         self._forms = [numbers.setdefault((one.kind, one.start), len(numbers)) for one in self.requests]
         ending = {answer.request for answer in self.answers}
-        self._alike = {one: (-1, form) for one, form in enumerate(self._forms) if one not in ending}
+        self._symmetric = {one: (-1, form) for one, form in enumerate(self._forms) if one not in ending}
 
     def _look_ahead(self, slots: int) -> None:
         """Note for each answer the slots that it or a later one may depend on, and those on which none does; at the end, too."""
-        live = self.deciding | (0 if self.lock is None else 1 << self.lock)
+        live = (self.deciding | (0 if self.lock is None else 1 << self.lock)) if self.looks_ahead else EVERY_SLOT
         self._live, self._unseen = [live], [_without(live, slots)]
         for answer in reversed(self.answers):
             request = self.requests[answer.request]
@@ -209,13 +206,13 @@ class Search:
         answer, live, shared = self.answers[number], self._live[number], point.shared
         mine, moved = answer.request, dict(point.moved)
         marks = self._marks(shared, moved, answer)
-        near = _component(mine, marks, self.deciding)
+        near = component(mine, marks, self.deciding)
         settled: list[Step] = []
         if len(near) > 1:
             settled = self._settle(near, shared, moved, live)
             if moved != dict(point.moved):
                 marks = self._marks(shared, moved, answer)
-                near = _component(mine, marks, self.deciding)
+                near = component(mine, marks, self.deciding)
         if len(near) > 1 and not others_too:
             place.todo.append(_Todo(point, before, others=True))
         control = self.control(shared)
@@ -230,10 +227,10 @@ class Search:
                 more = self._settle(near if self.control(after) != control else [one], after, others, live) if len(near) > 1 else ()
                 reached = Point(after, tuple(sorted(others.items())))
                 if others.get(mine, _FIRST) is not None:
-                    sight = self._sight(reached, number)
-                    if sight in place.seen:
+                    form = self._canonical(reached, number)
+                    if form in place.seen:
                         continue
-                    place.seen.add(sight)
+                    place.seen.add(form)
                 place.todo.append(_Todo(reached, _Chain((*settled, *taken, *more), before)))
 
     def _marks(self, shared: State, moved: Mapping[int, Local | None], answer: Answer) -> dict[int, tuple[int, int]]:
@@ -256,7 +253,7 @@ class Search:
             while local is not None and (move := self.requests[one].forced(shared, local)) is not None:
                 local = moved[one] = move.local
                 steps.append(Step(one, move.label))
-            if local is not None and one in self._alike and not self.requests[one].future(local)[1] & live:
+            if local is not None and one in self._symmetric and not self.requests[one].future(local)[1] & live:
                 moved[one] = None
             elif local is not None and one in moved:
                 moved[one] = self.requests[one].canonical(local)
@@ -269,14 +266,14 @@ class Search:
             local = moved.get(other, _FIRST)
             if local is None:
                 continue
-            alike = self._alike.get(other)
-            if alike is not None:
-                if (alike, local) in met:
+            symmetric = self._symmetric.get(other)
+            if symmetric is not None:
+                if (symmetric, local) in met:
                     continue
-                met.add((alike, local))
+                met.add((symmetric, local))
             yield other
 
-    def _sight(self, point: Point, number: int) -> Hashable:
+    def _canonical(self, point: Point, number: int) -> Hashable:
         """What is the same for states at an answer that differ only in which of alike requests is where, and in slots that no answer from
         there on depends on."""
         shared, moved = point
@@ -285,14 +282,14 @@ class Search:
             shared = tuple([0 if slot in unseen else code for slot, code in enumerate(shared)])
         elif not moved:
             return point
-        alike = self._alike
-        return shared, tuple(sorted([(alike.get(one, (one,)), _OVER if local is None else local) for one, local in moved]))
+        symmetric = self._symmetric
+        return shared, tuple(sorted([(symmetric.get(one, (one,)), _OVER if local is None else local) for one, local in moved]))
 
     def _blocks(self, one: int, shared: State, local: Local | None, reads: int, writes: int, live: int, *, whole: bool) -> list[_Block]:
         """The request's steps up to the first that touches what others touch (or, if `whole`, up to its end)."""
         request, hidden = self.requests[one], self._hidden
         touched, written = (reads | writes) & ~hidden, writes & ~hidden
-        idle = one in self._alike
+        idle = one in self._symmetric
         found: list[_Block] = []
         todo: list[_Block] = [(shared, request.start if local == _FIRST else local, [])]
         seen: set[tuple[State, Local]] = set()
@@ -375,35 +372,3 @@ class Search:
 
 def _without(live: int, slots: int) -> frozenset[int]:
     return frozenset(slot for slot in range(slots) if not live >> slot & 1)
-
-
-def _component(mine: int, marks: dict[int, tuple[int, int]], deciding: int) -> list[int]:
-    """The requests that matter to what `mine` does next: near are those that are connected with it by slots that one writes and the other
-    touches. Of the rest none may change what another of the rest touches, for else that is not known yet: such a one is near too."""
-    reads, writes = marks[mine]
-    touched, leading = reads | writes, 0
-    for other, (sees, changes) in marks.items():
-        if other != mine:
-            if changes & touched or sees & writes:
-                break
-            leading |= changes
-    else:
-        if not leading & deciding:
-            return [mine]
-    near, rest = [mine], [o for o in marks if o != mine]
-    for one in near:
-        reads, writes = marks[one]
-        touched = reads | writes
-        joined = [o for o in rest if marks[o][1] & touched or marks[o][0] & writes]
-        rest = [o for o in rest if o not in joined]
-        near += joined
-        if one == near[-1] and rest:
-            near += _led(rest, marks, deciding)
-            rest = [o for o in rest if o not in near]
-    return near
-
-
-def _led(rest: list[int], marks: dict[int, tuple[int, int]], deciding: int) -> list[int]:
-    """The requests whose way another one may change."""
-    leaders = [o for o in rest if marks[o][1] & deciding]
-    return [o for o in rest if any(marks[other][1] & marks[o][0] & deciding for other in leaders if other != o)]

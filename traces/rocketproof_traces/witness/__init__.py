@@ -1,2 +1,2 @@
-"""Witnesses of properties: as files (`itf`), as histories (`as_history`), shown (`show`, `picture`), explained
+"""Witnesses of properties: as files (`itf`, `restore`), as histories (`as_history`), shown (`show`, `picture`), explained
 (`explain`); graphs of states."""

@@ -11,7 +11,7 @@ from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
 from ..history import Event, Header
-from .itf import NO_PROPERTY
+from .restore import NO_PROPERTY
 from .words import code_of, elements, lane, plain, present_names
 
 MODEL = "model"

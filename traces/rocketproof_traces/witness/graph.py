@@ -53,7 +53,7 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
                 graph.add_edge(node, numbers[step.state], step.label, action=step.action.name, label=step.label, **truth)
                 graph.nodes[node]["deadlock"] = False
     except EvaluationError as error:
-        raise TraceError(place, f"an action has no meaning ({error})", "mend the model's guards or types") from None
+        raise TraceError(place, f"an action has no meaning ({error})", "correct the model's guards or types") from None
     return graph
 
 

@@ -1,0 +1,56 @@
+"""What of a history is not judged, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rocketproof_profiles import Profile
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL
+
+from ..history.cases import AT_LIMIT
+from ..history.operations import SENDS, Operation
+from .parts import Part
+
+SLAVE = "from slave broker"  # what a slave answers where a master would change a topic
+
+
+def reason(one: Operation, profile: Profile) -> str:
+    """Why an answered operation is not judged."""
+    if one.op in SENDS:
+        if beyond(one, profile):
+            return beyond(one, profile)
+        if one.code and (one.code in (2, 14) or "broker busy" in str((one.answer or {}).get("remark") or "")):
+            return "a busy broker"
+        if one.op == "batch" and one.code == MESSAGE_ILLEGAL:
+            return "limits of batches"
+    if one.op == "update_topic":
+        return one.reason or ("updates of a slave" if one.code and SLAVE in str((one.answer or {}).get("remark")) else "")
+    if one.op == "max_offset" and one.code == 0 and one.answered("offset") is None:
+        return "answers without their value"
+    if one.op == "max_offset" and one.code != 0:
+        return f"max_offset answered with code {one.code}"
+    if one.op == "topic_config" and one.code not in (0, 17):
+        return f"topic_config answered with code {one.code}"
+    return ""
+
+
+def beyond(one: Operation, profile: Profile) -> str:
+    """Why the specification does not speak of a send: a last retry goes to the retry topic in some profiles (DLQ-02)."""
+    return "" if one.reason == AT_LIMIT and profile.dlq_beyond else one.reason
+
+
+def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
+    """The operations of a part that are not judged, by reason."""
+    found: Counter[str] = Counter()
+    for one, why in zip(part.asked, reasons, strict=True):
+        if part.cut is not None and (one.closed is None or one.closed >= part.cut):
+            found[part.why] += 1
+        elif one.closed is None:
+            found["no answer came"] += 1
+        elif why:
+            found[why] += 1
+    return found
+
+
+__all__ = ["beyond", "left_out", "reason"]

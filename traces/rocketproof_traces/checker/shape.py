@@ -1,0 +1,103 @@
+"""The specification cut to what judges the requests of one part: one broker, its topics, and no bounds that a real broker has not.
+
+Of it stays what decides answers, configurations and queue offsets; files and the log's positions are left out, and registrations and
+versions too where no route is asked for. A part that is one of several of its broker may only allow more than the whole: another topic's
+creation may hold the lock, unseen from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from rocketproof_model import Int
+from rocketproof_model.language import JAVA_INT, Action, Model
+from rocketproof_model.slicing import sliced
+from rocketproof_model.specification import Scope, Specification, specify
+from rocketproof_model.specification.actors import ADMINISTRATOR, HANDLER
+from rocketproof_profiles import NameClass
+
+COLUMNS = ("known", "read", "write", "perm", "order")
+_WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
+SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
+_ROUTE_COLUMNS = ("entries", "read", "write", "perm")
+ROUTES = tuple(f"route.{column}" for column in _ROUTE_COLUMNS)
+REGISTERING = ("register", "accept_registration", "ignore_registration")
+ONE_IN_FLIGHT = "none in flight"
+"""The bound of the specification that lets one registration of a broker be in flight at a time."""
+SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
+Change = Callable[[Model], Model]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What parts have in common that run on the same functions. Topic 0 is the template."""
+
+    profile: str
+    classes: tuple[NameClass, ...]
+    queues: int
+    alone: bool = True
+    auto_create: bool = True
+    readable: bool = True
+    writable: bool = True
+    routes: bool = False
+
+
+def model_of(shape: Shape, change: Change | None = None) -> tuple[Specification, Model]:
+    """The specification and its part for a shape; with `change`, of a changed specification."""
+    spec, whole = _specified(shape.classes, shape.queues)
+    whole = change(whole) if change is not None else whole
+    if shape.routes:
+        whole = _one_registration_at_a_time(whole)
+    names = [a.name for a in whole.actions if a.actor in SERVED and a.name not in SIZES]
+    names += REGISTERING if shape.routes else ()
+    model = sliced(whole, _WANTED + ROUTES if shape.routes else _WANTED, names, last="job.")
+    if not shape.alone:
+        model.actions = [_unseen_holder(a) for a in model.actions]
+    return spec, model
+
+
+@cache
+def _specified(classes: tuple[NameClass, ...], queues: int) -> tuple[Specification, Model]:
+    number, count = Int(*JAVA_INT), Int(0, JAVA_INT[1])
+    spec = specify(
+        Scope(
+            "judge",
+            "requests of one broker",
+            topics=classes,
+            queues=queues,
+            counts=count,
+            numbers=number,
+            queue_ids=number,
+            draws=count,
+            requests=True,
+            routes=False,
+            store=True,
+            updates=True,
+            defaults=("ordinary", "template", "cluster", "retry", "forbidden", "blank", "illegal", "long"),
+            offsets=1 << 60,
+            file_size=16,
+            blank=8,
+            sizes=Int(0, 0),
+            versions=1 << 40,
+            sends=0,
+            permissions=tuple(range(16)),
+        )
+    )
+    return spec, spec.model
+
+
+def _one_registration_at_a_time(model: Model) -> Model:
+    """The model in which this bound is a guard: else a slice could put one registration in the place of another that is in flight."""
+    assert any(g.name == ONE_IN_FLIGHT for a in model.actions for g in a.guards)
+    actions = [replace(a, guards=tuple(replace(g, bound=g.bound and g.name != ONE_IN_FLIGHT) for g in a.guards)) for a in model.actions]
+    return replace(model, actions=actions)
+
+
+def _unseen_holder(action: Action) -> Action:
+    """The lock may be held by the creation of a topic that is not in this part."""
+    return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
+
+
+__all__ = ["COLUMNS", "ONE_IN_FLIGHT", "REGISTERING", "ROUTES", "SERVED", "SIZES", "Change", "Shape", "model_of"]

@@ -128,8 +128,8 @@ def test_action_instances_are_read(text: str, action: str, args: tuple[int, ...]
         ("take(c=1, j=2)", "take has no parameter 'j'"),
         ("put(0, maybe)", "loudly = maybe is not a value of Bool; use one of True, False"),
         ("audit({9})", "i = {9} is not a value of SetOf(Item(0..2))"),
-        ("take(1", "is no action; write it like take(c=0, i=0)"),
-        ("", "is no action"),
+        ("take(1", "is not an action; write it like take(c=0, i=0)"),
+        ("", "is not an action"),
     ],
 )
 def test_wrong_questions_are_one_line(text: str, expected: str, loud: Witness) -> None:

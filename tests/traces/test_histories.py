@@ -171,16 +171,22 @@ def place(queue: int, offset: int) -> dict[str, Any]:
 Line = tuple[str, str, str, dict[str, Any]]
 
 
+def call(process: str, op: str, asked: dict[str, Any], answer: dict[str, Any]) -> list[Line]:
+    return [("invoke", process, op, asked), ("ok", process, op, answer)]
+
+
+def sent(process: str, offset: int, queue: int = 0) -> list[Line]:
+    """A message and the place that the broker answers."""
+    return call(process, "send", send(queue=queue), place(queue, offset))
+
+
 def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] = (), profile: str = "P494") -> Verdict:
     events = [Event(k, *line, time=times[k] if times else None) for k, line in enumerate(lines)]
     return judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), events, profile, limit)
 
 
 def test_a_finding_says_what_why_and_how_far() -> None:
-    found = verdict(
-        ("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0)),
-        ("invoke", "a", "send", send(queue=8)), ("ok", "a", "send", place(8, 0)),
-    )  # fmt: skip
+    found = verdict(*sent("a", 0), *sent("a", 0, queue=8))
     one = found.findings[0]
     assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
     assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
@@ -193,20 +199,17 @@ def test_a_finding_says_what_why_and_how_far() -> None:
 
 def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:
     lost: list[Line] = [("invoke", "a", "send", send()), ("info", "a", "send", {"error": "timeout"})]
-    first: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 0))]
-    second: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 2))]
-    third: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 3))]
+    first, second, third, again = (sent("b", offset) for offset in (0, 2, 3, 5))
     assert verdict(*lost, *first).verdict == "ok"
     assert verdict(*lost, *first, *second).verdict == "ok"
     assert verdict(*lost, *first, *second, *third).verdict == "ok"
     assert verdict(*first, *second).verdict == "illegal"
-    again: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 5))]
     assert verdict(*lost, *first, *second, *again).verdict == "illegal"
 
 
 def test_a_request_that_failed_had_no_effect() -> None:
     failed: list[Line] = [("invoke", "a", "send", send()), ("fail", "a", "send", {"error": "connect"})]
-    assert verdict(*failed, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1))).verdict == "illegal"
+    assert verdict(*failed, *sent("b", 1)).verdict == "illegal"
 
 
 def test_the_lock_is_waited_for_three_seconds() -> None:
@@ -221,14 +224,14 @@ def test_the_lock_is_waited_for_three_seconds() -> None:
 
 def test_the_lock_may_be_held_for_another_topic() -> None:
     other: Line = ("invoke", "a", "send", send("elsewhere"))
-    lines: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})]
+    lines = call("b", "send", send(), {"code": 17, "fields": {}})
     assert verdict(*lines).verdict == "illegal"
     assert verdict(other, *lines).verdict == "ok"
 
 
 def test_the_lock_may_be_held_for_a_retry_topic() -> None:
     back: Line = ("invoke", "a", "send_back", {"to": "broker-a", "fields": {"group": "g"}})
-    assert verdict(back, ("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})).verdict == "ok"
+    assert verdict(back, *call("b", "send", send(), {"code": 17, "fields": {}})).verdict == "ok"
 
 
 def test_a_finding_names_the_first_event_although_an_earlier_request_looks_ahead_to_it() -> None:
@@ -255,66 +258,55 @@ def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
 def test_a_batch_takes_its_offsets_at_once() -> None:
     body = b"".join((20).to_bytes(4, "big") + b"x" * 16 for _ in range(3))
     batch = {**send(), "code": SEND_BATCH_MESSAGE, "body": b64encode(body).decode(), "bodySize": len(body)}
-    many: list[Line] = [("invoke", "a", "batch", batch), ("ok", "a", "batch", place(0, 0))]
+    many = call("a", "batch", batch, place(0, 0))
     for offset, expected in ((3, "ok"), (1, "illegal"), (4, "illegal")):
-        assert verdict(*many, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, offset))).verdict == expected
+        assert verdict(*many, *sent("b", offset)).verdict == expected
 
 
 def test_delayed_messages_come_back_by_themselves() -> None:
     delayed = send(properties="DELAY\x013\x02")
-    lines: list[Line] = [("invoke", "a", "send", delayed), ("ok", "a", "send", place(2, 5))]
-    found = verdict(*lines, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1)))
+    found = verdict(*call("a", "send", delayed, place(2, 5)), *sent("b", 1))
     assert (found.verdict, found.out_of_reach) == ("ok", {"delayed messages": 1})
-    assert verdict(("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 1))).verdict == "illegal"
+    assert verdict(*sent("b", 1)).verdict == "illegal"
 
 
 @pytest.mark.parametrize("op", ["delete_topic", "configure"])
 def test_a_part_ends_where_the_specification_has_no_word(op: str) -> None:
-    lines: list[Line] = [("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0))]
-    lines += [("invoke", "a", op, {"to": "broker-a", "fields": {"topic": "T"}}), ("ok", "a", op, {"code": 0, "fields": {}})]
-    found = verdict(*lines, ("invoke", "b", "send", send()), ("ok", "b", "send", place(0, 9)))
+    stop = call("a", op, {"to": "broker-a", "fields": {"topic": "T"}}, {"code": 0, "fields": {}})
+    found = verdict(*sent("a", 0), *stop, *sent("b", 9))
     assert (found.verdict, found.explained) == ("ok", 1)
     assert sum(found.out_of_reach.values()) == 2
 
 
 def test_how_far_a_queue_is() -> None:
-    sent: list[Line] = [("invoke", "a", "send", send()), ("ok", "a", "send", place(0, 0))]
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "illegal")):
-        said: Line = ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": str(offset)}})
-        assert verdict(*sent, ("invoke", "a", "max_offset", question), said).verdict == expected
+        looked = call("a", "max_offset", question, {"code": 0, "fields": {"offset": str(offset)}})
+        assert verdict(*sent("a", 0), *looked).verdict == expected
 
 
 def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatcher_is() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
-    looked: list[Line] = [
-        ("state", "broker-a", "topics", {"topics": there}), ("invoke", "a", "max_offset", question),
-        ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": "5"}}),
-    ]  # fmt: skip
-    sent: Line = ("invoke", "a", "send", send())
-    assert verdict(*looked, sent, ("ok", "a", "send", place(0, 7))).verdict == "ok"
-    assert verdict(*looked, sent, ("ok", "a", "send", place(0, 4))).verdict == "illegal"
-    more: list[Line] = [("invoke", "a", "max_offset", question), ("ok", "a", "max_offset", {"code": 0, "fields": {"offset": "9"}})]
-    assert verdict(*looked, *more).verdict == "ok"
+    fifth, ninth = (call("a", "max_offset", question, {"code": 0, "fields": {"offset": offset}}) for offset in ("5", "9"))
+    looked: list[Line] = [("state", "broker-a", "topics", {"topics": there}), *fifth]
+    assert verdict(*looked, *sent("a", 7)).verdict == "ok"
+    assert verdict(*looked, *sent("a", 4)).verdict == "illegal"
+    assert verdict(*looked, *ninth).verdict == "ok"
 
 
 @pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])
 def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[str, object]) -> None:
     """The topic was there before; prepared messages count nowhere, the others in queues of the broker's own."""
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
-    lines: list[Line] = [
-        ("state", "broker-a", "topics", {"topics": there}),
-        ("invoke", "a", "send", send()),
-        ("ok", "a", "send", place(0, 17)),
-    ]
-    lines += [("invoke", "a", "send", send(**more)), ("ok", "a", "send", place(0, 0)), ("invoke", "a", "send", send())]
-    assert verdict(*lines, ("ok", "a", "send", place(0, 18))).verdict == "ok"
-    assert verdict(*lines, ("ok", "a", "send", place(0, 20))).verdict == "illegal"
+    lines: list[Line] = [("state", "broker-a", "topics", {"topics": there}), *sent("a", 17)]
+    lines += call("a", "send", send(**more), place(0, 0))
+    assert verdict(*lines, *sent("a", 18)).verdict == "ok"
+    assert verdict(*lines, *sent("a", 20)).verdict == "illegal"
 
 
 def test_a_switch_that_nobody_told_is_either() -> None:
-    lines: list[Line] = [("invoke", "b", "send", send()), ("ok", "b", "send", {"code": 17, "fields": {}})]
+    lines = call("b", "send", send(), {"code": 17, "fields": {}})
     events = [Event(k, *line) for k, line in enumerate(lines)]
     assert judge_history(Header(), events, "P494").verdict == "ok"
     assert verdict(*lines).verdict == "illegal"

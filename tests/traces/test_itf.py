@@ -174,7 +174,7 @@ WRONG = {
     "map": (_set("states", 2, "sent", to={"#map": [1]}), "holds a value that is not ITF"),
     "loop": (_set("loop", to=9), "'loop' is 9, no index of its 7 states"),
     "loop open": (_set("loop", to=0), "no action closes the loop to state 0"),
-    "no states": (_set("states", to=None), "is no ITF trace"),
+    "no states": (_set("states", to=None), "is not an ITF trace"),
 }  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def test_truncated_foreign_and_absent_files_are_told_apart(skew: Witness, tmp_pa
         assert "is cut off in line" in error_of(text[:size], skew)
     assert "is empty" in error_of(" \n", skew)
     assert "is not JSON (line 1" in error_of("digraph {}", skew)
-    assert "is no ITF trace" in error_of("[1, 2]", skew)
+    assert "is not an ITF trace" in error_of("[1, 2]", skew)
     assert "beyond reason" in error_of("[" * 100_000, skew)
     (tmp_path / "b").write_bytes(b"\xff\xfe\x00")
     for name, expected in {"b": "is not text", "absent": "cannot be read (No such file", ".": "cannot be read (Is a directory"}.items():

@@ -67,23 +67,23 @@ def judge_history(
     """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part.
 
     `tick(explained, all)` is called as answers are explained. Stopped by Ctrl-C, it keeps what was judged. Raises TraceError for events
-    that are none of requests to brokers.
+    that are not of requests to brokers.
     """
     found = operations(events)
     split = parted(found, cluster_of(header), recorded=is_recording(header))
     left = Counter(split.left_out)
     judged: list[PartVerdict] = []
     unknown: list[str] = []
-    everything = sum(_told(part) for part in split.parts) if tick is not None else 0
+    everything = sum(_answers_of(part) for part in split.parts) if tick is not None else 0
     for number, part in enumerate(split.parts):
         before = sum(one.explained for one in judged)
 
-        def told(done: int, before: int = before) -> None:
+        def explained(done: int, before: int = before) -> None:
             if tick is not None:
                 tick(before + done, everything)
 
         try:
-            judged.append(judge_part(part, header, profile, limit, told, make))
+            judged.append(judge_part(part, header, profile, limit, explained, make))
         except KeyboardInterrupt:
             unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
             break
@@ -105,7 +105,7 @@ def judge_history(
     )
 
 
-def _told(part: Part) -> int:
+def _answers_of(part: Part) -> int:
     """How many answers and statements of a part there are to be explained, about."""
     last = last_of(part)
     return sum(one.closed is not None and one.closed <= last for one in part.asked) + len(part.snapshots)
@@ -149,8 +149,8 @@ def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable
     checker, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
     left = left_out(checker.part, checker.reasons)
     if judged.limit:
-        said = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
-        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=said)
+        bound = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
+        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound)
     if judged.complete:
         return PartVerdict(part.name, judged.end, judged.expanded, left)
     finding, more = checker.finding(judged, limit)

@@ -19,7 +19,7 @@ from .left_out import beyond, reason
 from .machine import MOST_QUEUES, Machine, bits
 from .parts import UNREADABLE, Part
 from .refusals import refused
-from .requests import COUNTED, Bodiless, Claims, Ended, Reached, Reduced, Routed, Said, Send, Update, fits_int
+from .requests import COUNTED, Bodiless, Claims, Described, Ended, Reached, Reduced, Routed, Send, Update, fits_int
 from .search import Search
 from .shape import Shape
 from .steps import Answer, Point, Request, Searched
@@ -70,7 +70,7 @@ class Claim(NamedTuple):
 
 @dataclass
 class PartChecker:
-    """A part and the machine that it is judged with. `reasons` says of each operation why it is not judged if it is answered."""
+    """A part and the machine that it is judged with. `reasons` has for each operation why it is not judged if it is answered."""
 
     part: Part
     profile: Profile
@@ -112,14 +112,14 @@ class PartChecker:
         return {name: Config(n, n, perm, False) for name, (n, perm) in system.items()}
 
     def _names(self) -> list[str]:
-        """The topics that the part's requests may speak of."""
+        """The topics that the part's requests may be about."""
         return [*sorted(str(o.fields.get("defaultTopic", TEMPLATE)) for o in self.part.asked if o.op in SENDS), *self.part.topics]
 
     def _reason(self, one: Operation) -> str:
         return reason(one, self.profile)
 
     def _queues(self) -> list[int]:
-        """The queues that the part's requests may speak of."""
+        """The queues that the part's requests may be about."""
         part = self.part
         asked = [one.number("queueId") for one in part.asked]
         queues = asked + [one.answered("queueId") or 0 for one in part.asked]
@@ -167,7 +167,7 @@ class PartChecker:
         if not self.part.alone and not self.auto_create:
             opened.append((-1, self._add(Reduced(self.machine), None), None))
         for seq, topic, config in self._statements(last):
-            opened.append((seq, self._add(Said(self.machine, self.topics[topic], config), None), seq))
+            opened.append((seq, self._add(Described(self.machine, self.topics[topic], config), None), seq))
         return opened
 
     def _searching(self, opened: Sequence[tuple[int, int, int | None]], limit: int, tick: Callable[[int], None]) -> Search:
@@ -218,7 +218,7 @@ class PartChecker:
         return KINDS[one.number("sysFlag") & 12]
 
     def _request(self, one: Operation, why: str, *, known: bool, claims: Claims) -> Request | None:
-        """The operation as a request; None if it changes nothing and says nothing."""
+        """The operation as a request; None if it changes and shows nothing."""
         topic = self.topics[one.topic]
         if one.op in SENDS:
             return self._send(one, topic, why, known=known, claims=claims)
@@ -232,7 +232,7 @@ class PartChecker:
         if not known:
             return None
         if one.op == "topic_config":
-            return Said(self.machine, topic, one.config())
+            return Described(self.machine, topic, one.config())
         return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0)
 
     def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> Request | None:
@@ -278,7 +278,7 @@ class PartChecker:
             key = (claim.topic, claim.queue)
             if claim.closed <= last:
                 sent[key] = min(sent.get(key, claim.offset), claim.offset)
-        reached: dict[tuple[int, int], int] = {}  # what a broker says of a queue may be behind its records
+        reached: dict[tuple[int, int], int] = {}  # what a broker answers about a queue may be behind its records
         for one in self.part.asked:
             offset = one.answered("offset") if one.op == "max_offset" else None
             if offset is not None and one.closed is not None and one.closed <= last:
@@ -357,7 +357,7 @@ class PartChecker:
 def _recorded(request: Request, one: Operation | None) -> str:
     if isinstance(request, Send):
         return str(request.ended)
-    if isinstance(request, Said):
+    if isinstance(request, Described):
         return f"topic {request.config or 'unknown'}"
     if isinstance(request, Routed):
         return f"code {request.code}, route {request.config or 'unknown'}"

@@ -31,10 +31,10 @@ def name_of(broker: str, topics: Sequence[str], *, recorded: bool = False) -> st
 
 @dataclass
 class Part:
-    """What is judged together. `cut` is the event from which on the part is out of reach, `why` says why.
+    """What is judged together. `cut` is the event from which on the part is out of reach, `why` is the reason.
 
     `own`: places (topic, queue) where the broker may have stored a record by itself, with the event from which on.
-    `initial`: the topics that the broker had before the first event; `new`: it did not say so, and is taken for a new one. `fresh`: its
+    `initial`: the topics that the broker had before the first event; `new`: it did not report them, so it is taken as new. `fresh`: its
     topics' queues were certainly empty then. `switches`: the values of autoCreateTopicEnable that are possible. `alone`: its broker makes
     no other topics. `recorded`: it is a recording of single requests, with all that its broker was asked.
     """
@@ -167,8 +167,8 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     number_of = Counter(broker for broker, _ in groups)
     parts = []
     for (broker, topics), asked in zip(groups, mine, strict=True):
-        said = [s for s in found.snapshots if s.broker == broker]
-        parts.append(part_of(survey, broker, topics, asked, said, alone=number_of[broker] == 1))
+        reports = [s for s in found.snapshots if s.broker == broker]
+        parts.append(part_of(survey, broker, topics, asked, reports, alone=number_of[broker] == 1))
     return Parted(tuple(parts), survey.left_out)
 
 
@@ -183,31 +183,31 @@ def commits(one: Operation) -> bool:
 
 
 def part_of(
-    survey: Survey, broker: str, topics: tuple[str, ...], asked: Sequence[Operation], said: Sequence[Snapshot], *, alone: bool
+    survey: Survey, broker: str, topics: tuple[str, ...], asked: Sequence[Operation], reports: Sequence[Snapshot], *, alone: bool
 ) -> Part:
-    """The part of these topics: `asked` are the requests of OF_A_PART about them, `said` what the broker said of its topics, both in
-    order. Of what was said only these topics, their defaults and the template count. `alone`: no other
+    """The part of these topics: `asked` are the requests of OF_A_PART about them, `reports` what the broker reported of its topics, both in
+    order. Of these only these topics, their defaults and the template count. `alone`: no other
     topic of the broker is asked for."""
     if survey.recorded:
         return Part(broker, topics, list(asked), recorded=True)
     alone = alone and broker not in survey.retries  # a retry topic is made under the same lock
     part = Part(broker, topics, [one for one in asked if one.op in JUDGED], alone=alone)
-    _know(part, said, survey)
+    _know(part, reports, survey)
     _cut(part, asked, survey)
     _allow(part, survey.commits.get(broker, ()))
     return part
 
 
-def _know(part: Part, said: Sequence[Snapshot], survey: Survey) -> None:
-    """What the part's broker had at the start, if it said so before the first request."""
+def _know(part: Part, reports: Sequence[Snapshot], survey: Survey) -> None:
+    """What the part's broker had at the start, if it reported that before the first request."""
     begun = survey.begun[part.broker]
-    before = [s for s in said if s.seq < begun]
+    before = [s for s in reports if s.seq < begun]
     if before:
         table = before[-1].topics
         part.initial, part.new = dict(table), False
         part.fresh = not any(topic in table for topic in part.topics)
         part.switches = (True, False) if TEMPLATE in table and table[TEMPLATE].perm & 1 else (False,)
-    part.snapshots = [s for s in said if s.seq >= begun]
+    part.snapshots = [s for s in reports if s.seq >= begun]
 
 
 def _cut(part: Part, asked: Sequence[Operation], survey: Survey) -> None:

@@ -29,7 +29,7 @@ SLAVE = "role of the store"
 
 
 class Cases(NamedTuple):
-    """What came of a recording: `explained` counts answers and looks at topics; `limit` says that the judging was stopped."""
+    """What came of a recording: `explained` counts answers and looks at topics; `limit`: the judging was stopped."""
 
     findings: tuple[Finding, ...]
     explained: int
@@ -95,7 +95,7 @@ class RecordedChecker(PartChecker):
         return {one.looks_after: one for one in self.part.asked if one.looks_after}
 
     def _initial(self) -> dict[str, Config]:
-        """The system's topics; what a route first says of one holds from the beginning."""
+        """The system's topics; what a route first shows of one holds from the beginning."""
         routes = {one.topic: found for one in reversed(self.part.asked) if one.op == ROUTE and (found := one.route()) is not None}
         return {name: routes.get(name, config) for name, config in super()._initial().items()}
 

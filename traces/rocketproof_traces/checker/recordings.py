@@ -64,7 +64,7 @@ def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable
     """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`; `tick(judged, all)` is called after the cases of
     each.
 
-    Raises RocketproofError for an unknown profile or a file that is no recording.
+    Raises RocketproofError for an unknown profile or a file that is not a recording.
     """
     constants(profile)
     origins, lines = histories(path)

@@ -11,14 +11,14 @@ from rocketproof_model.language import Guard
 
 from ..refusal import Names, Refusal, refusal_of
 from .machine import Machine
-from .requests import Bodiless, Reached, Routed, Said, Send, Update
+from .requests import Bodiless, Described, Reached, Routed, Send, Update
 from .steps import Local, Point, Request
 
 
 def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: Names) -> Refusal:
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
-    if isinstance(request, Said):
+    if isinstance(request, Described):
         return Refusal(f"has topic {machine.config(shared, request.topic) or 'unknown'}")
     if isinstance(request, Routed):
         return Refusal(f"has route {machine.route(shared, request.topic) or 'unknown'}")
@@ -42,23 +42,23 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
     specified = _answers(machine, request, stuck)
     shared = stuck[0].shared
     if any(word in request.ended.words(request.illegal_code) for word in specified):
-        said = f"answers {' or '.join(dict.fromkeys(specified.values()))}"
+        answers = f"answers {' or '.join(dict.fromkeys(specified.values()))}"
         queue = request.ended.queue
         if queue is None or not 0 <= queue < machine.shape.queues:
-            return Refusal(said)
+            return Refusal(answers)
         values = {
             f"offset[{names['Broker'][0]},{names['Topic'][request.topic]},{queue}]": shared[machine.offset_slot(request.topic, queue)]
         }
-        return Refusal(said, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
-    said = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
+        return Refusal(answers, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
+    answers = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
     for point in stuck:
         for shared, local in _alone(machine, request, point.shared, request.start):
             for function in machine.handler:
                 guard, args = _single(machine, request, function, shared, local)
                 if guard is not None and _would(machine, request, function, args, shared, local):
                     scope = _scope(machine, function, shared + local, args)
-                    return refusal_of(guard, scope, function.action.name, names, specified=said)
-    return Refusal(said)
+                    return refusal_of(guard, scope, function.action.name, names, specified=answers)
+    return Refusal(answers)
 
 
 def _answers(machine: Machine, request: Send, stuck: Sequence[Point]) -> dict[str, str]:
@@ -89,7 +89,7 @@ def _alone(machine: Machine, request: Send, shared: State, local: Local) -> list
 
 
 def _single(machine: Machine, request: Send, function: Function, shared: State, local: Local) -> tuple[Guard | None, tuple[int, ...]]:
-    """The guard that alone refuses the action; the first one, which says where the request is, does not count."""
+    """The guard that alone refuses the action; the first one, which has the place where the request is, does not count."""
     args = (0, request.draws[0]) if "draw" in function.action.parameters else (0,)
     scope = _scope(machine, function, shared + local, args)
     if not evaluate(function.action.guards[0].condition, scope):

@@ -1,7 +1,7 @@
 """What clients ask of a broker, as requests whose steps are the specification's actions.
 
 Sends and batches run a handler of the specification from `arrived` to `answered`; a batch of n takes n offsets at once. A topic
-update is one step; what a broker says of a topic or a queue looks at the state. A record that the broker stores by itself starts
+update is one step; what a broker answers about a topic or a queue looks at the state. A record that the broker stores by itself starts
 where the checks are behind it.
 """
 
@@ -99,8 +99,8 @@ class Send:
     @property
     def giving_up(self) -> bool:
         """Whether a wait for the lock in vain leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
-        said = "TOPIC_NOT_EXIST" in self._words
-        return self.patient and (said or self.machine.shape.classes[self.topic] == "retry")
+        answered = "TOPIC_NOT_EXIST" in self._words
+        return self.patient and (answered or self.machine.shape.classes[self.topic] == "retry")
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         machine, answer = self.machine, self.machine.columns["answer"]
@@ -208,8 +208,8 @@ class Bodiless(_OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Said(_OneStep):
-    """What the broker said of a topic: its configuration, None if it had none."""
+class Described(_OneStep):
+    """What the broker answered about a topic: its configuration, None if it had none."""
 
     machine: Machine
     topic: int
@@ -218,7 +218,7 @@ class Said(_OneStep):
 
     @property
     def kind(self) -> Hashable:
-        return ("said", self.topic)
+        return ("described", self.topic)
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         reads = bits(self.machine.config_slots(self.topic))
@@ -342,7 +342,7 @@ __all__ = [
     "Reduced",
     "Registering",
     "Routed",
-    "Said",
+    "Described",
     "Send",
     "Update",
     "fits_int",

@@ -1,4 +1,4 @@
-"""Requests and their steps: the words in which the search for an order of concurrent steps speaks.
+"""Requests and their steps: the vocabulary of the search for an order of concurrent steps.
 
 A request is between its invocation and its answer in a state of its own, its *local* state; what all of them see is the *shared* state.
 """
@@ -84,7 +84,7 @@ class Step(NamedTuple):
 class Searched:
     """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
 
-    `limit` says that it was stopped. `steps` is one order that explains the first `end` answers.
+    `limit`: it was stopped. `steps` is one order that explains the first `end` answers.
     """
 
     end: int

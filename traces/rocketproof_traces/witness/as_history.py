@@ -108,5 +108,5 @@ def _step(where: str, event: Event, instance: Instance, before: State) -> tuple[
     new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
     recorded = event.value.get("changes")
     if new != (present_names(instance.model, recorded) if isinstance(recorded, dict) else recorded):
-        raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history says {short(recorded)}")
+        raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history has {short(recorded)}")
     return Move(action.name, codes), after

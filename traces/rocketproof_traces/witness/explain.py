@@ -133,10 +133,10 @@ def _refusing(instance: Instance, state: State, action: Action, args: Codes) -> 
 
 
 def parse(text: str, model: Model) -> tuple[Action, Codes]:
-    """The action instance that `text` names. Raises TraceError that says what is wrong and what would be right."""
+    """The action instance that `text` names. Raises TraceError with what is wrong and what would be right."""
     match = re.fullmatch(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
     if match is None:
-        raise TraceError(f"'{text}'", "is no action", f"write it like {_example(model.actions[0])}")
+        raise TraceError(f"'{text}'", "is not an action", f"write it like {_example(model.actions[0])}")
     name, inside = match[1], match[2] or ""
     action = next((a for a in model.actions if a.name == name), None)
     if action is None:

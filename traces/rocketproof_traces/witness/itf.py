@@ -7,7 +7,7 @@ both forms are read.
 
 Our own facts lie under `#meta.rocketproof`: property, moves, constants, a note, and the `origin` that tells the caller
 how to build the model again. Each state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. A file of
-another tool has none of this. `restore` makes a witness of what a file says.
+another tool has none of this. `restore` makes a witness of what a file holds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FileMove:
 
 @dataclass(frozen=True)
 class WitnessFile:
-    """What a file says, before a model is asked.
+    """What a file holds, before a model is asked.
 
     `states` map variables to Python values (maps and records are dicts, sets frozensets). `moves` is None in a file of
     another tool; `actions` are then the names that Quint gave to the steps, or "". `property`, `kind`, `origin` and
@@ -214,7 +214,7 @@ def loads(text: str, place: str = "<text>") -> WitnessFile:
     except (RecursionError, ValueError):
         raise TraceError(place, "is JSON beyond reason", "give an ITF file") from None
     if not isinstance(data, dict) or not isinstance(data.get("states"), list) or not isinstance(data.get("vars"), list):
-        raise TraceError(place, "is no ITF trace: it lacks lists 'vars' and 'states'", "give a file of `rocketproof check` or Apalache")
+        raise TraceError(place, "is not an ITF trace: it lacks lists 'vars' and 'states'", "give a file of `rocketproof check` or Apalache")
     rows = data["states"]
     try:
         decoded = [{str(k): _python(v) for k, v in row.items() if k != "#meta"} for row in _all_objects(place, rows)]

@@ -250,13 +250,13 @@ class _Work:
         from ..stateful import engine, report
 
         questions = list(self.questions(subject))
-        due = {id(claim): tasks[0].expected for tasks, claim in questions}
+        expected = {id(claim): tasks[0].expected for tasks, claim in questions}
         budget = self.budget
         found = engine.campaign(
             self.unit.source,
             subject,
             [claim for _, claim in questions],
-            lambda claim: due[id(claim)],
+            lambda claim: expected[id(claim)],
             programs=budget.programs,
             seed=budget.seed,
             limits=budget.limits,
@@ -275,9 +275,9 @@ class _Work:
 
         budget, source = self.budget, self.unit.source
         condition = self.unit.tasks[0].condition
-        due = {task.claim: task.expected for task in self.unit.tasks}
+        expected = {task.claim: task.expected for task in self.unit.tasks}
         found = history.campaign(
-            source.profile, condition, due, programs=budget.programs, seed=budget.seed, limits=budget.limits, report=self.report
+            source.profile, condition, expected, programs=budget.programs, seed=budget.seed, limits=budget.limits, report=self.report
         )
         for task in self.unit.tasks:
             breach = found.breaches.get(task.claim)

@@ -110,8 +110,8 @@ def _from_file(request: Request) -> Plan:
         questions.append((claim.kind, claim.id))
         for engine in engines:
             method = _method(claim.kind, engine, "")
-            due = expectation(claim.kind, engine, method, expected)
-            tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, due))
+            verdict = expectation(claim.kind, engine, method, expected)
+            tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict))
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
 
 
@@ -164,8 +164,8 @@ def _from_catalogue(request: Request) -> Plan:
         questions.append((case.kind, case.property))
         for engine in engines:
             method = _method(case.kind, engine, case.method)
-            due = expectation(case.kind, engine, method, case.expected)
-            task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, due)
+            expected = expectation(case.kind, engine, method, case.expected)
+            task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
     return _plan(tasks, [*_not_by(request.engine, questions), *missing])

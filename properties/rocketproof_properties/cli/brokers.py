@@ -132,7 +132,8 @@ def validate(
         Go on with the interrupted run whose report is in this folder, as it was asked for then: programs that it has recorded are not
         run again. --time, --accept and --json are those of now.
     self_test
-        Only try what the target offers, each once, and tell what is lost without the rest: for who writes a target's description.
+        Only try each thing that the target offers once, and print what a validation loses without the rest: for authors of a
+        target's description.
     accept
         A TOML file of accepted deviations.
     configure

@@ -118,12 +118,12 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
     from ..hazards import HAZARDS, chosen, gallery, report
 
     found = [gallery.perform(one, one.profile(profile)) for one in chosen(ids, profile)]
-    write(json, (told.data() for told in found))
+    write(json, (performed.data() for performed in found))
     if ids:
         report.print_stories(found)
     else:
         report.print_list(found, len(HAZARDS) - len(found))
-    return DIFFERS if any(told.finding for told in found) else OK
+    return DIFFERS if any(performed.finding for performed in found) else OK
 
 
 def mutate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from collections import defaultdict
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rocketproof_properties.deployments.served import Served
-from rocketproof_properties.validation.crashtests import crash_test, log_records, queue_entries
+from rocketproof_properties.judging.wholelog import files, log_of
+from rocketproof_properties.validation.crashtests import crash_test, queue_entries
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -24,23 +24,18 @@ def recorded(tmp_path: Path) -> Path:
     return store
 
 
-def test_the_records_of_a_recorded_log_are_found(recorded: Path) -> None:
-    listed = [json.loads(line) for line in (DATA / "store-4.9.4-records.jsonl").read_text().splitlines()]
-    found = list(log_records(recorded))
-    assert [place for place, _ in found] == [each["offset"] for each in listed]
-    assert {message.store_size for _, message in found} == {each["size"] for each in listed}
-
-
 def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Path) -> None:
-    places = dict(log_records(recorded))
+    found = files(recorded)
+    assert found is not None
+    places = {record.at: record for record in log_of(*found).records}
     queues: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for folder in (recorded / "consumequeue").glob("*/*"):
         queues[folder.parent.name, int(folder.name)] = queue_entries(recorded, folder.parent.name, int(folder.name))
     assert sum(map(len, queues.values())) > 100
     for (topic, queue), entries in queues.items():
         for number, (place, size) in enumerate(entries):
-            message = places[place]
-            assert (message.topic, message.queue_id, message.queue_offset, message.store_size) == (topic, queue, number, size)
+            record = places[place]
+            assert (record.topic, record.queue_id, record.queue_offset, record.total_size) == (topic, queue, number, size)
     assert queue_entries(recorded, "NoSuchTopic", 0) == []
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 from rocketproof_traces.stored.record import Log, read_log
 
 from ..catalogue import HISTORY_CLAIMS
+from ..catalogue.claim import Case, HistoryClaim
 from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
@@ -35,7 +36,7 @@ _LOOKS: Final = 20
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
     """Write down the log in a store directory; False where there is none, or it does not stand still."""
-    found = _files(store / FOLDER)
+    found = files(store)
     if found is None:
         return False
     data, file_size = found
@@ -48,16 +49,17 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     return True
 
 
-def _files(folder: Path) -> tuple[bytes, int] | None:
-    """The files' bytes, joined, up to the last that is written; and the size of one file."""
+def files(store: Path) -> tuple[bytes, int] | None:
+    """The bytes of a store's log, its files joined, up to the last that is written, and the size of one file; None where there is none, or
+    it does not stand still."""
     before: bytes | None = None
     for _ in range(_LOOKS):
         try:
-            files = sorted(one for one in folder.iterdir() if one.name.isdecimal())
-            content = [one.read_bytes() for one in files]
+            found = sorted(one for one in (store / FOLDER).iterdir() if one.name.isdecimal())
+            content = [one.read_bytes() for one in found]
         except OSError:
             return None
-        if not content or int(files[0].name) != 0 or len({len(one) for one in content}) != 1:
+        if not content or int(found[0].name) != 0 or len({len(one) for one in content}) != 1:
             return None
         data = b"".join(content).rstrip(b"\0")
         if data == before:
@@ -70,9 +72,23 @@ def _files(folder: Path) -> tuple[bytes, int] | None:
 def read(parsed: ParsedHistory) -> Log:
     """The log that was written down."""
     state = parsed.states["log"]
-    data = zlib.decompress(base64.b64decode(state["zlib"]))
-    file_size = int(state["fileSize"])
+    return log_of(zlib.decompress(base64.b64decode(state["zlib"])), int(state["fileSize"]))
+
+
+def log_of(data: bytes, file_size: int) -> Log:
+    """The log of such bytes: the last file is filled up with zeros."""
     return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size)
+
+
+def decided(
+    log: Log, mine: Log, broker: str, profile: str, conditions: frozenset[str]
+) -> Iterator[tuple[HistoryClaim, Case | None, str | None]]:
+    """The claims that have to hold of a broker's log under these conditions, each with the case that says so and what breaks it, None for
+    nothing. Claims about queues see `mine`."""
+    for claim in HISTORY_CLAIMS:
+        verdict, case = expected(profile, claim.id, conditions, SOURCE)
+        if claim.id in CLAIMS and verdict == "holds":
+            yield claim, case, claim.check(History(logs={broker: mine if claim.id in OF_QUEUES else log}))
 
 
 def judge_log(path: Path, profile: str) -> Judged:
@@ -82,12 +98,8 @@ def judge_log(path: Path, profile: str) -> Judged:
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)
     mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic)])
-    for claim in HISTORY_CLAIMS:
-        verdict, case = expected(profile, claim.id, conditions, SOURCE)
-        if claim.id not in CLAIMS or verdict != "holds":
-            continue
-        text = claim.check(History(logs={parsed.broker: mine if claim.id in OF_QUEUES else log}))
-        found.claims[claim.id] = (text is None, verdict, "")
+    for claim, case, text in decided(log, mine, parsed.broker, profile, conditions):
+        found.claims[claim.id] = (text is None, "holds", "")
         if text is not None:
             found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else ""))
     return found

@@ -409,7 +409,7 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
 
 
 def test_who_noticed_which_mutant(shop: Path) -> None:
-    patience = "from rocketproof_properties.patches import campaign; campaign.PATIENCE = 1.5; cli.main()"
+    patience = "from rocketproof_properties.patches import trials; trials.PATIENCE = 1.5; cli.main()"
     (shop / "program.py").write_text(PROGRAM.replace("cli.main()", patience))
     numbers = [str(n) for n in range(1, 12)]
     code, out, err, rows = session(shop, *(f"M-{n}" for n in numbers))

@@ -152,12 +152,12 @@ def mutate(
     from rocketproof_traces import pools
 
     from .. import output
-    from ..patches import campaign, registry
+    from ..patches import registry, trials
     from ..patches.show import print_mutants
 
     chosen = registry.mutants(ids)
     with output.phases() as progress:
-        report = campaign.mutate(chosen, tests, workers or pools.cores(), time, progress)
+        report = trials.mutate(chosen, tests, workers or pools.cores(), time, progress)
     write(json, (row.record() for row in report.rows))
     print_mutants(report)
     return report.exit_code

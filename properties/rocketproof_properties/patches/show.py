@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..output import Page, TableRow, counted
-from .campaign import Report
+from .trials import Report
 
 _STYLES = {"killed": "green", "equivalent": "green", "survived": "bold red", "undecided": "bold yellow"}
 _MARKS = {"survived": "!", "undecided": "?"}

@@ -98,19 +98,19 @@ def mutate(
         raise InputError("mutants are tried in forked processes, which this system does not have; use Linux or macOS")
     if not tests.exists():
         raise InputError(f"there are no tests at {tests}; give their folder with --tests")
-    campaign = _Campaign(mutants, workers, FOREVER if seconds is None else begun + seconds, progress)
-    code = pytest.main([str(tests), *_OPTIONS], plugins=[campaign])
-    if campaign.error is not None:
-        raise campaign.error
-    if code == pytest.ExitCode.INTERRUPTED and not campaign.begun:
+    trials = _Trials(mutants, workers, FOREVER if seconds is None else begun + seconds, progress)
+    code = pytest.main([str(tests), *_OPTIONS], plugins=[trials])
+    if trials.error is not None:
+        raise trials.error
+    if code == pytest.ExitCode.INTERRUPTED and not trials.begun:
         raise KeyboardInterrupt
-    if not campaign.begun:
+    if not trials.begun:
         raise InputError(f"the tests at {tests} could not be collected; `pytest --collect-only {tests}` says why")
-    campaign.report.seconds = time.monotonic() - begun
-    return campaign.report
+    trials.report.seconds = time.monotonic() - begun
+    return trials.report
 
 
-class _Campaign:
+class _Trials:
     """A pytest plugin that takes the place of running the collected tests."""
 
     def __init__(self, mutants: Sequence[Mutant], workers: int, until: float, progress: Callable[[str, int, int], None]) -> None:

@@ -2,6 +2,10 @@
 
 Memory is named by an address and an offset in bytes, neither of which is checked: the caller keeps reads inside of a buffer that
 has MARGIN spare bytes at both ends.
+
+It is written as LLVM's instructions for its speed: with numbers put together from their bytes, and bytes compared one by one, in what Numba
+makes of Python, a scan reads 1.0 GB a second of one core instead of 3.4 where bodies have 100 bytes, and 3.2 instead of 6.3 at 1 KiB
+(`rocketproof bench scan`; best of 5 rounds, each form twice in turn).
 """
 
 # Numba's intrinsics have no types that a checker knows.

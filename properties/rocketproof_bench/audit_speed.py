@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rocketproof_properties.audits.command import plan_of
 from rocketproof_traces.audit.programs import Plan
@@ -33,6 +33,8 @@ from .usage import tree_seconds, with_java
 
 PROFILE = "P494"
 GIB = 1 << 30
+A = TypeVar("A")
+B = TypeVar("B")
 KEYS = (
     "tool",
     "bytes",
@@ -110,7 +112,7 @@ def _scan(root: str) -> None:
             pass
 
 
-def _first(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+def _first(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
     """The first of the tasks, in this process."""
     return map(function, items[:1])
 

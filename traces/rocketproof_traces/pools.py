@@ -1,7 +1,6 @@
 """Work spread over processes of this machine, a little ahead of what they do.
 
-`Spread` is how work is done, here or elsewhere (`spark.spread`): it gets a function and items, both for other processes too, and gives the
-answers in any order, each as soon as it is there.
+`Spread` is how work is done, here or elsewhere (`spark.spread`).
 """
 
 from __future__ import annotations
@@ -13,13 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from .errors import TraceError
 
 A = TypeVar("A")
 B = TypeVar("B")
-Spread = Callable[[Callable[[str], str], Sequence[str]], Iterator[str]]
+
+
+class Spread(Protocol):
+    """Gives a function's answers for some items in any order, each as soon as it is there. The function, items and answers go to other
+    processes and come back, so they can be pickled."""
+
+    def __call__(self, function: Callable[[A], B], items: Sequence[A], /) -> Iterator[B]: ...
+
 
 FEW = 4  # short tasks that are done sooner than processes begin
 
@@ -35,11 +41,11 @@ def on_processes(workers: int, few: int = FEW) -> Spread:
     Threads would wait for each other: between two calls of a kernel, which take a fraction of a millisecond, each needs Python's lock.
     """
 
-    def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        if workers == 1 or len(items) <= few:
+    def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
+        if workers < 2 or len(items) <= few:
             yield from map(function, items)
             return
-        with processes(workers) as pool:
+        with processes(min(workers, len(items))) as pool:
             yield from answers(pool, function, items, 2 * workers)
 
     return spread

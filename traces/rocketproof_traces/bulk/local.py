@@ -6,61 +6,48 @@ A history is one process's work. One that is too long to be held is divided into
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 
-from ..pools import answers, processes
+from ..pools import Spread, on_processes
 from .cache import PieceCache
-from .ingest import take
 from .partition import KEPT, Docket, partition
 from .results import Results, Summary
 from .tables import CALLS
 from .verdicts import judge_whole
-from .work import Order, Tell, dockets, fresh, named, shelved
+from .work import Order, Tell, named, shelved, take_new, unjudged
 
 HELD = KEPT
 """Events that one process holds at once."""
 WAVE = 1_000_000
 """Events whose verdicts are written as one batch."""
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
+    spread = on_processes(cores, few=1)
     ready = shelved(order)
     if ready is None:
-        found = named(order)
-        new = fresh(found, PieceCache(order.cache).taken())
-        tell(f"reading {len(new)} of {len(found)} files")
-        for _ in _spread(partial(_take, order.cache), new, cores):
-            pass
+        take_new(order, named(order), spread, tell)
     order = ready or order
     results = Results(order.out)
-    todo = dockets(PieceCache(order.cache).taken().values(), results.stamps(), order)
-    tell(f"judging {len(todo)} histories")
-    for wave in _waves(todo):
-        results.add(_judged(order, wave, cores))
+    for wave in _waves(unjudged(order, tell)):
+        results.add(_judged(order, wave, spread))
     return results.summary(order.profile)
 
 
-def _take(cache: str, source: str) -> None:
-    take(PieceCache(cache), source)
-
-
-def _judged(order: Order, todo: list[Docket], cores: int) -> Iterator[pa.Table]:
+def _judged(order: Order, todo: list[Docket], spread: Spread) -> Iterator[pa.Table]:
     short = [docket for docket in todo if _events(docket) <= HELD]
-    yield from _spread(partial(_judge, order), short, cores)
+    yield from spread(partial(_judge, order), short)
     for docket in todo:
         if _events(docket) > HELD:
             with tempfile.TemporaryDirectory() as folder:
                 files = spill(partition(PieceCache(order.cache), docket), Path(folder), -(-_events(docket) // HELD))
-                yield from _spread(partial(_judge_file, order), files, cores)
+                yield from spread(partial(_judge_file, order), files)
 
 
 def _waves(todo: Iterable[Docket]) -> Iterator[list[Docket]]:
@@ -102,16 +89,6 @@ def spill(batches: Iterable[pa.RecordBatch], folder: Path, number: int) -> list[
                 if mine.num_rows:
                     writer.write_batch(mine)
     return files
-
-
-def _spread(function: Callable[[A], B], items: Iterable[A], cores: int) -> Iterator[B]:
-    """The function's answers, in any order, by as many processes."""
-    todo = list(items)
-    if cores < 2 or len(todo) < 2:
-        yield from map(function, todo)
-        return
-    with processes(min(cores, len(todo))) as pool:
-        yield from answers(pool, function, todo, 2 * cores)
 
 
 __all__ = ["judge", "spill"]

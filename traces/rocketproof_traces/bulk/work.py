@@ -6,15 +6,18 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from pyarrow import fs
 
 from ..errors import TraceError
+from ..pools import Spread
 from ..stored.paths import readable
 from .cache import SUFFIX, PieceCache, Taken, by_history
-from .ingest import sources
+from .ingest import sources, take
 from .partition import Docket
+from .results import Results
 
 Tell = Callable[[str], None]
 
@@ -53,6 +56,25 @@ def named(order: Order) -> list[tuple[str, str]]:
     return found
 
 
+def take_new(order: Order, found: Sequence[tuple[str, str]], spread: Spread, tell: Tell) -> None:
+    """Read the sources that are not in the cache as they are now into it, a task each."""
+    new = fresh(found, PieceCache(order.cache).taken())
+    tell(f"reading {len(new)} of {len(found)} files")
+    for _ in spread(partial(_take, order.cache), new):
+        pass
+
+
+def _take(cache: str, source: str) -> None:
+    take(PieceCache(cache), source)
+
+
+def unjudged(order: Order, tell: Tell) -> list[Docket]:
+    """The histories in the cache that were not judged as they are."""
+    todo = dockets(PieceCache(order.cache).taken().values(), Results(order.out).stamps(), order)
+    tell(f"judging {len(todo)} histories")
+    return todo
+
+
 def fresh(found: Sequence[tuple[str, str]], taken: Mapping[str, Taken]) -> list[str]:
     """The sources (with stamps) that are not in the cache as they are now."""
     return [source for source, stamp in found if source not in taken or taken[source].stamp != stamp]
@@ -79,4 +101,4 @@ def _docket(history: str, told: Sequence[Taken], order: Order) -> Docket:
     return Docket(history, pieces, origin, problems, stamp, order.late)
 
 
-__all__ = ["Order", "Tell", "dockets", "fresh", "named", "shelved"]
+__all__ = ["Order", "Tell", "dockets", "named", "shelved", "take_new", "unjudged"]

@@ -11,7 +11,6 @@ is in the cache, written so that doing it again changes nothing.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -21,15 +20,16 @@ import numpy as np
 import pyarrow as pa
 
 from ..bulk.cache import Piece, PieceCache
-from ..bulk.ingest import sources, take
+from ..bulk.ingest import sources
 from ..bulk.partition import Docket, partition
 from ..bulk.results import Results, Summary
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
-from ..bulk.work import Order, Tell, dockets, fresh, named, shelved
+from ..bulk.work import Order, Tell, named, shelved, take_new, unjudged
 from ..collection import uncollected
 from ..errors import TraceError
 from .session import aside
+from .spread import on_spark, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,14 +48,7 @@ def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Sum
     try:
         return aside(lambda: _judge(spark, order, tell), spark.interruptAll)
     except PySparkException as error:
-        raise TraceError("Spark", f"gave up: {_said(str(error))}", "run it again: it goes on where it was") from None
-
-
-def _said(text: str) -> str:
-    """What went wrong, of the pages that Spark prints: the last line that names an error of Python, else the first."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
-    return (named or lines or ["no word"])[-1 if named else 0]
+        raise TraceError("Spark", f"gave up: {reason(error)}", "run it again: it goes on where it was") from None
 
 
 def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
@@ -66,7 +59,7 @@ def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
         found = named(order)
         if len(order.sources) == 1 and [source for source, _ in found] != list(order.sources) and not is_remote():
             _stream(spark, order, tell)  # a server of Spark Connect would run the batches without this process's files
-        _take(spark, order, fresh(found, PieceCache(order.cache).taken()), tell)  # and what has changed since a stream saw it
+        take_new(order, found, on_spark(spark), tell)  # and what has changed since a stream saw it
     order = ready or order
     _judge_batch(spark, order, tell)
     return Results(order.out).summary(order.profile)
@@ -79,8 +72,7 @@ def _stream(spark: SparkSession, order: Order, tell: Tell) -> None:
 
     def batch(rows: DataFrame, _: int) -> None:
         known = {_plain(row["path"]) for row in rows.collect()}
-        new = fresh([one for one in sources(list(order.sources)) if _plain(one[0]) in known], PieceCache(order.cache).taken())
-        _take(spark, order, new, tell)
+        take_new(order, [one for one in sources(list(order.sources)) if _plain(one[0]) in known], on_spark(spark), tell)
         _judge_batch(spark, order, tell)
 
     query = (
@@ -100,31 +92,11 @@ def _plain(path: str) -> str:
     return path.removeprefix("file:").replace("//", "/")
 
 
-def _take(spark: SparkSession, order: Order, new: Sequence[str], tell: Tell) -> None:
-    """Read sources into the cache, a task each."""
-    if not new:
-        return
-    tell(f"reading {len(new)} files")
-    root = order.cache
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for source in batch.column(0).to_pylist():
-                take(PieceCache(root), source)
-                yield pa.RecordBatch.from_pydict({"source": [source]})
-
-    _spread(spark, "source", new).mapInArrow(run, "source string").count()
-
-
 def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
     """Judge the histories in the cache that were not judged as they are, and write their verdicts as one batch."""
-    results = Results(order.out)
-    todo = dockets(PieceCache(order.cache).taken().values(), results.stamps(), order)
-    if not todo:
-        return
-    tell(f"judging {len(todo)} histories")
-    verdicts = judged(spark, order, todo)
-    verdicts.write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{results.next()}")
+    todo = unjudged(order, tell)
+    if todo:
+        judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{Results(order.out).next()}")
 
 
 def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFrame:

@@ -1,13 +1,11 @@
 """Jobs of a search on a session's workers: a task for each item, watched while they run, and a look at what the workers are.
 
-The items go out with the function and the answers come back as bytes; nothing else passes through Spark, so that one plan
-serves classic sessions and Spark Connect. A task whose process is lost is done again by Spark.
+Items go out and answers come back as in `spread`; a task whose process is lost is done again by Spark.
 """
 
 from __future__ import annotations
 
 import pickle
-import re
 import socket
 import time
 import uuid
@@ -21,6 +19,7 @@ from rocketproof_model.result import MEMORY
 
 from ..errors import TraceError
 from . import shares
+from .spread import ANSWER, Mapping, over_items, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +29,6 @@ _BEAT = 0.25  # seconds between two looks at the clock
 _PATIENCE = 30.0  # seconds for tasks to end that were told to
 
 Perform = Callable[[Any], Any]
-_Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 OTHER_FOLDER = "give --scratch a folder with room that driver and workers reach by this path"
 
@@ -66,9 +64,9 @@ class Workers:
 
     def run(self, work: Sequence[Any], beat: Callable[[], None]) -> list[Any]:
         """Do the tasks, one answer for each; `beat` is called while they run and may raise."""
-        return self._job(_over_items(self.perform, list(work)), len(work), beat)
+        return self._job(over_items(self.perform, list(work)), len(work), beat)
 
-    def _job(self, function: _Mapping, tasks: int | None, beat: Callable[[], None]) -> list[Any]:
+    def _job(self, function: Mapping, tasks: int | None, beat: Callable[[], None]) -> list[Any]:
         future = self.thread.submit(self._collect, function, tasks)
         try:
             while not wait([future], _BEAT).done:
@@ -82,30 +80,19 @@ class Workers:
         except Exception as error:  # noqa: BLE001  (whatever Spark raises, classic or Connect)
             if "MemoryError" in str(error):
                 raise LimitReached(MEMORY) from None
-            raise TraceError("Spark", f"a task of the search failed: {_said(error)}", "see its log, mend this and search again") from None
+            raise TraceError("Spark", f"a task of the search failed: {reason(error)}", "see its log, mend this and search again") from None
 
-    def _collect(self, function: _Mapping, tasks: int | None) -> list[Any]:
+    def _collect(self, function: Mapping, tasks: int | None) -> list[Any]:
         self.spark.addTag(self.tag)
         items = self.spark.range(1 << 12) if tasks is None else self.spark.range(0, tasks, 1, tasks)
-        return [pickle.loads(row["answer"]) for row in items.mapInArrow(function, "answer binary").collect()]
+        return [pickle.loads(row["answer"]) for row in items.mapInArrow(function, ANSWER).collect()]
 
     def _interrupt(self, future: Future[Any]) -> None:
         self.spark.interruptTag(self.tag)
         wait([future], _PATIENCE)
 
 
-def _over_items(perform: Perform, work: list[Any]) -> _Mapping:
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            answers = [pickle.dumps(perform(work[n])) for n in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
-
-    return run
-
-
-def _over_partitions(visit: Callable[[], Any]) -> _Mapping:
+def _over_partitions(visit: Callable[[], Any]) -> Mapping:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
@@ -125,10 +112,3 @@ def _visit(folder: str) -> tuple[str, str, str]:
     except OSError as error:
         return host, name, str(error.strerror or error)
     return host, name, ""
-
-
-def _said(error: Exception) -> str:
-    """The line of a Python or Java stack trace that names the error."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return (named or lines or [type(error).__name__])[0 if not named else -1]

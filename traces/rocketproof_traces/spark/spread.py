@@ -1,10 +1,16 @@
-"""Items spread over a session's workers, each a task of its own, so that one that is lost is done again by itself."""
+"""Items spread over a session's workers, each a task of its own, so that one that is lost is done again by itself.
+
+The items go out with the function and the answers come back as bytes; nothing else passes through Spark, so that one plan serves classic
+sessions and Spark Connect.
+"""
 
 from __future__ import annotations
 
+import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import TraceError
 from ..pools import Spread
@@ -15,6 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WAVE = 16  # short items for each core that are given out at once; what they gave is kept before the next ones
+ANSWER = "answer binary"
+A = TypeVar("A")
+B = TypeVar("B")
+Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
 def on_spark(spark: SparkSession, wave: int = WAVE) -> Spread:
@@ -23,17 +33,16 @@ def on_spark(spark: SparkSession, wave: int = WAVE) -> Spread:
 
     width = wave * aside(partial(_cores, spark))
 
-    def run(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
+    def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         try:
             yield from spread(spark, function, items, width)
         except PySparkException as error:
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            raise TraceError("Spark", f"could not do a part of the work ({said[0][:200]})", "give the same command again") from None
+            raise TraceError("Spark", f"could not do a part of the work ({reason(error)[:200]})", "give the same command again") from None
 
     return run
 
 
-def spread(spark: SparkSession, function: Callable[[str], str], items: Sequence[str], width: int) -> Iterator[str]:
+def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], width: int) -> Iterator[B]:
     """The function's answers, `width` items at a time. It has to be found by import on the workers, and give an item the same answer again.
 
     Ctrl-C ends the tasks that run; the answers given before are complete.
@@ -43,20 +52,29 @@ def spread(spark: SparkSession, function: Callable[[str], str], items: Sequence[
         yield from aside(partial(_wave, spark, function, some), spark.interruptAll)
 
 
-def _wave(spark: SparkSession, function: Callable[[str], str], items: Sequence[str]) -> list[str]:
-    tasks = spark.range(0, len(items), 1, len(items)).mapInArrow(_over(function, items), "answer string")
-    return [row["answer"] for row in tasks.collect()]
+def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
+    tasks = spark.range(0, len(items), 1, len(items)).mapInArrow(over_items(function, items), ANSWER)
+    return [pickle.loads(row["answer"]) for row in tasks.collect()]
 
 
-def _over(function: Callable[[str], str], items: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def over_items(function: Callable[[A], B], items: Sequence[A]) -> Mapping:
+    """For `mapInArrow` over numbers of items: the pickled answers, rows of ANSWER."""
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            answers = pa.array([function(items[int(n)]) for n in batch.column(0).to_pylist()], pa.string())
-            yield pa.RecordBatch.from_arrays([answers], ["answer"])
+            answers = [pickle.dumps(function(items[int(n)])) for n in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
 
     return run
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, of the pages that Spark prints: the last line that names an error of Python or Java, else the first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return named[-1] if named else (lines or [type(error).__name__])[0]
 
 
 def _cores(spark: SparkSession) -> int:

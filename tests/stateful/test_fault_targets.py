@@ -59,6 +59,16 @@ def test_the_implementation_does_what_the_specification_allows(scope: str) -> No
     assert found(scope) is None
 
 
+@behaviour("REC-02")
+@pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
+def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(before: list[Move]) -> None:
+    """The ends of the log and of a queue move back at a start and nothing is wiped: another crash leaves the same bytes behind them."""
+    source = Source("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
+    subject = source.subject()
+    begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]
+    perform(Campaign(subject.instance, target_of(source, subject)), [begin, *before, *end])
+
+
 @behaviour("PER-10")
 def test_a_release_that_overwrites_in_place_does_what_the_specification_allows() -> None:
     assert found("persistence", "P533") is None

@@ -65,6 +65,8 @@ class RecoveryTarget(ModelTarget):
         self.count = {"crashes": 0, "powers": 0}
         self.odd = False
         self.acknowledged = 0
+        self.cut: tuple[int, bytes] | None = None  # what a start has left behind the end of the log: it cuts no bytes off
+        self.entries = 0  # of the queue, when its process ended: behind them a start has left what it cut off
         self._ready()
 
     def _ready(self) -> None:
@@ -84,6 +86,7 @@ class RecoveryTarget(ModelTarget):
     def _do_append(self) -> None:
         place = len(self._ends())
         offset = self._next_offset()
+        self.cut = None
         self.calls.append(self.cluster.calling(plain("send", topic=TOPIC)))
         self.odd = self.odd or offset != place
 
@@ -118,11 +121,13 @@ class RecoveryTarget(ModelTarget):
         self.forced = self._entries()
 
     def _do_crash(self) -> None:
+        self.entries = self._entries()
         self.cluster.crash(silent=True)
         self.count["crashes"] += 1
 
     def _do_power_loss(self, records: int, entries: int, torn: bool) -> None:
         ends = [0, *self._ends()]
+        self.entries = entries
         self.cluster.crash(silent=True)
         self.count["powers"] += 1
         kept = ends[records] + (HEAD if torn else 0)
@@ -139,6 +144,7 @@ class RecoveryTarget(ModelTarget):
         self.forced = min(self.forced, self._entries(), len(self._ends()))
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")
+        self.cut = self._behind()
         self._ready()
 
     # What is seen
@@ -159,11 +165,16 @@ class RecoveryTarget(ModelTarget):
             found.append(position + size)
         return found
 
-    def _torn(self) -> bool:
-        """Whether a part of a record follows the last whole one."""
+    def _behind(self) -> tuple[int, bytes]:
+        """Where the last whole record ends, and the bytes there."""
         content = self.node.disk.files.get(self.log_file)
-        ends = self._ends()
-        return isinstance(content, MappedContent) and any(content.read(ends[-1] if ends else 0, record.BLANK_SIZE))
+        end = [0, *self._ends()][-1]
+        return end, content.read(end, record.BLANK_SIZE) if isinstance(content, MappedContent) else b""
+
+    def _torn(self) -> bool:
+        """Whether a part of a record follows the last whole one, and no start has seen it."""
+        behind = self._behind()
+        return any(behind[1]) and behind != self.cut
 
     def _entries(self) -> int:
         """The entries of the consume queue; of a running broker, as many as it says."""
@@ -171,7 +182,7 @@ class RecoveryTarget(ModelTarget):
             return self.node.broker.store.max_offset(TOPIC, 0)
         content = self.node.disk.files.get(self.queue_file)
         found = 0
-        while isinstance(content, MappedContent) and any(content.read(found * ENTRY + 8, 4)):
+        while found < self.entries and isinstance(content, MappedContent) and any(content.read(found * ENTRY + 8, 4)):
             found += 1
         return found
 

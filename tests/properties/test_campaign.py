@@ -163,7 +163,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_programs_of_messages_are_as_many_as_asked(few: list[Task]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
-    easy = replace(part, due=tuple((id_, verdict) for id_, verdict in part.due if verdict == "violated"))
-    assert easy.due
+    easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))
+    assert easy.expected
     came = perform(Shard(easy, 5, 0, 20))
-    assert came.programs >= 20 and {one.claim for one in came.shown} == {id_ for id_, _ in easy.due}
+    assert came.programs >= 20 and {one.claim for one in came.shown} == {id_ for id_, _ in easy.expected}

@@ -66,7 +66,7 @@ def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatc
         real(found, name, at, config if config is None else change(config), lowest)
 
     monkeypatch.setattr(abstraction, "_config", wrong)
-    assert "is due" in found("tiny").text
+    assert "was expected" in found("tiny").text
 
 
 @pytest.mark.parametrize(

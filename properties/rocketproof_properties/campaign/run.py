@@ -48,7 +48,7 @@ class Done:
 
     @property
     def unexpected(self) -> list[Found]:
-        return [one for one in self.found if not one.is_due()]
+        return [one for one in self.found if not one.is_expected()]
 
     @property
     def exit_code(self) -> int:
@@ -56,11 +56,11 @@ class Done:
 
 
 def parts(tasks: Sequence[Task]) -> tuple[Part, ...]:
-    """The parts that the tasks are about, each with the verdicts due."""
-    due: dict[Any, dict[str, str]] = {}
+    """The parts that the tasks are about, each with the expected verdicts."""
+    expected: dict[Any, dict[str, str]] = {}
     for task in tasks:
-        due.setdefault(task.source, {}).setdefault(task.claim, task.expected)
-    return tuple(Part(source, tuple(claims.items())) for source, claims in due.items())
+        expected.setdefault(task.source, {}).setdefault(task.claim, task.expected)
+    return tuple(Part(source, tuple(claims.items())) for source, claims in expected.items())
 
 
 def shards(made: Sequence[Part], programs: int, seed: int) -> list[Shard]:

@@ -22,10 +22,10 @@ KEPT = 5  # findings of a shard, the shortest ones
 
 @dataclass(frozen=True)
 class Part:
-    """What programs are of, and the verdict due for each claim that is looked at along the way (ids of claims)."""
+    """What programs are of, and the verdict expected for each claim that is looked at along the way (ids of claims)."""
 
     source: Source
-    due: tuple[tuple[str, str], ...]
+    expected: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
@@ -50,12 +50,12 @@ class Shard:
     def data(self) -> dict[str, Any]:
         """JSON values, which `read` understands."""
         source = self.part.source.record()
-        return {"source": source, "due": dict(self.part.due), "seed": self.seed, "first": self.first, "programs": self.programs}
+        return {"source": source, "expected": dict(self.part.expected), "seed": self.seed, "first": self.first, "programs": self.programs}
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Shard:
         """The shard that `data` wrote."""
-        part = Part(Source.read(data["source"]), tuple(data["due"].items()))
+        part = Part(Source.read(data["source"]), tuple(data["expected"].items()))
         return Shard(part, data["seed"], data["first"], data["programs"])
 
 
@@ -121,8 +121,8 @@ def campaign_of(part: Part) -> Campaign:
     """The machine's campaign of a part of the specification: targets, and the claims that are looked at."""
     instance, properties, target = _built(part.source)
     made = Campaign(instance, target)
-    due = dict(part.due)
-    made.watched = tuple(claim for claim in properties if claim.id in due and claim.kind in ("always", "step", "reachable"))
+    expected = dict(part.expected)
+    made.watched = tuple(claim for claim in properties if claim.id in expected and claim.kind in ("always", "step", "reachable"))
     return made
 
 
@@ -194,13 +194,13 @@ def _messages(shard: Shard) -> Came:
     They stop where each claim is broken, and then the rest is drawn anew.
     """
     source = shard.part.source
-    condition, due = str(dict(source.given)["programs"]), dict(shard.part.due)
+    condition, expected = str(dict(source.given)["programs"]), dict(shard.part.expected)
     came = Came(shard.key, shard.part.name)
     breaches: dict[str, history.Breach] = {}
     while came.programs < shard.programs:
         seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first + came.programs}").getrandbits(48)
         left = shard.programs - came.programs
-        found = history.campaign(source.profile, condition, due, programs=left, seed=seed, searched=0, small=False)
+        found = history.campaign(source.profile, condition, expected, programs=left, seed=seed, searched=0, small=False)
         if not found.programs:
             break
         came.programs += found.programs

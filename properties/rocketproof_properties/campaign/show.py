@@ -17,7 +17,7 @@ def render(done: Done) -> None:
     page = Page()
     for found in done.unexpected:
         _print_finding(found, page)
-    _print_expected([found for found in done.found if found.is_due()], page)
+    _print_expected([found for found in done.found if found.is_expected()], page)
     _print_coverage(done, page)
     totals, number = done.totals, len(done.unexpected)
     ran = f"{totals.programs:,} programs, {totals.steps:,} steps, {totals.shards:,} of {done.of:,} shards in {done.seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""What all shards found together: coverage added up, the smallest program of each finding, and whether it was due."""
+"""What all shards found together: coverage added up, the smallest program of each finding, and whether it was expected."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _size(one: Shown | Departed) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, or a violation that is due: `property` is empty for a step that the specification does not allow.
+    """A finding, or an expected violation: `property` is empty for a step that the specification does not allow.
 
     `number` and `seed` name the program it was first seen in, `steps` its smallest form, `file` what `rocketproof replay`, `show` or
     pytest take, `shards` how many shards showed it.
@@ -74,7 +74,7 @@ class Found:
     text: str
     file: str
 
-    def is_due(self) -> bool:
+    def is_expected(self) -> bool:
         """Whether the catalogue says that it can be shown."""
         return self.expected in ("violated", "reached")
 
@@ -84,7 +84,7 @@ class Found:
 
 
 def conclude(totals: Totals, parts: Sequence[Part], tasks: Sequence[Task], seed: int, folder: Path) -> list[Found]:
-    """The findings with their smallest programs written to files: what was not due first.
+    """The findings with their smallest programs written to files: what was not expected comes first.
 
     Raises InputError if a file cannot be written.
     """
@@ -96,7 +96,7 @@ def conclude(totals: Totals, parts: Sequence[Part], tasks: Sequence[Task], seed:
         task = of[named[part].source, id_]
         found.append(_showing(named[part], task, one, times, seed, paths[task]))
     once: dict[tuple[str, tuple[str, ...]], Found] = {}
-    for each in sorted(found, key=lambda f: (f.is_due(), f.property, len(f.steps), f.part)):
+    for each in sorted(found, key=lambda f: (f.is_expected(), f.property, len(f.steps), f.part)):
         once.setdefault((each.property, each.steps), each)
     return list(once.values())
 
@@ -125,8 +125,10 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         witness = smallest(campaign_of(part), task.claim, moves(one.steps))
         witnessfiles.save(path, task, witness)
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
-    due = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
-    return Found(task.property, task.sentence, due, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path)
+    expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
+    return Found(
+        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path
+    )
 
 
 def smallest(campaign: Campaign, claim: str, program: list[Move]) -> Witness:

@@ -73,14 +73,14 @@ def _given_up(history: History) -> str | None:
             first = backs.get(seen[0].at) if seen else None
             if first is None:
                 continue
-            due = first.limit + 1
-            if any(r.at not in backs or backs[r.at].request.delay_level < 0 for r in seen[:due]):
+            times = first.limit + 1
+            if any(r.at not in backs or backs[r.at].request.delay_level < 0 for r in seen[:times]):
                 continue
             buried = any(r.topic.startswith(DLQ_PREFIX) for r in chain)
-            if len(seen) > due or (buried and len(seen) < due):
-                return f"{seen[0]} was delivered {len(seen)} times before it was dead, and {due} are due"
-            if len(seen) == due and not buried:
-                return f"{seen[0]} failed {due} times and is in no dead-letter topic"
+            if len(seen) > times or (buried and len(seen) < times):
+                return f"{seen[0]} was delivered {len(seen)} times before it was dead, and {times} were expected"
+            if len(seen) == times and not buried:
+                return f"{seen[0]} failed {times} times and is in no dead-letter topic"
     return None
 
 

@@ -79,14 +79,14 @@ def campaign(
     source: Source,
     subject: Subject,
     claims: Sequence[Property],
-    due: Callable[[Property], str],
+    expected: Callable[[Property], str],
     *,
     programs: int,
     seed: int,
     limits: Limits,
     report: Report | None = None,
 ) -> Result:
-    """Run programs. `due` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
+    """Run programs. `expected` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
     watch = Watch(limits)
     made = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
     result = Result()
@@ -104,7 +104,7 @@ def campaign(
             break
         if report is not None:
             report(Progress("stateful", made.seen.steps, done, 0, watch.seconds))
-    known = [c for c in claims if c.id not in made.seen.runs and (due(c) == "violated") != (c.kind == "reachable")]
+    known = [c for c in claims if c.id not in made.seen.runs and (expected(c) == "violated") != (c.kind == "reachable")]
     if known and not result.findings and not watch.expired:
         result.findings += _directed(subject, made, known, Limits(seconds=watch.left, states=LONGER))
     result.coverage = made.offers.coverage()

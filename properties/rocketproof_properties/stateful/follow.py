@@ -129,7 +129,7 @@ class Run:
     def differences(self, expected: State, found: State) -> str:
         """The variables in which two states differ, one a line."""
         one, two = readable(self.instance, expected), readable(self.instance, found)
-        return "\n".join(f"  {name}: {one[name]} is due, {two[name]} was found" for name in one if one[name] != two[name])
+        return "\n".join(f"  {name}: {one[name]} was expected, {two[name]} was found" for name in one if one[name] != two[name])
 
     def satisfied(self, claim: Property) -> bool:
         """Whether the last state, or the last step, satisfies the property."""

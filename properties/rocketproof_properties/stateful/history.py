@@ -81,7 +81,7 @@ def run_program(*, profile: str, condition: str, property: str = "", steps: Sequ
 def campaign(
     profile: str,
     condition: str,
-    due: Mapping[str, str],
+    expected: Mapping[str, str],
     *,
     programs: int,
     seed: int,
@@ -90,18 +90,18 @@ def campaign(
     searched: int = SEARCHED,
     small: bool = True,
 ) -> Result:
-    """Run programs of a condition and judge each one's history by the claims that `due` names, each with its expected verdict.
+    """Run programs of a condition and judge each one's history by the claims that `expected` names, each with its expected verdict.
 
-    It goes on beyond the number, up to `searched`, while a violation that is due has not been found, and ends early when every claim
+    It goes on beyond the number, up to `searched`, while an expected violation has not been found, and ends early when every claim
     is broken. `small`: make each breach's program as small as can be.
     """
     watch = Watch(limits)
     made = PROGRAMS[known("condition", condition, PROGRAMS)]
     result = Result()
     found: dict[str, Breach] = {}
-    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in due], found, result, watch)
-    wanted = {id_ for id_, verdict in due.items() if verdict == "violated"}
-    while len(found) < len(due) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
+    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in expected], found, result, watch)
+    wanted = {id_ for id_, verdict in expected.items() if verdict == "violated"}
+    while len(found) < len(expected) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
         before = result.programs
         try:
             _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)

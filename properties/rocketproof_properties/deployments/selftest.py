@@ -6,7 +6,7 @@ It is for whoever writes the description of a target: a capability that only see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,8 @@ SCHEMA: Final = "rocketproof-self-test"
 VERSION: Final = 1
 _BROKER: Final = "broker-a"
 _TOPIC: Final = "rocketproof_self_test"
+_REGISTRATION: Final = 5.0
+"""Seconds that a broker which answers has until its name server knows it."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,28 @@ def _tried(what: str, step: Callable[[], None]) -> Checked:
 
 def _answers(running: Deployment) -> None:
     if running.name_server is not None:
-        known = probe.cluster(running.name_server)
+        known = _known(running.name_server, {*running.brokers.values()})
         for address in running.brokers.values():
-            if address not in known.values():
-                raise _Wrong(f"the {NAME_SERVER} does not know {address}; it knows {', '.join(known.values())}")
+            if address not in known:
+                raise _Wrong(f"the {NAME_SERVER} does not know {address}; it knows {', '.join(known)}")
     for address in running.brokers.values():
         probe.broker(address)
+
+
+def _known(name_server: str, wanted: set[str]) -> Collection[str]:
+    """The brokers that a name server knows, as soon as all that are wanted are there. Raises TargetError if none comes."""
+    until = time.monotonic() + _REGISTRATION
+    while True:
+        late = time.monotonic() > until
+        try:
+            known = probe.cluster(name_server).values()
+        except probe.NoBrokers:
+            if late:
+                raise
+        else:
+            if late or wanted <= {*known}:
+                return known
+        time.sleep(0.05)
 
 
 def _configures(running: Deployment, broker: str) -> None:

@@ -211,6 +211,20 @@ def test_the_largest_offset_of_a_queue() -> None:
     assert stand.call(30, None, topic="nosuch", queueId=0).ext_fields == {"offset": "0"}
 
 
+def test_the_time_of_a_queues_first_message() -> None:
+    stand = Stand()
+    stand.send(queue_id=1)
+    stand.clock.jump(50)
+    stand.send(queue_id=1)
+    assert stand.call(32, None, topic="T", queueId=1).ext_fields == {"timestamp": "-1"}, "nothing is dispatched"
+    stand.broker.store.dispatch()
+    answer = stand.call(32, None, topic="T", queueId=1)
+    first = next(iter(stand.stored()))
+    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, {"timestamp": str(first.store_timestamp)})
+    for topic, queue in (("T", 0), ("T", -1), ("nosuch", 0)):
+        assert stand.call(32, None, topic=topic, queueId=queue).ext_fields == {"timestamp": "-1"}
+
+
 def test_a_record_by_its_offset() -> None:
     stand = Stand()
     stand.send()

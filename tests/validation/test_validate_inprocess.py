@@ -21,6 +21,7 @@ from rocketproof_properties.runs import client as session
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation import accept, report, single
 from rocketproof_properties.validation.shrink import shrink
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
@@ -136,6 +137,29 @@ def test_a_wrong_answer_is_found(
     altered(monkeypatch, change)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE)
     assert {one.property for one in judged.findings} >= found
+
+
+EARLIEST = ("earliest", {"topic": "A"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "change", "found"),
+    [
+        ((SEND, ("send", {"topic": "A"}), EARLIEST), str, set()),
+        ((EARLIEST, SEND), str, set()),
+        ((SEND, EARLIEST), lambda text: str(int(text) + 1), {"earliest.timestamp"}),
+        ((SEND, EARLIEST), lambda text: "-1", set()),
+        ((SEND, ("time", {"millis": 1100}), EARLIEST), lambda text: "-1", {"earliest.timestamp"}),
+        ((EARLIEST, SEND), lambda text: "0", {"earliest.timestamp"}),
+    ],
+    ids=["right", "empty", "another time", "not dispatched yet", "never dispatched", "of nothing"],
+)
+def test_the_time_of_a_queues_first_message_is_that_of_its_record(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, steps: tuple[Step, ...], change: Callable[[str], str], found: set[str]
+) -> None:
+    altered(monkeypatch, _field("timestamp", change))
+    judged = judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE)
+    assert {one.property for one in judged.findings} == found
 
 
 @pytest.mark.behaviour("REM-06", "REM-10")

@@ -16,7 +16,7 @@ from rocketproof_properties.generators.programs import ALONE, CONFIGURED, STARTE
 from rocketproof_properties.generators.requests import MOST_CLIENTS
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.requests import Context, Stored
-from rocketproof_properties.steps.vocabulary import is_request, request_of
+from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = Choice("P494", 300, 7, configure=True, start=True)
@@ -132,7 +132,7 @@ def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int)
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (("sned", {}), "unknown step 'sned'; the nearest of 35 are send"),
+        (("sned", {}), f"unknown step 'sned'; the nearest of {len(STEPS)} are send"),
         (("send", {"tpoic": "A"}), "step send has no argument 'tpoic'"),
     ],
 )

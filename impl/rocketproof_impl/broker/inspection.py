@@ -1,4 +1,4 @@
-"""What a broker tells whoever asks: its topics and settings, the ends of a queue, a record (requests 21, 26, 30, 31, 33, 202)."""
+"""What a broker tells whoever asks: its topics and settings, the ends of a queue, a record (requests 21, 26, 30 to 33, 202)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from rocketproof_protocol.codes import (
     GET_ALL_TOPIC_CONFIG,
     GET_BROKER_CONFIG,
+    GET_EARLIEST_MSG_STORETIME,
     GET_MAX_OFFSET,
     GET_MIN_OFFSET,
     GET_TOPIC_STATS_INFO,
@@ -40,6 +41,7 @@ class InspectionProcessor:
             GET_BROKER_CONFIG: self._get_broker_config,
             GET_MAX_OFFSET: self._get_max_offset,
             GET_MIN_OFFSET: self._get_min_offset,
+            GET_EARLIEST_MSG_STORETIME: self._get_earliest_msg_storetime,
             VIEW_MESSAGE_BY_ID: self._view_message_by_id,
             GET_TOPIC_STATS_INFO: self._get_topic_stats,
         }
@@ -69,6 +71,13 @@ class InspectionProcessor:
         """The offset of the first message that a queue still has; 0 for queues nobody knows."""
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
+
+    async def _get_earliest_msg_storetime(self, request: Command, response: Command) -> None:
+        """When the first message that a queue still has was stored (milliseconds); -1 for a queue without any, and for one nobody knows."""
+        header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
+        store = self._broker.store
+        first = store.get_message(header.topic, header.queue_id, store.min_offset(header.topic, header.queue_id))
+        response.ext_fields = {"timestamp": str(-1 if first is None else first.store_timestamp)}
 
     async def _view_message_by_id(self, request: Command, response: Command) -> None:
         """The bytes at an offset of the log, as they are stored: also a blank's, where an answered message was lost (HAZ-22)."""

@@ -24,7 +24,7 @@ from .draws import examples
 from .strategies import PROGRAMS
 from .wire import HEADERS, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
-WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "meet")
+WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
 """The steps that a client can do."""
 
 LONGEST_WAIT: Final = 2500

@@ -74,6 +74,7 @@ _long = step(
 )
 
 
+_earliest = step("earliest", topic=("A", "A", f"{RETRY_PREFIX}g", "nowhere"), queue=(*range(4), 8, -1))
 _planned_counts = step("topic", topic=("A", "A", f"{RETRY_PREFIX}g"), read=(8, 4, 2, 1, 0), write=(8, 4, 2, 1, 0), perm=(6, 6, 4, 2, 7))
 _to_queue = step(
     "send",
@@ -93,8 +94,8 @@ def _programs(least: int, most: int, *choices: tuple[int, Steps]) -> st.SearchSt
 
 WIRE_PROGRAMS: Final[Mapping[str, st.SearchStrategy[list[Step]]]] = {
     about.TOO_LARGE: _programs(3, 8, (1, _large), (2, _filling)),
-    QUEUES: _programs(3, 10, (1, _planned_counts), (4, _to_queue), (1, _group), (1, _given_back)),
-    TEMPLATES: _programs(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _group), (1, _given_back)),
+    QUEUES: _programs(3, 10, (1, _planned_counts), (4, _to_queue), (2, _earliest), (1, _group), (1, _given_back)),
+    TEMPLATES: _programs(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _earliest), (1, _group), (1, _given_back)),
     RETRIED: _programs(2, 8, (2, _group), (5, _to_retry), (1, _given_back)),
     HEADERS: _programs(2, 6, (8, _odd), (2, _long), (2, _given_back), (1, _nameless)),
 }

@@ -49,6 +49,7 @@ _DELAY_STEP: Final = 100
 _LARGEST_FILE: Final = 1 << 24
 _SHORTEST_DELAY: Final = 900
 _MOST_MOMENTS: Final = 6
+_DISPATCHED: Final = 1000  # milliseconds behind a request for its message, by which it must be in its queue
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
@@ -274,6 +275,9 @@ class Reference:
             yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq)
             return
         shared = found is not None and self._learn(recorded.fields, found.ext_fields or {})
+        if found is not None and asked.op == "earliest":
+            yield from self._earliest(asked, int(recorded.fields["timestamp"]), int((found.ext_fields or {})["timestamp"]))
+            return
         differences = list(self.same.answer(recorded, found, ("queueOffset",) if shared else ()))
         if (
             found is not None
@@ -284,6 +288,20 @@ class Reference:
             one, other = (comparison.route(data, self.names.is_mine) for data in (body_of(asked.answer), found.body))
             differences += comparison.values("route", one, other)
         yield from _within(differences, str(asked), asked.seq)
+
+    def _earliest(self, asked: Asked, theirs: int, ours: int) -> Iterator[Difference]:
+        """The target has to answer with the time at which it stored what is the queue's first message here, -1 for none and soon after that
+        was sent: it may not be dispatched."""
+        topic, queue = asked.fields["topic"], int(asked.fields["queueId"])
+        expected = ours
+        if ours != -1:
+            first = self.broker.store.get_message(topic, queue, self.broker.store.min_offset(topic, queue))
+            place = None if first is None else next((at for at, here in self.places.items() if here == first.physical_offset), None)
+            sent = next((one.millis for one in self.history.asked if place in places(one.answer.get("fields") or {})), asked.millis)
+            late = theirs == -1 and asked.millis < sent + _DISPATCHED
+            expected = theirs if late or place not in self.theirs else self.theirs[place].store_timestamp
+        if theirs != expected and self.names.is_mine(topic):
+            yield Difference("timestamp", theirs, expected, str(asked), asked.seq)
 
     def _is_comparable(self, asked: Asked, recorded: Answer, found: Command) -> bool:
         """Whether the two answers should be the same."""

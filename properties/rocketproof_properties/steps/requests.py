@@ -304,6 +304,10 @@ def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -
     return Call("max_offset", to, codes.GET_MAX_OFFSET, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
+def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> Call:
+    return Call("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
+
+
 def pull(
     context: Context, to: str, *, topic: str = "A", queue: int = 0, offset: int = 0, most: int = 32, group: str = "rocketproof-reader"
 ) -> Call:

@@ -68,6 +68,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "unregister": _asks("a broker that is not there takes itself out", requests.unregister),
     # Who only looks
     "max_offset": _asks("somebody asks for the next offset of a queue", requests.max_offset),
+    "earliest": _asks("somebody asks when the first message of a queue was stored", requests.earliest),
     "pull": _asks("a consumer asks for records of a queue", requests.pull),
     "view": _asks("somebody asks for the record at a place of the log", requests.view),
     "topics": _asks("somebody asks a broker for its topics", requests.topics),

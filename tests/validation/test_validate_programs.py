@@ -14,6 +14,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.generators.programs import ALONE, CONFIGURED, STARTED, WIRED, Choice, Program, generate
 from rocketproof_properties.generators.requests import MOST_CLIENTS
+from rocketproof_properties.generators.wire import QUEUES
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.requests import Context, Stored
 from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
@@ -50,6 +51,15 @@ def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> No
         assert generate(EVERYTHING) == before
     finally:
         del sys.modules["edited"]
+
+
+def test_each_queue_that_was_sent_to_is_asked_for_its_first_message() -> None:
+    drawn = [one.steps for one in everything() if one.source == QUEUES]
+    assert sum(name == "send" for steps in drawn for name, _ in steps) > 20
+    for steps in drawn:
+        sent = {(args["topic"], args["queue"]): at for at, (name, args) in reversed(list(enumerate(steps))) if name == "send"}
+        asked = {(args["topic"], args["queue"]): at for at, (name, args) in enumerate(steps) if name == "earliest"}
+        assert all(asked[queue] > at for queue, at in sent.items())
 
 
 def test_every_source_and_configuration_has_programs() -> None:

@@ -171,12 +171,19 @@ def _drawn(source: str, choice: Choice, count: int, seed: int) -> list[list[Step
         draw = requests.concurrent if source == CONCURRENT else requests.sequential
         return [draw(rng, choice.profile) for _ in range(count)]
     if source in WIRE_PROGRAMS:
-        return examples(WIRE_PROGRAMS[source], count, seed)
+        drawn = examples(WIRE_PROGRAMS[source], count, seed)
+        return [_dated(steps) for steps in drawn] if source == QUEUES else drawn
     programs = PROGRAMS[source]
     drawn = examples(st.lists(programs.steps, min_size=3, max_size=programs.most), count, seed)
     if source == about.REGISTERED:
         drawn = [_looked_up(steps) for steps in drawn]
     return [_on_the_wire([*programs.first, *steps], choice) for steps in drawn]
+
+
+def _dated(steps: Sequence[Step]) -> list[Step]:
+    """At the end a question for each queue that was sent to: when did its first message come?"""
+    sent = dict.fromkeys((args["topic"], args["queue"]) for name, args in steps if name == "send")
+    return [*steps, *(("earliest", {"topic": topic, "queue": queue}) for topic, queue in sent)]
 
 
 def _looked_up(steps: Sequence[Step]) -> list[Step]:

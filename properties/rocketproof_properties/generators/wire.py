@@ -94,7 +94,7 @@ def _programs(least: int, most: int, *choices: tuple[int, Steps]) -> st.SearchSt
 
 WIRE_PROGRAMS: Final[Mapping[str, st.SearchStrategy[list[Step]]]] = {
     about.TOO_LARGE: _programs(3, 8, (1, _large), (2, _filling)),
-    QUEUES: _programs(3, 10, (1, _planned_counts), (4, _to_queue), (2, _earliest), (1, _group), (1, _given_back)),
+    QUEUES: _programs(3, 10, (1, _planned_counts), (4, _to_queue), (1, _earliest), (1, _group), (1, _given_back)),
     TEMPLATES: _programs(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _earliest), (1, _group), (1, _given_back)),
     RETRIED: _programs(2, 8, (2, _group), (5, _to_retry), (1, _given_back)),
     HEADERS: _programs(2, 6, (8, _odd), (2, _long), (2, _given_back), (1, _nameless)),

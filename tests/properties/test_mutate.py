@@ -441,7 +441,7 @@ def test_who_noticed_which_mutant(shop: Path) -> None:
     assert rows["M-8"]["equivalent"] == "for a reason" and rows["M-5"]["equivalent"] is None
     assert rows["M-1"]["nearest_miss"] is None
     assert rows["M-3"]["seconds"] > 1.5
-    assert "! M-5    survived" in out
+    assert "! M-5   survived" in out
     assert out.splitlines()[-1].startswith("11 mutants: 5 killed, 1 equivalent, 5 survived, ")
 
 

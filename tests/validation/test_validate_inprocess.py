@@ -171,6 +171,22 @@ def test_what_a_busy_broker_refuses_has_no_effect_and_the_rest_is_compared(runne
     assert {one.property for one in judged.findings} == {"queue.next offset"}
 
 
+@pytest.mark.parametrize("one_way", [True, False], ids=["one-way", "answered"])
+def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runner, one_way: bool) -> None:
+    """What is read back is that of a moment before: the topic of the last send is not made, and nothing of it stored."""
+    path = runner.perform(Program(1, "plain messages", (SEND, ("send", {"topic": "B", "one_way": one_way}))))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    looks = {row["op"]: row["value"] for row in rows if row.get("type") == "state"}
+    (topic,) = [name for name in looks["topics"]["topics"] if name.endswith("-B")]
+    del looks["topics"]["topics"][topic]
+    gone = [place for name, _, _, places in looks["queues"]["queues"] if name == topic for place in places]
+    looks["queues"]["queues"] = [row for row in looks["queues"]["queues"] if row[0] != topic]
+    looks["records"]["records"] = [row for row in looks["records"]["records"] if row["at"] not in gone]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = {one.property for one in judge_file(path, PROFILE, ("reference",)).findings}
+    assert found == (set() if one_way else {"topic.the broker's entry"})
+
+
 @pytest.mark.behaviour("INV-02", "INV-03")
 def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))

@@ -54,6 +54,7 @@ _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRoot
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
 NEXT_OFFSET: Final = "next offset"
+ENTRY: Final = "the broker's entry"
 
 
 def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
@@ -388,7 +389,7 @@ def _within(differences: Iterable[Difference], where: str, seq: int = -1) -> Ite
     for one in differences:
         name = _WITHIN.sub("", one.field)
         name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
-        yield replace(one, field="the broker's entry" if name == "topicConfig" else name, where=where, seq=seq)
+        yield replace(one, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)
 
 
 def _answer_of(asked: Asked) -> Answer:
@@ -396,8 +397,9 @@ def _answer_of(asked: Asked) -> Answer:
 
 
 def _is_less(one: Difference, topics: Collection[str]) -> bool:
-    """Whether there is less in a queue of one of these topics than there may be once everything is served."""
-    return one.field == NEXT_OFFSET and one.recorded < one.found and any(one.where.endswith(f" {topic}") for topic in topics)
+    """Whether one of these topics is not there, or has less in a queue, than once everything is served."""
+    less = one.recorded is None if one.field == ENTRY else one.field == NEXT_OFFSET and one.recorded < one.found
+    return less and any(one.where.endswith(f" {topic}") for topic in topics)
 
 
 def _queue_of(message: Message) -> int:

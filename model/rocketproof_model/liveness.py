@@ -263,7 +263,7 @@ def _note(space: Space, lasso: Lasso, remedies: Sequence[_Remedy], bounds: Seque
         else:
             parts.append(f"{remedy.example} is enabled again and again but not strongly fair")
     if not parts:
-        parts.append("no fairness rules it out: what is enabled in the loop also happens in it")
+        parts.append("no promise of fairness rules it out: what is enabled in the loop also happens in it")
     if cures:
         parts.append("the property would hold under " + " or ".join(f"{_WORD[r.cure]} fairness of {r.action.name}" for r in cures))
     elif remedies:

@@ -19,7 +19,8 @@ NOT_SET = "not set any response code"
 
 @dataclass(slots=True)
 class Command:
-    """A request or an answer. `ext_fields` are the custom header as texts; `opaque` pairs an answer with its request.
+    """A request or an answer, whose `code` says of which kind (REM-03). `ext_fields` are the custom header as texts; `opaque`
+    pairs an answer with its request.
 
     `serialisation` is the form of its header on the wire (REM-01), and has no part in what is meant.
     """

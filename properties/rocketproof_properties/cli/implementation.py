@@ -179,7 +179,7 @@ def requirements(
     ids
         Rules, properties, hazards or mutants to look up, such as CHK-10, INV-34 or HAZ-01; no test is run.
     results
-        What a run of `pytest --requirements=FILE` wrote; without it the marked tests are run.
+        What a run of `pytest --requirements=FILE` wrote; without it and without ids the marked tests are run, for minutes on all cores.
     tests
         The folder of the tests, instead of the project's.
     json

@@ -428,7 +428,7 @@ def test_bad_input_is_exit_2_in_one_line(
 # Where an id is stated
 
 
-@pytest.mark.parametrize("id_", ["CHK-10", "TCM-15", "INV-34", "LIV-03", "HAZ-01", "M-79"])
+@pytest.mark.parametrize("id_", ["CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79"])
 def test_what_the_sources_say_of_an_id(id_: str) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
     (found,) = references.look_up([id_])

@@ -3,7 +3,7 @@
 The sources are read and not imported, and only files that name the id are parsed, so the answer is there in a second. What an id means
 where it stands follows from the form in which it is written, not from a list of modules:
 
-- a docstring of a function or class names it: code where the implementation is, an action where the model is;
+- a docstring names it, of a function, a class or a module without either: code where the implementation is, an action where the model is;
 - `behaviour("CHK-10")` decorates a test;
 - an entry that begins with an id of its own, as `Claim("INV-34", "a sentence", ...)`, defines that property, hazard or mutant, and whatever
   else the entry names belongs to it.
@@ -216,7 +216,12 @@ class _File:
         around = list(self._around(node))
         inside = next((one for one in around if isinstance(one, _Definition)), None)
         if isinstance(around[0], ast.Expr):
-            documents = around[1] is inside and inside is not None and inside.body[0] is around[0]
+            documented = around[1]
+            if isinstance(documented, ast.Module) and documented.body[0] is around[0] and not self._names and self._documents != "mention":
+                return self._at(
+                    self._documents, node, Path(*Path(self._source.shown).parts[1:]).with_suffix("").as_posix().replace("/", ".")
+                )
+            documents = inside is not None and documented is inside and inside.body[0] is around[0]
             return self._documented(inside) if inside is not None and documents else None
         tests = self._source.package == "tests"
         if inside is not None and self._source.package == _MODEL and any(one in inside.decorator_list for one in around):
@@ -241,9 +246,13 @@ class _File:
         while (node := self._parents.get(node, _OUTSIDE)) is not _OUTSIDE:
             yield node
 
+    @property
+    def _documents(self) -> Kind:
+        """What a docstring here says that a rule is."""
+        return "code" if self._source.package in _CODE else "action" if self._source.package == _MODEL else "mention"
+
     def _documented(self, inside: _Definition) -> Reference:
-        kind: Kind = "code" if self._source.package in _CODE else "action" if self._source.package == _MODEL else "mention"
-        return self._at(kind, inside, self._names[inside], _first_line(inside) if kind == "mention" else "")
+        return self._at(self._documents, inside, self._names[inside], _first_line(inside) if self._documents == "mention" else "")
 
     def _entry(self, node: ast.Call | ast.Tuple) -> Reference | None:
         """An entry of a table, such as `Claim(id, "a sentence")`: it begins with an id, and a text with a blank is its sentence."""

@@ -18,4 +18,4 @@ def test_no_request_is_built_outside_of_the_builder() -> None:
         calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
         if any(isinstance(called, ast.Name) and called.id == "Command" for called in calls):
             builders.add(path.relative_to(PACKAGE).as_posix())
-    assert builders == {"steps/requests.py", *OTHERS}
+    assert builders == {"steps/call.py", *OTHERS}

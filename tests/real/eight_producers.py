@@ -10,8 +10,8 @@ from rocketproof_properties.deployments.apache import Apache
 from rocketproof_properties.deployments.deployment import Setup
 from rocketproof_properties.runs.client import Client, perform
 from rocketproof_properties.runs.recording import Recording
+from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.requests import Context
 from rocketproof_properties.steps.vocabulary import Step
 
 PRODUCERS = 8

@@ -16,8 +16,8 @@ from rocketproof_properties.deployments.connection import Connection
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.replay.comparison import route
+from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.requests import Context
 from rocketproof_properties.steps.vocabulary import request_of
 from rocketproof_protocol import codes
 

@@ -13,9 +13,10 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.simulated import Setting, SimulatedDeployment
 from rocketproof_properties.generators.strategies import SMALL_FILES
 from rocketproof_properties.runs.simulated import history_of
+from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.parts import NAME_SERVER, Capability
-from rocketproof_properties.steps.requests import UNSUPPORTED_CODE, Context
+from rocketproof_properties.steps.requests import UNSUPPORTED_CODE
 from rocketproof_properties.steps.vocabulary import STEPS, Step, arguments, can, request_of
 from rocketproof_protocol import codes
 

@@ -15,8 +15,8 @@ from rocketproof_properties.choices import InputError
 from rocketproof_properties.generators.programs import ALONE, CONFIGURED, STARTED, WIRED, Choice, Program, generate
 from rocketproof_properties.generators.requests import MOST_CLIENTS
 from rocketproof_properties.generators.wire import QUEUES
+from rocketproof_properties.steps.call import Context, Stored
 from rocketproof_properties.steps.names import Names
-from rocketproof_properties.steps.requests import Context, Stored
 from rocketproof_properties.steps.vocabulary import STEPS, is_request, request_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 

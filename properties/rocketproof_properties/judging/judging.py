@@ -16,7 +16,7 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
-from ..replay.program import differences
+from ..replay.differences import differences
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
 from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Expected, conditions, expected

@@ -17,8 +17,8 @@ from rocketproof_protocol.codes import SUCCESS
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..runs.client import places
+from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
-from ..steps.requests import command_of
 from ..steps.vocabulary import plain
 from . import bodies, comparison
 from .cases import ABSENT, Recorded, here

@@ -9,9 +9,8 @@ judged by the other judges alone.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -35,60 +34,25 @@ from ..generators.programs import ALONE, CONFIGURED
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
+from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
-from ..steps.requests import UNSUPPORTED_CODE, command_of
+from ..steps.requests import UNSUPPORTED_CODE
 from . import comparison
 from .cases import Answer, here
 from .comparison import Comparison, Difference, message_data
 from .driver import SECONDS
 from .middle import begin_log_at
-from .orders import Arrived, Item, orders
+from .orders import Arrived, Item
 from .simulated import ReplayDeployment
 
-_DELAY_STEP: Final = 100
+DELAY_STEP: Final = 100
 _LARGEST_FILE: Final = 1 << 24
-_SHORTEST_DELAY: Final = 900
-_MOST_MOMENTS: Final = 6
 _DISPATCHED: Final = 1000  # milliseconds behind a request for its message, by which it must be in its queue
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
 NEXT_OFFSET: Final = "next offset"
 ENTRY: Final = "the broker's entry"
-
-
-def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
-    """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
-    if history.concurrent:
-        return []
-    reference = Reference(history, profile, history.items)
-    found = list(reference.compare())
-    if not found:
-        return []
-    moments = _moments(history)
-    possible: list[Sequence[Item]] = [history.items]
-    if any(one.one_way for one in history.asked):
-        born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
-        possible += orders(history, born)
-        missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
-        found = [one for one in found if not _is_less(one, missing)]
-    lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
-    for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
-        if not list(Reference(history, profile, items, until=until, last=last).compare()):
-            return []
-    for until in moments:  # what differs whenever the queues were read does differ
-        then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
-        found = [one for one in found if (one.where, one.field) in then]
-    return found
-
-
-def _moments(history: ParsedHistory) -> list[int]:
-    """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
-    if history.millis < _SHORTEST_DELAY:
-        return []
-    first = max((one.millis for one in history.asked), default=0)
-    step = max(_DELAY_STEP, (history.millis - first) // _MOST_MOMENTS)
-    return [*range(first, history.millis, step), history.millis]
 
 
 @dataclass
@@ -189,8 +153,8 @@ class Reference:
             self._wait(self.began + millis - self.cluster.clock.now())
 
     def _wait(self, millis: int) -> None:
-        for _ in range(millis // _DELAY_STEP):
-            self.deployment.act("time", millis=_DELAY_STEP)
+        for _ in range(millis // DELAY_STEP):
+            self.deployment.act("time", millis=DELAY_STEP)
         self.broker.store.dispatch()
 
     # Requests
@@ -394,12 +358,6 @@ def _within(differences: Iterable[Difference], where: str, seq: int = -1) -> Ite
 
 def _answer_of(asked: Asked) -> Answer:
     return Answer(asked.answer.get("code"), asked.answer.get("remark"), asked.answer.get("fields") or {})
-
-
-def _is_less(one: Difference, topics: Collection[str]) -> bool:
-    """Whether one of these topics is not there, or has less in a queue, than once everything is served."""
-    less = one.recorded is None if one.field == ENTRY else one.field == NEXT_OFFSET and one.recorded < one.found
-    return less and any(one.where.endswith(f" {topic}") for topic in topics)
 
 
 def _queue_of(message: Message) -> int:

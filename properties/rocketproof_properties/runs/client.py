@@ -15,7 +15,7 @@ from rocketproof_protocol.codes import TOPIC_NOT_EXIST
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
 from ..histories.history import OK
-from ..steps.requests import Call, Context, Stored
+from ..steps.call import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .recording import Recording, answer_data, call_data, wall
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 from rocketproof_traces.history import Event, Header, Writer
 
-from ..steps.requests import Call
+from ..steps.call import Call
 
 KEPT: Final = 65_536
 """Bytes of a body that are written down."""

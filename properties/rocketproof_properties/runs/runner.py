@@ -21,8 +21,8 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
 from ..deployments.deployment import Deployment
 from ..generators.programs import Program
+from ..steps.call import Context
 from ..steps.names import Names
-from ..steps.requests import Context
 from ..steps.vocabulary import plain
 from .client import Client, perform
 from .readback import SECONDS, Reader, clean_up, read_back, schedule_offsets

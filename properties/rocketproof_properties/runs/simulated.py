@@ -21,9 +21,9 @@ from rocketproof_traces.stored.record import Record
 
 from ..deployments.simulated import SECOND, Setting, SimulatedConnection, SimulatedDeployment
 from ..histories.history import History
+from ..steps.call import Call, Context, Stored
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
-from ..steps.requests import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .exchanges import history_of_stores
 from .parsed import parse

@@ -5,120 +5,25 @@ A builder's keywords are the step's arguments with their defaults; `vocabulary.S
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from rocketproof_impl.message import properties_text
-from rocketproof_impl.remoting.command import VERSION, Command
+from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
-from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol import codes
-from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.flags import PULL_SUBSCRIBES
 from rocketproof_protocol.topics import TEMPLATE
 
-from .names import Names
+from .call import BORN, Call, Context
 from .parts import NAME_SERVER
-from .sizes import overhead, stored_length
 
-BORN: Final = 1_600_000_000_000
-BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
 UNSUPPORTED_CODE: Final = 9999
 """A request code that no release has."""
 _ITEM = struct.Struct(">iiiii")
-
-
-@dataclass(frozen=True)
-class Call:
-    """A request as it is recorded: `fields` by their full names, whatever form they travel in. `line` names the connection."""
-
-    op: str
-    to: str
-    code: int
-    fields: Mapping[str, str]
-    body: bytes | None = None
-    version: int = VERSION
-    one_way: bool = False
-    line: str = ""
-
-    def command(self) -> Command:
-        return command_of(self.code, self.fields, self.body, self.version)
-
-
-def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version: int = VERSION) -> Command:
-    """What goes over the wire: the send requests with short names have them here (REM-04)."""
-    short = code in (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
-    return Command(code, {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields), body, version=version)
-
-
-class Stored(NamedTuple):
-    """A message that a broker has stored: its place in the log, its offset in a queue, whether it is a half message, whether a consumer
-    can have it where it is, and the topic that it was sent to."""
-
-    place: int
-    queue_offset: int
-    half: bool
-    visible: bool
-    topic: str
-
-
-@dataclass
-class Context:
-    """What the steps of one program share: its names, its broker, the messages that were acknowledged so far, and how many were sent back.
-
-    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes. `settings` are
-    the broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
-    """
-
-    names: Names
-    broker: str
-    known: list[Stored] = field(default_factory=list)
-    file_size: int = 0
-    end: int | None = None
-    sent_back: int = 0
-    profile: Profile = PROFILES["P49"]
-    settings: Mapping[str, str] = field(default_factory=dict)
-    numbers: itertools.count[int] = field(default_factory=itertools.count)
-
-    @property
-    def births(self) -> range:
-        first = BORN + self.names.number * BORN_OF_A_PROGRAM
-        return range(first, first + BORN_OF_A_PROGRAM)
-
-    def born(self) -> int:
-        """A time of birth that no other message of the run has: by it a record is known again."""
-        return self.births[next(self.numbers) % BORN_OF_A_PROGRAM]
-
-    def part(self, broker: str | int) -> str:
-        """The part that a step's `broker` names."""
-        return broker if isinstance(broker, str) and broker else self.broker
-
-    def stored(self, to: str) -> Sequence[Stored]:
-        """The messages that a broker has stored, as far as they are known."""
-        del to
-        return self.known
-
-    def free(self, to: str) -> int | None:
-        """Bytes that the next record may take of its file, None where that is not known."""
-        del to
-        return None if self.end is None or not self.file_size else self.file_size - self.end % self.file_size
-
-    def longest(self, to: str) -> int:
-        """Bytes that a record may have."""
-        del to
-        return int(self.settings.get("maxMessageSize", 4 << 20))
-
-    def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
-        """The bytes of a plain record beside its body (APP-06, SEND-25)."""
-        del to
-        region, traced = self.settings.get("regionId", "DefaultRegion"), self.settings.get("traceOn", "true") == "true"
-        stored = stored_length(properties, self.profile, cluster=self.names.cluster, region=region, traced=traced)
-        return overhead(topic, stored)
 
 
 def send(

@@ -19,9 +19,9 @@ from rocketproof_impl.remoting.command import Command
 
 from ..choices import InputError, known
 from . import requests
+from .call import Call, Context
 from .names import Names
 from .parts import Capability
-from .requests import Call, Context
 
 Step = tuple[str, dict[str, Any]]
 

@@ -35,9 +35,9 @@ from ..runs.client import PATIENCE, Client, places
 from ..runs.parsed import Asked, load
 from ..runs.readback import Reader
 from ..runs.recording import Recording, body_of
+from ..steps.call import Context
 from ..steps.names import Names
 from ..steps.parts import Capability
-from ..steps.requests import Context
 from ..steps.vocabulary import plain
 
 BROKER: Final = "broker-a"

@@ -17,7 +17,7 @@ from ..deployments.deployment import Deployment
 from ..generators.programs import Program
 from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, ProgramRun, Runner
-from ..steps.requests import Call
+from ..steps.call import Call
 from ..steps.vocabulary import request_of
 from .validate import mark
 

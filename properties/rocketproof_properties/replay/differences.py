@@ -1,0 +1,61 @@
+"""Where a target and the reference implementation differ in a program, over the orders and moments that are possible.
+
+Requests that want no answer may be served later than what follows them, and what was delayed may have been delivered before the queues
+were read: where one such order and moment explains everything, there is no difference.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from rocketproof_profiles import Profile
+
+from ..runs.parsed import Other, ParsedHistory
+from .comparison import Difference
+from .orders import Item, orders
+from .program import DELAY_STEP, ENTRY, NEXT_OFFSET, Reference
+
+_SHORTEST_DELAY: Final = 900
+_MOST_MOMENTS: Final = 6
+
+
+def differences(history: ParsedHistory, profile: Profile) -> list[Difference]:
+    """Where they differ, in order; nowhere if a possible order and moment explain everything, or for several clients at a time."""
+    if history.concurrent:
+        return []
+    reference = Reference(history, profile, history.items)
+    found = list(reference.compare())
+    if not found:
+        return []
+    moments = _moments(history)
+    possible: list[Sequence[Item]] = [history.items]
+    if any(one.one_way for one in history.asked):
+        born = {str(one.born_timestamp): at for at, one in reversed(reference.theirs.items())}
+        possible += orders(history, born)
+        missing = [one.fields.get("topic", "") for one in history.asked if one.one_way and one.fields.get("bornTimestamp") not in born]
+        found = [one for one in found if not _is_less(one, missing)]
+    lost = any(isinstance(one, Other) and one.op == "disconnect" for one in history.items)
+    for items, until, last in itertools.product(possible, (None, *moments), (False, True) if lost else (False,)):
+        if not list(Reference(history, profile, items, until=until, last=last).compare()):
+            return []
+    for until in moments:  # what differs whenever the queues were read does differ
+        then = {(one.where, one.field) for one in Reference(history, profile, history.items, until=until).compare()}
+        found = [one for one in found if (one.where, one.field) in then]
+    return found
+
+
+def _moments(history: ParsedHistory) -> list[int]:
+    """When the queues may have been read, in milliseconds, in a run so slow that what was delayed may have been delivered meanwhile."""
+    if history.millis < _SHORTEST_DELAY:
+        return []
+    first = max((one.millis for one in history.asked), default=0)
+    step = max(DELAY_STEP, (history.millis - first) // _MOST_MOMENTS)
+    return [*range(first, history.millis, step), history.millis]
+
+
+def _is_less(one: Difference, topics: Collection[str]) -> bool:
+    """Whether one of these topics is not there, or has less in a queue, than once everything is served."""
+    less = one.recorded is None if one.field == ENTRY else one.field == NEXT_OFFSET and one.recorded < one.found
+    return less and any(one.where.endswith(f" {topic}") for topic in topics)

@@ -58,7 +58,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_refusal_of_a_part_is_one_line(spark: SparkSession) -> None:
-    item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "due": {}, "seed": 0, "first": 0, "programs": 1})
+    item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "expected": {}, "seed": 0, "first": 0, "programs": 1})
     (said,) = spread(spark, answer, [item], 1)
     assert "none" in json.loads(said)["error"]
 

@@ -1,11 +1,10 @@
-"""What the implementation asks of the world: clock, disk, randomness, and to start threads. The simulator and real servers provide them.
+"""What the implementation asks of the world: clock, disk, randomness. The simulator and real servers provide them.
 
 Network, connections and executors, which carry commands, are in `remoting.ports`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 
@@ -70,6 +69,3 @@ class Disk(Protocol):
     def map(self, path: str, size: int) -> Region:
         """The file as a mapped region of this size, created and filled with zeros where missing. Raises OSError."""
         ...
-
-
-Spawn = Callable[[Awaitable[None]], None]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .functions import fold
-from .language import Action, Expr, Instance, Variable
+from .language import Action, Expr, Variable
 
 Partial = Sequence[int | None]
 """A state of which some slots are not known."""
@@ -23,11 +23,6 @@ class View:
     args: Mapping[str, int]
     constants: Mapping[str, int]
     taken: Mapping[Expr, int] = field(default_factory=dict)
-
-
-def view(instance: Instance, action: Action, state: Partial, args: Sequence[int]) -> View:
-    """What an action's terms can see."""
-    return View(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
 
 
 def decided(e: Expr, seen: View) -> int | None:
@@ -71,4 +66,4 @@ def possible(action: Action, seen: View) -> bool:
     return all(decided(guard.condition, seen) != 0 for guard in action.guards if not guard.bound)
 
 
-__all__ = ["Partial", "View", "decided", "place", "possible", "view"]
+__all__ = ["Partial", "View", "decided", "place", "possible"]

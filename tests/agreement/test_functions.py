@@ -12,7 +12,7 @@ from generated_models import Case, generated, models
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.functions import Functions, term_function
 from rocketproof_model.interpreter import Scope, State, effect, evaluate, initial, refusing, successors
-from rocketproof_model.partial import decided, possible, view
+from rocketproof_model.partial import View, decided, possible
 from rocketproof_model.specification import build, constants
 from rocketproof_properties.catalogue import properties
 
@@ -139,7 +139,7 @@ def test_what_is_decided_by_a_part_of_a_state_is_so_in_all_of_it(scope: str) -> 
         args = tuple(chance.randint(t.lo, t.hi) for t in action.parameters.values())
         scene = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
         share = chance.choice((0.0, 0.1, 0.4))
-        seen = view(instance, action, [None if chance.random() < share else code for code in state], args)
+        seen = View([None if chance.random() < share else code for code in state], scene.args, instance.constants)
         for term in [g.condition for g in action.guards] + [u.value for u in action.updates]:
             code = decided(term, seen)
             with suppress(EvaluationError):

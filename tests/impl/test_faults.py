@@ -14,7 +14,7 @@ from rocketproof_impl.producer.errors import ClientError
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.crashes import METADATA, every_crash_point, losses, sample
 from rocketproof_impl.simulator.disk import ProcessEnded, SimulatedDisk
-from rocketproof_impl.simulator.faults import FAULTS, Cut, DiskFaults, Faults, NetworkFaults, heal, inject, only
+from rocketproof_impl.simulator.faults import FAULTS, Cut, DiskFaults, Faults, NetworkFaults, heal, inject
 from rocketproof_impl.simulator.journal import Metadata, PowerLoss
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.tasks import Future, Wait
@@ -339,9 +339,7 @@ def test_a_cut_goes_one_way_or_both(cut: Cut, stopped: str) -> None:
 
 def test_faults_of_the_disk_can_be_on_some_paths_only() -> None:
     cluster = Cluster()
-    inject(cluster, only("full disk", "x"), 0)
-    chosen = only(Faults("all fails", disk=DiskFaults(fail=1.0)), "/commitlog/")
-    inject(cluster, chosen)
+    inject(cluster, Faults("all fails", disk=DiskFaults(fail=1.0, where="/commitlog/")))
     disk = cluster.node().disk
     disk.write("store/config/file", b"x")
     with pytest.raises(OSError, match=r"Input/output error.*commitlog"):

@@ -57,7 +57,7 @@ def test_lanes_partners_and_changes(skew: Witness) -> None:
     send = told.steps[2]
     assert (send.label, send.lane, send.partner) == ("send(p=0, b=0, q=0)", "Producer 0", "Broker 0")
     assert [(c.name, c.before, c.after) for c in send.changes] == [("broker_of[0]", "None", "0")]
-    assert (told.steps[5].truth_before, told.steps[5].truth, told.steps[6].truth) == ("not yet", "not yet", "reached")
+    assert (told.steps[4].truth, told.steps[5].truth, told.steps[6].truth) == ("not yet", "not yet", "reached")
 
 
 @pytest.mark.parametrize(

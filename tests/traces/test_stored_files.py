@@ -24,7 +24,7 @@ from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import join, names_of, open_source, read
 from rocketproof_traces.stored.queues import Lookup, Queues
-from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, missing, ranges
+from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
 
@@ -38,7 +38,6 @@ def test_files_of_several_folders_in_order_with_the_last_that_has_data(tmp_path:
     (one / "commitlog" / "00000000000000000000.tmp").write_bytes(b"")
     files = log_files([str(one), str(two / "commitlog")])
     assert [(file.base, file.length, file.last) for file in files] == [(0, 4096, False), (4096, 4096, True), (8192, 4096, True)]
-    assert missing(files) == [] and missing([files[0], files[2]]) == [(4096, 4096)]
     write_log(two, 0, b"")
     with pytest.raises(StoredError, match="a second time"):
         log_files([str(one), str(two)])

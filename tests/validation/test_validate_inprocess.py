@@ -208,17 +208,17 @@ def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, mo
     verdict = next(one for one in judge_file(path, PROFILE).findings if one.judge == "reference")
     small = shrink(runner, tmp_path, program, verdict, path, PROFILE, 20)
     assert [name for name, _ in small.program.steps] == ["send", "send"]
-    assert (small.again, small.flaky) == (3, False)
+    assert (small.again, small.repeats) == (3, 3)
     assert small.path.exists()
 
 
-def test_a_finding_that_does_not_come_again_is_called_flaky(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_finding_that_does_not_come_again_is_kept_and_counted(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as once:
         altered(once, lambda data: data | {"remark": "once"})
         path = runner.perform(Program(1, "", (SEND,)))
     verdict = judge_file(path, PROFILE, ("reference",)).findings[0]
     small = shrink(runner, tmp_path, Program(1, "", (SEND,)), verdict, path, PROFILE, 20)
-    assert (small.again, small.repeats, small.flaky) == (0, 3, True)
+    assert (small.again, small.repeats) == (0, 3)
 
 
 def test_the_program_of_a_finding_runs_as_it_stands(

@@ -7,7 +7,7 @@ ends those that can end; what they did stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from .cluster import Cluster, Node
@@ -125,9 +125,3 @@ def inject(cluster: Cluster, faults: Faults | str, seed: int = 0) -> None:
 def heal(cluster: Cluster) -> None:
     """Network and disks are as good as new; a clock that jumped stays where it is."""
     inject(cluster, Faults("none"))
-
-
-def only(faults: Faults | str, where: str) -> Faults:
-    """The same faults, those of the disk only for paths with this in them."""
-    chosen = FAULTS[faults] if isinstance(faults, str) else faults
-    return replace(chosen, disk=replace(chosen.disk, where=where))

@@ -129,8 +129,6 @@ def _histories() -> list[HistoryClaim]:
 HISTORY = _histories()
 _DEAD, _GROWS, _FIRST, _ORIGIN, _TAKEN, _BURIED = HISTORY
 
-_EARLY = "HAZ-32: earlier releases serialise a dead letter before it has the id"
-
 HISTORY_CASES: list[Case] = [
     *[case for claim in (_DEAD, _GROWS, _FIRST, _TAKEN) for case in history_cases(claim, about.ANYTHING, "holds")],
     *history_cases(_DEAD, about.AT_LIMIT, "holds"),

@@ -34,8 +34,3 @@ def settings(profile: str) -> dict[str, Any]:
     chosen = PROFILES[profile]
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "topic_limit")
     return {name: getattr(chosen, name) for name in names} | {"before_49": profile in _BEFORE_49}
-
-
-def find(id_: str) -> tuple[Rule, ...]:
-    """The rules of a property: those with this id, or all of the property that it names."""
-    return tuple(each for each in stored_rules() if each.id == id_ or each.id.partition(".")[0] == id_)

@@ -145,9 +145,3 @@ def plain(name: str, **given: Any) -> Command:
 def is_request(name: str) -> bool:
     """Whether a step becomes a request. Raises InputError for a step that there is not."""
     return STEPS[known("step", name, STEPS)].build is not None
-
-
-def can(name: str, offers: frozenset[Capability]) -> bool:
-    """Whether a deployment with these capabilities can do a step."""
-    needs = STEPS[known("step", name, STEPS)].needs
-    return needs is None or needs in offers

@@ -59,10 +59,6 @@ class ValidationFinding:
     def key(self) -> tuple[str, str]:
         return self.verdict.judge, self.verdict.property
 
-    @property
-    def flaky(self) -> bool:
-        return self.repeats > 0 and self.again < self.repeats
-
     def record(self) -> dict[str, Any]:
         row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
         row |= {"again": self.again, "repeats": self.repeats, "file": self.file}

@@ -32,10 +32,6 @@ class Smallest:
     repeats: int
     tries: int
 
-    @property
-    def flaky(self) -> bool:
-        return self.again < self.repeats
-
 
 def shrink(runner: Runner, folder: Path, program: Program, verdict: Verdict, path: Path, profile: str, seconds: float) -> Smallest:
     """Repeat a finding, then leave out steps and arguments as long as it comes. Raises Gone when the broker is."""

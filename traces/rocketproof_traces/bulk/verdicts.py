@@ -6,7 +6,6 @@ A task that is done again gives the same rows: nothing here looks at anything bu
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -158,13 +157,4 @@ def _snapshot(row: _Row) -> Snapshot:
     return snapshot(Event(row.opened, "state", row.process, row.op, json.loads(row.asked)))
 
 
-def reasons(tables: Iterable[pa.Table]) -> Counter[str]:
-    """Requests that were not judged, by reason, over rows of VERDICTS."""
-    found: Counter[str] = Counter()
-    for table in tables:
-        for text in table["outOfReach"].to_pylist():
-            found.update(json.loads(text))
-    return found
-
-
-__all__ = ["judge_calls", "judge_whole", "reasons"]
+__all__ = ["judge_calls", "judge_whole"]

@@ -30,7 +30,7 @@ from numba.core import cgutils, types
 
 from rocketproof_model.compiled import compiled
 
-from .memory import MARGIN, byte, intrinsic, place, word
+from .memory import byte, intrinsic, place, word
 
 _POLYNOMIAL: Final = 0x104C11DB7
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -253,10 +253,3 @@ def crc32_by_pairs(base, start, length):
 
 crc32 = (crc32_by_tables, crc32_by_blocks, crc32_by_pairs)[blocks_at_once()]
 """CRC-32 of `length` bytes at an address and an offset, as zlib has it: 0 to 2^32 - 1."""
-
-
-def crc32_of(data: bytes, function=crc32) -> int:
-    """CRC-32 of bytes, which are copied to where the margins are."""
-    room = np.zeros(len(data) + 2 * MARGIN, np.uint8)
-    room[MARGIN : MARGIN + len(data)] = np.frombuffer(data, np.uint8)
-    return int(function(room.ctypes.data, MARGIN, len(data)))

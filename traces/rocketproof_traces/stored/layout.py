@@ -30,7 +30,7 @@ LEDGER_DATA, LEDGER_OTHERS, LEDGER_BLANK = 1, (2, 3), -1
 LEDGER_INDEX: Final = 32
 
 # Limits of what a record says about itself.
-TOPIC_LIMIT, TOPIC_LIMIT_V2, PROPERTIES_LIMIT = 127, 32767, 32767
+TOPIC_LIMIT, PROPERTIES_LIMIT = 127, 32767
 
 # Properties as text, as bytes.
 NAME_END, PROPERTY_END = ord(properties.NAME_END), ord(properties.PROPERTY_END)
@@ -49,6 +49,3 @@ its last; filler."""
 # An index file: begin and end timestamps 8 + 8, begin and end physical offsets 8 + 8, slots in use 4, next entry 4;
 # then slots of 4; then entries: key's hash 4, physical offset 8, seconds since the begin 4, entry before it in the slot 4.
 INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
-
-# The file `checkpoint`: store timestamps of log, queues and index; 5.x adds two physical offsets.
-CHECKPOINT_SIZE: Final = 4096

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 from .errors import StoredError
@@ -116,12 +115,6 @@ def _begin(path: str) -> tuple[int, bool]:
     """The length of a file, and whether it begins with data: a file that was only made has zeros."""
     with open_source(path) as source:
         return source.length, any(read(source, 0, min(8, source.length)))
-
-
-def missing(files: Sequence[LogFile]) -> list[tuple[int, int]]:
-    """Physical offset and length of what lies between files and is not there."""
-    gaps = [(a.base + a.length, b.base - a.base - a.length) for a, b in pairwise(files)]
-    return [(offset, length) for offset, length in gaps if length > 0]
 
 
 def ranges(files: Iterable[LogFile], size: int = RANGE_SIZE) -> tuple[Range, ...]:

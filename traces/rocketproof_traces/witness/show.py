@@ -34,7 +34,7 @@ _NONE = "these steps are no counterexample"
 class StepView:
     """One step; number 0 is the state that the story starts in, with what sets it apart from the model's initial one.
 
-    `truth_before` and `truth` are words for the property around the step (`holds`, `fails`; `not yet`, `reached`;
+    `truth` is the word for the property after the step (`holds`, `fails`; `not yet`, `reached`;
     `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
     `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them.
     """
@@ -45,7 +45,6 @@ class StepView:
     lane: str
     partner: str | None
     changes: tuple[Change, ...]
-    truth_before: str
     truth: str
     in_loop: bool = False
     opens_loop: bool = False
@@ -119,7 +118,6 @@ def steps(witness: Witness) -> list[StepView]:
                 lane=lane(action, move.args),
                 partner=partner(model, action, move.args),
                 changes=moved,
-                truth_before=words[k - 1],
                 truth=words[k],
                 in_loop=looping,
                 opens_loop=looping and k == (witness.loop or 0) + 1,
@@ -134,7 +132,7 @@ def _start(witness: Witness, truth: str) -> StepView:
     except EvaluationError:
         first = witness.states[0]
     odd = changes(witness.instance, first, witness.states[0])
-    return StepView(0, "starts elsewhere" if odd else "initial state", "", "", None, odd, truth, truth)
+    return StepView(0, "starts elsewhere" if odd else "initial state", "", "", None, odd, truth)
 
 
 def story(witness: Witness) -> Story:

@@ -19,7 +19,7 @@ from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import take
 from rocketproof_traces.bulk.partition import partition
 from rocketproof_traces.bulk.verdicts import judge_whole
-from rocketproof_traces.bulk.work import Order, dockets
+from rocketproof_traces.bulk.work import Order, tasks
 from rocketproof_traces.history import event_line, header_line
 
 from .contention import Load, contend
@@ -114,14 +114,14 @@ def _row(tool: str, found: Bench) -> Bench:
 def measure(root: str, profile: str) -> dict[str, Any]:
     """What judging all histories of a cache takes, the specification's functions compiled before."""
     cache = PieceCache(root)
-    todo = dockets(cache.taken().values(), {}, Order((), profile, "", root))
-    calls = [batch for docket in todo for batch in partition(cache, docket)]
+    todo = tasks(cache.sources().values(), {}, Order((), profile, "", root))
+    calls = [batch for task in todo for batch in partition(cache, task)]
     judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, LIMIT)
     del calls
-    verdicts, spent = timed(lambda: [judge_whole(partition(cache, docket), profile, LIMIT) for docket in todo])
+    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, LIMIT) for task in todo])
     said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
     return {
-        "events": sum(piece.rows for docket in todo for piece in docket.pieces),
+        "events": sum(piece.rows for task in todo for piece in task.pieces),
         "verdict": "ok" if said == {"ok"} else "illegal",
         **spent,
         "peak_rss_bytes": peak_memory(),

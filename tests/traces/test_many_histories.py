@@ -22,7 +22,7 @@ from rocketproof_traces.bulk.cache import PieceCache
 from rocketproof_traces.bulk.ingest import sources, stamp_of
 from rocketproof_traces.bulk.results import DONE, Results, Summary
 from rocketproof_traces.bulk.tables import EVENTS, FINDINGS, event_row
-from rocketproof_traces.bulk.work import Order, dockets
+from rocketproof_traces.bulk.work import Order, tasks
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header
@@ -184,8 +184,8 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
     path = write(tmp_path / "long.ndjson", header, events)
     judge(tmp_path, path)
     cache = PieceCache(str(tmp_path / "cache"))
-    (docket,) = dockets(cache.taken().values(), {}, Order((), PROFILE, "", ""))
-    batches = list(partition.partition(cache, docket))
+    (task,) = tasks(cache.sources().values(), {}, Order((), PROFILE, "", ""))
+    batches = list(partition.partition(cache, task))
     assert sum(batch.num_rows for batch in batches) == 1 + 3 + 400 * 6 + 401 * 3
     parts = {row["part"] for batch in batches for row in batch.to_pylist()}
     assert parts == {-1, 0, 1, 2}

@@ -40,8 +40,8 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What was read of a source: `stamp` is its size and time, `origins` what its headers say, by history; `problems` are where nothing
+class CachedSource:
+    """A source as the cache has it: `stamp` is its size and time, `origins` what its headers have, by history; `problems` are where nothing
     more could be read: history, line or null, and the sentence."""
 
     source: str
@@ -91,30 +91,30 @@ class PieceCache:
         except OSError as error:
             raise TraceError(self.root, f"cannot be made ({error})", "give a folder of your own") from None
 
-    def taken(self) -> dict[str, Taken]:
+    def sources(self) -> dict[str, CachedSource]:
         """What lies here, by source."""
         found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         names = sorted(info.path for info in found if info.path.endswith(SUFFIX))
         return {one.source: one for one in map(self._manifest, names)}
 
-    def _manifest(self, path: str) -> Taken:
+    def _manifest(self, path: str) -> CachedSource:
         try:
             with self.files.open_input_stream(path) as stream:
                 data = json.loads(stream.read())
             pieces = tuple(Piece(**piece) for piece in data["pieces"])
             problems = tuple((history, line, text) for history, line, text in data["problems"])
-            return Taken(data["source"], data["stamp"], pieces, data["origins"], problems)
+            return CachedSource(data["source"], data["stamp"], pieces, data["origins"], problems)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise TraceError(path, f"is no list of pieces ({error})", "delete it: the source is read again") from None
 
-    def put(self, taken: Taken) -> None:
+    def put(self, source: CachedSource) -> None:
         """Make what was written of a source valid, in place of what was there of it before."""
-        name = self.name(taken.source)
+        name = self.name(source.source)
         path = f"{self.path}/{name}{SUFFIX}"
-        data = asdict(taken)
+        data = asdict(source)
         with written(self.files, path) as part, self.files.open_output_stream(part) as stream:
             stream.write(json.dumps(data).encode())
-        current = {piece.file for piece in taken.pieces}
+        current = {piece.file for piece in source.pieces}
         for info in self.files.get_file_info(fs.FileSelector(self.path)):
             base = info.base_name
             if base.startswith(f"{name}-") and base.endswith(".parquet") and base not in current:
@@ -183,13 +183,13 @@ class Runs:
             self._writer = None
 
 
-def by_history(taken: Iterable[Taken]) -> dict[str, list[Taken]]:
+def by_history(sources: Iterable[CachedSource]) -> dict[str, list[CachedSource]]:
     """The sources that say something of each history."""
-    found: dict[str, list[Taken]] = {}
-    for one in sorted(taken, key=lambda t: t.source):
+    found: dict[str, list[CachedSource]] = {}
+    for one in sorted(sources, key=lambda one: one.source):
         for history in one.histories:
             found.setdefault(history, []).append(one)
     return found
 
 
-__all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "PieceCache", "Taken", "by_history", "place", "written"]
+__all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "PieceCache", "CachedSource", "by_history", "place", "written"]

@@ -27,7 +27,7 @@ from ..compressed import open_text
 from ..errors import TraceError
 from ..history import Event, Header, recordings
 from ..stored.paths import join, readable
-from .cache import BATCH, SUFFIX, PieceCache, Runs, Taken, place
+from .cache import BATCH, SUFFIX, CachedSource, PieceCache, Runs, place
 from .tables import EVENTS, event_row, object_of
 
 NEEDED = ("seq", "process", "type", "op", "value")
@@ -92,7 +92,7 @@ def stamp_of(source: str) -> str:
     return f"{info.size}-{info.mtime_ns}" if info.type == fs.FileType.File else ""
 
 
-def take(cache: PieceCache, source: str) -> Taken:
+def take(cache: PieceCache, source: str) -> CachedSource:
     """Read a source into the cache. It gives the same pieces each time; a source that cannot be read is a problem of its history."""
     ingest = _Ingest(cache, source)
     stamp = stamp_of(source)
@@ -106,9 +106,9 @@ def take(cache: PieceCache, source: str) -> Taken:
     except BaseException:
         ingest.drop()
         raise
-    taken = Taken(source, stamp, ingest.pieces(), ingest.origins, tuple(ingest.problems))
-    cache.put(taken)
-    return taken
+    cached = CachedSource(source, stamp, ingest.pieces(), ingest.origins, tuple(ingest.problems))
+    cache.put(cached)
+    return cached
 
 
 class _Ingest:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from ..pools import Spread, on_processes
 from .cache import PieceCache
-from .partition import KEPT, Docket, partition
+from .partition import KEPT, HistoryTask, partition
 from .results import Results, Summary
 from .tables import CALLS
 from .verdicts import judge_whole
-from .work import Order, Tell, named, shelved, take_new, unjudged
+from .work import Order, Tell, cached, named, take_new, unjudged
 
 HELD = KEPT
 """Events that one process holds at once."""
@@ -30,7 +30,7 @@ WAVE = 1_000_000
 def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
     spread = on_processes(cores, few=1)
-    ready = shelved(order)
+    ready = cached(order)
     if ready is None:
         take_new(order, named(order), spread, tell)
     order = ready or order
@@ -40,23 +40,23 @@ def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     return results.summary(order.profile)
 
 
-def _judged(order: Order, todo: list[Docket], spread: Spread) -> Iterator[pa.Table]:
-    short = [docket for docket in todo if _events(docket) <= HELD]
+def _judged(order: Order, todo: list[HistoryTask], spread: Spread) -> Iterator[pa.Table]:
+    short = [task for task in todo if _events(task) <= HELD]
     yield from spread(partial(_judge, order), short)
-    for docket in todo:
-        if _events(docket) > HELD:
+    for task in todo:
+        if _events(task) > HELD:
             with tempfile.TemporaryDirectory() as folder:
-                files = spill(partition(PieceCache(order.cache), docket), Path(folder), -(-_events(docket) // HELD))
+                files = spill(partition(PieceCache(order.cache), task), Path(folder), -(-_events(task) // HELD))
                 yield from spread(partial(_judge_file, order), files)
 
 
-def _waves(todo: Iterable[Docket]) -> Iterator[list[Docket]]:
+def _waves(todo: Iterable[HistoryTask]) -> Iterator[list[HistoryTask]]:
     """The histories in batches; those that were written stay when the run is stopped."""
-    wave: list[Docket] = []
+    wave: list[HistoryTask] = []
     events = 0
-    for docket in todo:
-        wave.append(docket)
-        events += _events(docket)
+    for task in todo:
+        wave.append(task)
+        events += _events(task)
         if events >= WAVE:
             yield wave
             wave, events = [], 0
@@ -64,12 +64,12 @@ def _waves(todo: Iterable[Docket]) -> Iterator[list[Docket]]:
         yield wave
 
 
-def _events(docket: Docket) -> int:
-    return sum(piece.rows for piece in docket.pieces)
+def _events(task: HistoryTask) -> int:
+    return sum(piece.rows for piece in task.pieces)
 
 
-def _judge(order: Order, docket: Docket) -> pa.Table:
-    return judge_whole(partition(PieceCache(order.cache), docket), order.profile, order.limit)
+def _judge(order: Order, task: HistoryTask) -> pa.Table:
+    return judge_whole(partition(PieceCache(order.cache), task), order.profile, order.limit)
 
 
 def _judge_file(order: Order, file: Path) -> pa.Table:

@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Docket:
+class HistoryTask:
     """A history that is to be judged: its pieces, what its header says, and the places where its sources could not be read on.
 
     `late`: seconds that a missing event is waited for, by the clock of the events, None for ever.
@@ -62,15 +62,15 @@ class Docket:
     late: float | None = None
 
 
-def partition(cache: PieceCache, docket: Docket) -> Iterator[pa.RecordBatch]:
+def partition(cache: PieceCache, task: HistoryTask) -> Iterator[pa.RecordBatch]:
     """The history's rows of CALLS, those of a part in no certain order."""
-    return _Partition(cache, docket).batches()
+    return _Partition(cache, task).batches()
 
 
 class _Partition:
-    def __init__(self, cache: PieceCache, docket: Docket) -> None:
-        self.cache, self.docket = cache, docket
-        self.survey = Survey(cluster_of(Header(docket.origin)), is_recording(Header(docket.origin)))
+    def __init__(self, cache: PieceCache, task: HistoryTask) -> None:
+        self.cache, self.task = cache, task
+        self.survey = Survey(cluster_of(Header(task.origin)), is_recording(Header(task.origin)))
         self.events = 0
         self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
         self.after: int | None = None  # when the event after the gap was
@@ -82,7 +82,7 @@ class _Partition:
     def _events(self) -> Iterator[Row]:
         """The events up to the first that is missing or breaks the rules of histories."""
         rules, last = Rules(), None
-        for row in _in_order(self.cache, self.docket.pieces):
+        for row in _in_order(self.cache, self.task.pieces):
             if row.seq != rules.next:
                 if last is None or row.seq != last.seq:
                     self.missing, self.after = (rules.next, row.seq), row.time
@@ -92,7 +92,7 @@ class _Partition:
                     return
                 continue
             try:
-                rules.check(self.docket.history, row)
+                rules.check(self.task.history, row)
                 if row.type == "invoke":
                     if row.broker is None or row.op == "end_transaction":  # else the value is read when its part is judged
                         value_of(row.seq, row.value)
@@ -109,7 +109,7 @@ class _Partition:
     def _again(self) -> Iterator[Row]:
         """The same events once more."""
         number = 0
-        for row in _in_order(self.cache, self.docket.pieces):
+        for row in _in_order(self.cache, self.task.pieces):
             if number == self.events:
                 return
             if row.seq == number:
@@ -120,7 +120,7 @@ class _Partition:
         """Survey the history."""
         survey = self.survey
         found_all: Iterable[Call[Row] | Row] = paired(self._events())
-        if sum(piece.rows for piece in self.docket.pieces) <= KEPT:
+        if sum(piece.rows for piece in self.task.pieces) <= KEPT:
             self.kept = found_all = list(found_all)
         for found in found_all:
             if isinstance(found, Call):
@@ -147,7 +147,7 @@ class _Partition:
         yield _batch(waiting)
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        history = self.docket.history
+        history = self.task.history
         groups = self.survey.groups()
         of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
         parts_of: dict[str, list[int]] = {}
@@ -176,7 +176,7 @@ class _Partition:
         """What a part must know of the whole."""
         survey = self.survey
         return {
-            "origin": self.docket.origin,
+            "origin": self.task.origin,
             "broker": broker,
             "topics": topics,
             "alone": alone,
@@ -187,7 +187,7 @@ class _Partition:
         }
 
     def _whole(self) -> dict[str, Any]:
-        problems: list[dict[str, Any]] = [{"file": f, "line": line, "seq": None, "text": text} for f, line, text in self.docket.problems]
+        problems: list[dict[str, Any]] = [{"file": f, "line": line, "seq": None, "text": text} for f, line, text in self.task.problems]
         unknown = None
         if self.problem is not None:
             problems.append({"file": None, "line": None, "seq": self.problem[0], "text": self.problem[1]})
@@ -197,15 +197,15 @@ class _Partition:
             if self._given_up():
                 problems.append({"file": None, "line": None, "seq": first, "text": f"{said} never came"})
             else:
-                unknown = f"{self.docket.history}: {said} did not come yet"
+                unknown = f"{self.task.history}: {said} did not come yet"
         found = {"events": self.events, "left_out": dict(self.survey.left_out), "problems": problems}
-        return {**found, "unknown": unknown, "stamp": self.docket.stamp}
+        return {**found, "unknown": unknown, "stamp": self.task.stamp}
 
     def _given_up(self) -> bool:
         """Whether what is missing is older than the history's events are waited for."""
-        if self.docket.late is None or self.after is None:
+        if self.task.late is None or self.after is None:
             return False
-        return max(piece.newest for piece in self.docket.pieces) - self.after >= self.docket.late * 1e9
+        return max(piece.newest for piece in self.task.pieces) - self.after >= self.task.late * 1e9
 
 
 def _committed(value: str) -> bool:
@@ -254,4 +254,4 @@ def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[Row]:
             yield from heapq.merge(*(_read(cache, piece) for piece in together), key=lambda row: row.seq)
 
 
-__all__ = ["HISTORY", "Docket", "partition", "value_of"]
+__all__ = ["HISTORY", "HistoryTask", "partition", "value_of"]

@@ -14,9 +14,9 @@ from pyarrow import fs
 from ..errors import TraceError
 from ..pools import Spread
 from ..stored.paths import readable
-from .cache import SUFFIX, PieceCache, Taken, by_history
+from .cache import SUFFIX, CachedSource, PieceCache, by_history
 from .ingest import sources, take
-from .partition import Docket
+from .partition import HistoryTask
 from .results import Results
 
 Tell = Callable[[str], None]
@@ -35,7 +35,7 @@ class Order:
     late: float | None = None
 
 
-def shelved(order: Order) -> Order | None:
+def cached(order: Order) -> Order | None:
     """The order if its one source is a folder of pieces already, and is to be judged as it lies; else None."""
     if len(order.sources) != 1:
         return None
@@ -58,7 +58,7 @@ def named(order: Order) -> list[tuple[str, str]]:
 
 def take_new(order: Order, found: Sequence[tuple[str, str]], spread: Spread, tell: Tell) -> None:
     """Read the sources that are not in the cache as they are now into it, a task each."""
-    new = fresh(found, PieceCache(order.cache).taken())
+    new = fresh(found, PieceCache(order.cache).sources())
     tell(f"reading {len(new)} of {len(found)} files")
     for _ in spread(partial(_take, order.cache), new):
         pass
@@ -68,37 +68,37 @@ def _take(cache: str, source: str) -> None:
     take(PieceCache(cache), source)
 
 
-def unjudged(order: Order, tell: Tell) -> list[Docket]:
+def unjudged(order: Order, tell: Tell) -> list[HistoryTask]:
     """The histories in the cache that were not judged as they are."""
-    todo = dockets(PieceCache(order.cache).taken().values(), Results(order.out).stamps(), order)
+    todo = tasks(PieceCache(order.cache).sources().values(), Results(order.out).stamps(), order)
     tell(f"judging {len(todo)} histories")
     return todo
 
 
-def fresh(found: Sequence[tuple[str, str]], taken: Mapping[str, Taken]) -> list[str]:
-    """The sources (with stamps) that are not in the cache as they are now."""
-    return [source for source, stamp in found if source not in taken or taken[source].stamp != stamp]
+def fresh(found: Sequence[tuple[str, str]], known: Mapping[str, CachedSource]) -> list[str]:
+    """The sources (with stamps) that are not in the cache as they are now; `known` are those that it has."""
+    return [source for source, stamp in found if source not in known or known[source].stamp != stamp]
 
 
-def dockets(taken: Iterable[Taken], judged: Mapping[str, tuple[int, str]], order: Order) -> list[Docket]:
+def tasks(sources: Iterable[CachedSource], judged: Mapping[str, tuple[int, str]], order: Order) -> list[HistoryTask]:
     """The histories that are to be judged: those that were not yet, or not with these events by this order."""
     found = []
-    for history, told in by_history(taken).items():
-        docket = _docket(history, told, order)
-        if history not in judged or judged[history][1] != docket.stamp:
-            found.append(docket)
+    for history, its_sources in by_history(sources).items():
+        task = _task(history, its_sources, order)
+        if history not in judged or judged[history][1] != task.stamp:
+            found.append(task)
     return found
 
 
-def _docket(history: str, told: Sequence[Taken], order: Order) -> Docket:
-    pieces = tuple(piece for one in told for piece in one.pieces if piece.history == history)
+def _task(history: str, sources: Sequence[CachedSource], order: Order) -> HistoryTask:
+    pieces = tuple(piece for one in sources for piece in one.pieces if piece.history == history)
     origin: dict[str, Any] = {}
-    for one in told:
+    for one in sources:
         origin = {**one.origins.get(history, {}), **origin}
-    problems = tuple((one.source, line, text) for one in told for name, line, text in one.problems if name == history)
-    about = [[asdict(p) for p in pieces], [one.stamp for one in told], origin, problems, order.profile, order.limit, order.late]
+    problems = tuple((one.source, line, text) for one in sources for name, line, text in one.problems if name == history)
+    about = [[asdict(p) for p in pieces], [one.stamp for one in sources], origin, problems, order.profile, order.limit, order.late]
     stamp = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
-    return Docket(history, pieces, origin, problems, stamp, order.late)
+    return HistoryTask(history, pieces, origin, problems, stamp, order.late)
 
 
-__all__ = ["Order", "Tell", "dockets", "named", "shelved", "take_new", "unjudged"]
+__all__ = ["Order", "Tell", "cached", "named", "take_new", "tasks", "unjudged"]

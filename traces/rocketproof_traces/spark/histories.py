@@ -21,11 +21,11 @@ import pyarrow as pa
 
 from ..bulk.cache import Piece, PieceCache
 from ..bulk.ingest import sources
-from ..bulk.partition import Docket, partition
+from ..bulk.partition import HistoryTask, partition
 from ..bulk.results import Results, Summary
 from ..bulk.tables import CALLS, VERDICTS
 from ..bulk.verdicts import judge_calls
-from ..bulk.work import Order, Tell, named, shelved, take_new, unjudged
+from ..bulk.work import Order, Tell, cached, named, take_new, unjudged
 from ..collection import uncollected
 from ..errors import TraceError
 from .session import aside
@@ -54,7 +54,7 @@ def judge(spark: SparkSession, order: Order, tell: Tell = lambda _: None) -> Sum
 def _judge(spark: SparkSession, order: Order, tell: Tell) -> Summary:
     from pyspark.sql.utils import is_remote
 
-    ready = shelved(order)
+    ready = cached(order)
     if ready is None:
         found = named(order)
         if len(order.sources) == 1 and [source for source, _ in found] != list(order.sources) and not is_remote():
@@ -99,7 +99,7 @@ def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
         judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{Results(order.out).next()}")
 
 
-def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFrame:
+def judged(spark: SparkSession, order: Order, todo: Sequence[HistoryTask]) -> DataFrame:
     """The verdicts on histories, rows of VERDICTS."""
     root, profile, limit = order.cache, order.profile, order.limit
 
@@ -107,13 +107,13 @@ def judged(spark: SparkSession, order: Order, todo: Sequence[Docket]) -> DataFra
         for batch in batches:
             for text in batch.column(0).to_pylist():
                 with uncollected():
-                    yield from map(_packed, partition(PieceCache(root), _docket(json.loads(text))))
+                    yield from map(_packed, partition(PieceCache(root), _task(json.loads(text))))
 
     def verdict(packed: pa.Table) -> pa.Table:
         return judge_calls(_unpacked(packed), profile, limit)
 
-    calls = _spread(spark, "docket", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
-    events = sum(piece.rows for docket in todo for piece in docket.pieces)
+    calls = _spread(spark, "task", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
+    events = sum(piece.rows for task in todo for piece in task.pieces)
     tasks = min(1 + events // EVENTS_A_TASK, 1000)  # said outright: Spark, which sees few bytes, would make one task of them
     return calls.repartition(tasks, "history", "part").groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
 
@@ -138,10 +138,10 @@ def _unpacked(packed: pa.Table) -> pa.Table:
     return pa.Table.from_batches([pa.ipc.read_record_batch(value, CALLS) for value in values], CALLS)
 
 
-def _docket(data: dict[str, Any]) -> Docket:
+def _task(data: dict[str, Any]) -> HistoryTask:
     pieces = tuple(Piece(**piece) for piece in data["pieces"])
     problems = tuple((file, line, text) for file, line, text in data["problems"])
-    return Docket(data["history"], pieces, data["origin"], problems, data["stamp"], data["late"])
+    return HistoryTask(data["history"], pieces, data["origin"], problems, data["stamp"], data["late"])
 
 
 def _spread(spark: SparkSession, name: str, values: Sequence[str]) -> DataFrame:

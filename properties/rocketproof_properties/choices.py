@@ -1,12 +1,19 @@
-"""Names that a user typed: found, or refused in one line that offers the nearest valid ones."""
+"""What a user typed, on the command line or in a TOML file: found as expected, or refused in one line that says what to give instead."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, NoReturn, TypeVar
 
 from rocketproof_model import RocketproofError
+
+_Value = TypeVar("_Value")
+_AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
 class InputError(RocketproofError):
@@ -48,3 +55,92 @@ def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[s
     if not name or not equals:
         raise InputError(f"--set {setting}: is not a setting; give name=value, such as {example}")
     return name, value
+
+
+def read_toml(path: Path, shown: str, what: str) -> tuple[str, dict[str, Any]]:
+    """A TOML file as text and as data. `shown` is what errors call it, `what` it should be. Raises InputError."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise InputError(f"{shown}: cannot be read ({reason}); give {what}") from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = _AT.search(str(error))
+        line = at[1] if at is not None and at[1] else str(len(text.splitlines()) or 1)
+        raise InputError(f"{shown}:{line}: is not TOML: {_AT.sub('', str(error)).strip()}; give {what}") from None
+
+
+class Table:
+    """A table of a TOML file: its values, each of the kind that is expected, or an InputError of one line.
+
+    `place` gives how an error begins, from the table's name and a key, "" for the table itself. `keys` are all that the table may have,
+    None for any.
+    """
+
+    def __init__(
+        self, data: Mapping[str, Any], place: Callable[[str, str], str], keys: Iterable[str] | None = None, name: str = ""
+    ) -> None:
+        self.data, self.name, self._place = data, name, place
+        names = None if keys is None else tuple(keys)
+        for key in data:
+            if names is not None and key not in names:
+                self.refuse(key, f"unknown key {key!r}{f' in [{name}]' if name else ''}; {offer(key, names)}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.data
+
+    def get(
+        self,
+        key: str,
+        kind: type[_Value],
+        expected: str,
+        remedy: str,
+        *,
+        default: _Value | None = None,
+        fits: Callable[[_Value], bool] = lambda _: True,
+    ) -> _Value:
+        """The value of a key, or its default. `expected` says what it has to be, `remedy` what to write; an integer is a float too."""
+        value = self.data.get(key, default)
+        if value is None:
+            self.refuse(key, f"{key} is missing; {remedy}")
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind or not fits(value):  # exactly: true is no integer here, and a time no date
+            self.refuse(key, f"{key} is not {expected} but {_written(self.data.get(key))}; {remedy}")
+        return value
+
+    def many(
+        self, key: str, kind: type[_Value], expected: str, remedy: str, fits: Callable[[_Value], bool] = lambda _: True
+    ) -> list[_Value]:
+        """A list of values of one kind; empty without one."""
+        return self.get(key, list, expected, remedy, default=[], fits=lambda all_: all(type(one) is kind and fits(one) for one in all_))
+
+    def text(self, key: str, default: str) -> str:
+        """A text."""
+        return self.get(key, str, "a text", "put it into quotes", default=default)
+
+    def pattern(self, key: str) -> re.Pattern[str] | None:
+        """A regular expression; None without one."""
+        text = self.text(key, "")
+        try:
+            return re.compile(text) if text else None
+        except re.error as error:
+            self.refuse(key, f"{key} is not a regular expression: {error}; put a backslash before what is meant literally")
+
+    def inner(self, key: str, keys: Iterable[str] | None = None) -> Table:
+        """A table in this one; empty without one."""
+        name = f"{self.name}.{key}" if self.name else key
+        return Table(self.get(key, dict, "a table", f"write [{name}] with lines below", default={}), self._place, keys, name)
+
+    def refuse(self, key: str, problem: str) -> NoReturn:
+        """Raise InputError for a key."""
+        raise InputError(f"{self._place(self.name, key)}: {problem}")
+
+
+def _written(value: Any) -> str:
+    """A value about as it stands in the file."""
+    if isinstance(value, dict):
+        return "a table"
+    return str(value).lower() if isinstance(value, bool) else shorten(repr(value) if isinstance(value, str | list) else str(value), 60)

@@ -264,9 +264,11 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
     ("keys", "said"),
     [
         ({"reason": ""}, "entry 1: reason is missing"),
-        ({"until": '"2999-01-01"'}, "entry 1: until is missing or no date"),
+        ({"until": '"2999-01-01"'}, "entry 1: until is not a date but '2999-01-01'"),
         ({"matches": '"x"'}, "entry 1: unknown key 'matches'; use match"),
         ({"match": '"("'}, "entry 1: match is not a regular expression"),
+        ({"match": "5"}, "entry 1: match is not a text but 5"),
+        ({"property": '" "'}, "entry 1: property is not a text with words"),
     ],
 )
 def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:

@@ -10,18 +10,18 @@ until = 2027-01-31
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from ..choices import InputError, offer
+from ..choices import Table, read_toml
 from ..judging.judging import Verdict
 
 _KEYS: Final = ("property", "match", "reason", "until")
+_WHY: Final = "say which finding is accepted and why"
 
 
 @dataclass(frozen=True)
@@ -42,37 +42,27 @@ class Accepted:
 
 def read(path: Path) -> tuple[Accepted, ...]:
     """The entries of a file. Raises InputError that names the entry."""
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise InputError(f"--accept {path}: cannot be read ({reason}); give a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"--accept {path}: is not TOML: {error}; see the example in the documentation of validate") from None
-    rows = data.get("accept")
-    if set(data) - {"accept"} or not isinstance(rows, list):
-        raise InputError(f"--accept {path}: has no [[accept]] entries, or something else; each deviation is an [[accept]] entry")
-    return tuple(_entry(f"--accept {path}: entry {number}", row) for number, row in enumerate(rows, 1))
+    shown = f"--accept {path}"
+    _, data = read_toml(path, shown, "a TOML file as in the documentation of validate")
+    top = Table(data, lambda *_: shown, ("accept",))
+    if "accept" not in top:
+        top.refuse("", "has no [[accept]] entries; each deviation is an [[accept]] entry")
+    rows = top.many("accept", dict, "a list of tables", "write [[accept]] above the keys of each")
+    return tuple(_entry(f"{shown}: entry {number}", row) for number, row in enumerate(rows, 1))
 
 
-def _entry(where: str, row: Any) -> Accepted:
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: is not a table; write [[accept]] above its keys")
-    for key in row:
-        if key not in _KEYS:
-            raise InputError(f"{where}: unknown key {key!r}; {offer(key, _KEYS)}")
-    for key in ("property", "reason"):
-        if not isinstance(row.get(key), str) or not row[key].strip():
-            raise InputError(f"{where}: {key} is missing or no text; say which finding is accepted and why")
-    until = row.get("until")
-    if type(until) is not date:
-        raise InputError(f"{where}: until is missing or no date; give a day such as 2027-01-31, without quotation marks")
-    match = row.get("match")
-    try:
-        pattern = None if match is None else re.compile(str(match))
-    except re.error as error:
-        raise InputError(f"{where}: match is not a regular expression ({error})") from None
-    return Accepted(row["property"], row["reason"], until, pattern)
+def _entry(where: str, row: Mapping[str, Any]) -> Accepted:
+    entry = Table(row, lambda *_: where, _KEYS)
+    return Accepted(
+        entry.get("property", str, "a text with words", _WHY, fits=_says),
+        entry.get("reason", str, "a text with words", _WHY, fits=_says),
+        entry.get("until", date, "a date", "give a day such as 2027-01-31, without quotation marks"),
+        entry.pattern("match"),
+    )
+
+
+def _says(text: str) -> bool:
+    return bool(text.strip())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rocketproof_profiles import PROFILES
 
 from ..steps.parts import NAME_SERVER
 from . import jars, probe
-from .deployment import DEFAULT, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import Launch, Processes, opened
 
@@ -24,8 +24,7 @@ _SETTINGS = {
     "brokerIP1": HOST,
     "brokerIP2": HOST,
     "bindAddress": HOST,
-    "mappedFileSizeCommitLog": "1048576",
-    "mappedFileSizeConsumeQueue": "20000",
+    **FILE_SIZES,
     "maxHashSlotNum": "1000",
     "maxIndexNum": "4000",
 }

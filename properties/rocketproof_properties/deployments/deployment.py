@@ -37,6 +37,9 @@ LOST: Final[Mapping[Capability, str]] = {
 OF_TARGETS: Final = frozenset(LOST)
 """The capabilities that a target may offer."""
 
+FILE_SIZES: Final[Mapping[str, str]] = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
+"""The settings of brokers that are started here, unless others are given: a store of theirs takes little room, and fills soon."""
+
 
 class TargetError(RocketproofError):
     """A target cannot be set up, reached or used; `str(error)` is one line that says what to do."""

@@ -18,11 +18,9 @@ from ..brokersettings import change
 from ..choices import known
 from ..steps.parts import NAME_SERVER, Capability
 from . import guardian
-from .deployment import DEFAULT, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, Target, TargetError
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import configure
-
-_SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
 
 
 class InProcess(Target):
@@ -109,7 +107,7 @@ class _Nodes(Deployment):
             name_servers=(str(self.name_server),),
             store_path_root_dir=str(self._stores.get(part, self._folder / part)),
         )
-        for name, value in {**_SETTINGS, **wanted}.items():
+        for name, value in {**FILE_SIZES, **wanted}.items():
             change(made, name, value)
         return made
 

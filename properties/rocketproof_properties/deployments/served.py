@@ -8,12 +8,11 @@ import sys
 from ..steps.parts import NAME_SERVER
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, OF_TARGETS, Setup, Target
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, Target
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
 
 _COMMAND = (sys.executable, "-c", "from rocketproof_properties.cli import main; main()", "serve", "--quiet")
-_SETTINGS = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
 
 
 class Served(Target):
@@ -49,7 +48,7 @@ class _Builder:
         if part == NAME_SERVER:
             options = ["--brokers", "0", "--nameserver-port", _port(server), "--profile", self._profile]
             return self._launch(options, running, part)
-        settings = {"brokerName": part, **_SETTINGS, **running.settings[part]}
+        settings = {"brokerName": part, **FILE_SIZES, **running.settings[part]}
         options = ["--no-nameserver", "--nameserver", server, "--port", _port(running.brokers[part])]
         options += ["--store", str(running.store_folder(part)), "--profile", self._profile]
         for name, value in settings.items():

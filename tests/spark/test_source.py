@@ -174,7 +174,7 @@ def test_the_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Store
     [
         ({"columns": "colour", "path": "x"}, "column colour: does not exist"),
         ({"path": "/no/such/store"}, "has no commit log"),
-        ({}, "is not told what to read"),
+        ({}, "has no path to read"),
         ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
     ],
 )

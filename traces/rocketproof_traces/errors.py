@@ -1,4 +1,4 @@
-"""The error of this room: one line that says where, what, and how to mend it."""
+"""The error of this room: one line that says where, what, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command `audit`: stored data judged by the catalogue's rules, told to a person and kept in files."""
+"""The command `audit`: stored data judged by the catalogue's rules, printed for a person and kept in files."""

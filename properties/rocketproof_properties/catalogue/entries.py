@@ -1,4 +1,4 @@
-"""Places that are told: ids and offsets in answers, and the entries of consume queues (INV-43, INV-44, REC-04)."""
+"""Places that are named: ids and offsets in answers, and the entries of consume queues (INV-43, INV-44, REC-04)."""
 
 from __future__ import annotations
 

@@ -36,13 +36,13 @@ def _stored() -> list[Rule]:
         ),
         rule(
             "INV-49.chain",
-            "a message that was sent back tells the topic of the first record of its chain",
+            "a message that was sent back has the topic of the first record of its chain",
             "record", "warning",
             implies(r.originKnown, r.originSame), True, r.originSame,
         ),
         rule(
             "INV-49.stored",
-            "a message that was sent back tells the topic of its first record, which is none that the broker sends back to",
+            "a message that was sent back has the topic of its first record, which is none that the broker sends back to",
             "record", "note",
             ~is_(r.retryClass, "retry", "dead", "schedule", "half"), False, is_(r.retryClass, "retry", "dead", "schedule", "half"),
         ),

@@ -1,4 +1,4 @@
-"""Routes: what the name server tells, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58 to INV-60, LIV-03, LIV-08)."""
+"""Routes: the answers of name servers, and the skew that auto-creation leaves behind (INV-52, INV-53, INV-58 to INV-60, LIV-03, LIV-08)."""
 
 from __future__ import annotations
 

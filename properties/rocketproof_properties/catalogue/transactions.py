@@ -43,7 +43,7 @@ def _stored() -> list[Rule]:
         ),
         rule(
             "TRX-06.commit",
-            "a committed message tells where its half message lies, before it",
+            "a committed message has the offset of its half message, which lies before it",
             "record", "note",
             implies(bits == COMMIT, (origin >= 0) & (origin < maximum(r.physicalOffset, 1)) & ((origin > 0) | named)),
             r.physicalOffset, origin,

@@ -31,7 +31,7 @@ def serve(
 ) -> int:
     """Run the reference implementation as a name server and brokers that real clients can talk to, until Ctrl-C.
 
-    One line tells what became of each request: the rules it went through, and its answer.
+    One line shows what became of each request: the rules it went through, and its answer.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def validate(
     broker
         The address of a broker that runs, such as 127.0.0.1:10911.
     target
-        What to start instead: apache:VERSION, served, inprocess, or a file in TOML that tells how.
+        What to start instead: apache:VERSION, served, inprocess, or a TOML file that describes it.
     nameserver
         The address of the broker's name server; without it routes are not asked for.
     profile

@@ -26,7 +26,7 @@ def shrink(
     """A smallest sequence that still shows something, and what it shows: no part of it can be left out or made simpler.
 
     `evidence` is what all the parts show; `shows` gives None where nothing is shown. `simpler` gives the simpler forms of a part, and
-    `needed` the parts that came to be used, where evidence tells.
+    `needed` the parts that came to be used, where evidence shows them.
     """
     found = list(parts) if needed is None else list(needed(evidence))
     before: list[Part] | None = None

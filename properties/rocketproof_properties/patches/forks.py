@@ -1,6 +1,6 @@
 """Collected tests run in forked children: each starts with everything imported and collected, and with nothing run yet.
 
-A child tells its parent which test it begins and how it ended. The parent ends a child whose test takes too long, with
+A child reports to its parent which test it begins and how it ended. The parent ends a child whose test takes too long, with
 all processes that it has started.
 """
 

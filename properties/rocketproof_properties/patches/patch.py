@@ -2,7 +2,7 @@
 
 The changed source is compiled in the place of the old one and becomes the same function object's code, so that whoever
 holds the function has the changed one: under another name, in a table, as a bound method. A function whose code is
-exchanged tells when it is called, which shows the tests that could have noticed the change.
+exchanged records when it is called, which shows the tests that could have noticed the change.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Recorded:
 
     @property
     def is_batch(self) -> bool:
-        """Whether the body is read as a batch: the header tells, not the request's code."""
+        """Whether the body is read as a batch: by its header, not the request's code."""
         return self.is_send and self.fields.get("batch", "").lower() == "true"
 
     @property

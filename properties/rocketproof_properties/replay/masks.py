@@ -1,7 +1,7 @@
 """What may differ between two runs of one broker, put to one side of a comparison and the other.
 
 A caller's port, how full disks are, where texts of help lie, the line of code that threw, what a Java machine adds to the text of
-a null-pointer error, and in which time zone a broker tells when it begins to serve.
+a null-pointer error, and in which time zone a broker gives the time from which it serves.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from .shrink import shrink
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
-"""Seconds for making one finding's program smaller, unless told otherwise."""
+"""Seconds for making one finding's program smaller, unless given."""
 MOST_SHRUNK: Final = 10
 
 

@@ -90,7 +90,7 @@ class Merger:
         self.totals.counts[id_] = self.totals.counts.get(id_, 0) + count
 
     def _decide(self, over: str, before: Numbers, after: Numbers | None, place: Callable[[int], dict[str, Any]]) -> None:
-        """Decide rows of Python numbers; `place` says where one lies and what a finding tells of it."""
+        """Decide rows of Python numbers; `place` gives where a row lies and what a finding records of it."""
         if not before or not next(iter(before.values())):
             return
         limits = {rule.id: self.plan.limit for rule in self.made[over].rules}

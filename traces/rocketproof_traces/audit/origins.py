@@ -18,7 +18,7 @@ _IDS = (32, 56)  # digits of an id: address of 4 or of 16 bytes, port 4, physica
 
 
 class Origin(NamedTuple):
-    """`same`: the chain's record tells the topic of the first one; `times`: how often the first one had been consumed again."""
+    """`same`: the chain's record has the topic of the first one; `times`: how often the first one had been consumed again."""
 
     same: bool
     times: int

@@ -1,4 +1,4 @@
-"""An audit from stores to totals: the logs cut into tasks, the tasks spread, borders mended, results merged.
+"""An audit from stores to totals: the logs cut into tasks, the tasks spread, borders repaired, results merged.
 
 How tasks are done (`pools.Spread`: by processes of this machine, or by Spark) makes no difference to what the audit finds.
 """

@@ -73,7 +73,7 @@ class Segment:
     physical offset from which on the file has zeros only, None if the walk did not come so far. `queues`: columns by name, one element a
     queue that has a record here; `first` and `final` in it: columns of the first and the last record that takes a queue offset. `edges`:
     by the kind of their rules, columns of the first and of the last record or entry of DLedger, `edge_topics`: the first one's topic.
-    `blanks`: where one lies and the size that it tells. `error`: why there is nothing, NOT_READ for a task that an interrupted audit has
+    `blanks`: where one lies and the size that it has. `error`: why there is nothing, NOT_READ for a task that an interrupted audit has
     not come to."""
 
     task: Task

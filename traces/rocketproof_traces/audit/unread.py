@@ -1,4 +1,4 @@
-"""What a store has that the audit does not read, and so says nothing about: a line each, which an operator is told.
+"""What a store has that the audit does not read, and so says nothing about: a line for each, which the operator sees.
 
 Rules whose facts lie there are not asked, since a fact that is not read is no finding.
 """

@@ -46,7 +46,7 @@ JOINED: Mapping[str, Type] = {
 """What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `levelDelay`: what the broker
 waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the group whose dead letters the topic has. `entryKnown`: the record is to
 have an entry in queues that the audit reads; `entryThere`: the record's own one has an entry at `queueOffset`, whose fields the next three
-are. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it tells that one's topic;
+are. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it has that one's topic;
 `originTimes`: that one's reconsumeTimes."""
 
 FACTS: Mapping[str, Type] = {
@@ -148,8 +148,8 @@ FILE: Mapping[str, Type] = {
     "blank": I64,
     "last": Bool,
 }
-"""A file of the log: `ledger`: it is DLedger's; `end`: where its records end, from its begin; `blank`: the size that the blank record there
-tells, 0 without one; `last`: no later file has data."""
+"""A file of the log: `ledger`: it is DLedger's; `end`: where its records end, from its begin; `blank`: the size in the blank record there,
+0 without one; `last`: no later file has data."""
 
 TOPIC: Mapping[str, Type] = {
     "topicClass": Class,

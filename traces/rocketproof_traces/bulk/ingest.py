@@ -128,7 +128,7 @@ class _Ingest:
         return tuple(piece for run in self._runs.values() for piece in run.pieces)
 
     def drop(self) -> None:
-        """Leave nothing half written: the process is told to end."""
+        """Leave nothing half written: the process is about to end."""
         for run in self._runs.values():
             run.drop()
 

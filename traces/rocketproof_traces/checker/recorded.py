@@ -71,7 +71,7 @@ class RecordedChecker(PartChecker):
         return one.looks_after or one.case
 
     def left_out(self) -> Counter[str]:
-        """The cases that are not judged, by reason. One whose status says that something was waited for in vain is among them, though its
+        """The cases that are not judged, by reason. One whose status says that a wait timed out is among them, though its
         place is judged."""
         found: Counter[str] = Counter()
         for one, why in zip(self.part.asked, self.reasons, strict=True):
@@ -178,7 +178,7 @@ class RecordedChecker(PartChecker):
 
     @cached_property
     def _statuses(self) -> set[int]:
-        """The codes that say that something was waited for in vain: nothing is, where any message that waits is answered with success."""
+        """The codes that say that a wait timed out: none does where any message that waits is answered with success."""
         sends = [one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op in SENDS and not why]
         waiting = {one.code for one in sends if properties_of(one.fields).get(WAIT, "true").lower() == "true"}
         return set() if 0 in waiting else {code for code in STATUSES if code in waiting}

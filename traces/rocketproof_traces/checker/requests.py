@@ -98,7 +98,7 @@ class Send:
 
     @property
     def giving_up(self) -> bool:
-        """Whether a wait for the lock in vain leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
+        """Whether a timed-out wait for the lock leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
         answered = "TOPIC_NOT_EXIST" in self._words
         return self.patient and (answered or self.machine.shape.classes[self.topic] == "retry")
 

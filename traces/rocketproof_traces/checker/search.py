@@ -95,7 +95,7 @@ class Search:
     """One search over the answers of a partition. `control` takes the deciding part out of a shared state.
 
     `lock` is the slot of the lock, 0 where it is free. `giving_up` are the requests that may end as recorded, or change something, because
-    they waited for it in vain; `watched`: these have to see it held. `private` are the labels of steps that write nothing but the lock.
+    their wait for it timed out; `watched`: these have to see it held. `private` are the labels of steps that write nothing but the lock.
     `deciding` are the slots, without the lock, on which it depends what requests do next.
     """
 
@@ -201,7 +201,7 @@ class Search:
 
     def _expand(self, place: _Place, todo: _Todo, number: int) -> None:
         """Add the states after one block of steps of a request that matters now: first those of the answered request, which mostly
-        suffice, and what the others do when it has been tried in vain."""
+        suffice, and what the others do when that did not suffice."""
         point, before, others_too = todo
         answer, live, shared = self.answers[number], self._live[number], point.shared
         mine, moved = answer.request, dict(point.moved)
@@ -315,7 +315,7 @@ class Search:
         return found
 
     def _rested(self, one: int, block: _Block) -> _Block | None:
-        """Where the request rests after a block: steps that nobody sees are taken at once. None if it would wait for the lock in vain."""
+        """Where the request rests after a block: steps that nobody sees are taken at once. None if its wait for the lock would time out."""
         shared, local, steps = block
         while self._hidden and local is not None:
             only = self._only(one, shared, local)

@@ -52,7 +52,7 @@ def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Ma
     port, length = int.from_bytes(told[:4], "big"), int.from_bytes(told[4:8], "big")
     secret = told[8 : 8 + length].decode()
     with variables(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
-        gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # pyspark tells no types
+        gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # pyspark has no types
     gateway.proc = process
     return gateway
 

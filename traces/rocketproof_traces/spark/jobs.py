@@ -80,7 +80,7 @@ class Workers:
         except Exception as error:  # noqa: BLE001  (whatever Spark raises, classic or Connect)
             if "MemoryError" in str(error):
                 raise LimitReached(MEMORY) from None
-            raise TraceError("Spark", f"a task of the search failed: {reason(error)}", "see its log, mend this and search again") from None
+            raise TraceError("Spark", f"a task of the search failed: {reason(error)}", "see its log, fix this and search again") from None
 
     def _collect(self, function: Mapping, tasks: int | None) -> list[Any]:
         self.spark.addTag(self.tag)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _RATE = 500_000.0  # states that arrive and are done in a second, before that was measured
-_SURE = 10_000  # arriving states of a level that tells the rate
+_SURE = 10_000  # arriving states of a level that is enough to measure the rate
 _WORTH = 0.1  # seconds of work below which the workers are not even asked how fast they start
 _COPIES = 3  # of arriving states that a task holds in memory
 

@@ -149,7 +149,7 @@ def _reach(url: str) -> None:
 
     A client of Spark Connect would ask a server that is not there again and again for half an hour.
     """
-    import grpc  # type: ignore[import-untyped]  # it tells no types
+    import grpc  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: it says what to install
 
     builder = DefaultChannelBuilder(url)
@@ -189,7 +189,7 @@ def _submitted(properties: Mapping[str, str]) -> SparkSession:
 
 
 def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> SparkSession:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it tells no types
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.find_spark_home import _find_spark_home

@@ -1,7 +1,7 @@
 """One task of a distributed search: a shard's share of a level, from files to files. Nothing here knows Spark.
 
-States belong to shards by ranges of their hashes. A task is told which runs of states arrived for its shard and which runs
-hold what the shard has seen. It writes the states that are new, in one file; their successors, in another, from which
+States belong to shards by ranges of their hashes. A task is given the runs of states that arrived for its shard and the runs
+that hold what the shard has seen. It writes the states that are new, in one file; their successors, in another, from which
 every shard takes its range at the next level; and now and then several runs of seen states merged into one.
 
 A task may be done twice, at the same time or after its process was killed, and the driver takes either answer: a task

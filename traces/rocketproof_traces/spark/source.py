@@ -72,9 +72,7 @@ class StoreSource(api.DataSource):
         else:
             found = [self.options["path"]] if "path" in self.options else []
         if not found:
-            raise TraceError(
-                self.name(), "is not told what to read", "give the folder of a store: .load(folder), or OPTIONS (path 'folder')"
-            )
+            raise TraceError(self.name(), "has no path to read", "give the folder of a store: .load(folder), or OPTIONS (path 'folder')")
         return [absolute(path) for path in found]
 
     def _part_size(self) -> int:

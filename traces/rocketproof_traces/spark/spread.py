@@ -78,7 +78,7 @@ def reason(error: Exception) -> str:
 
 
 def _cores(spark: SparkSession) -> int:
-    """Cores that the session uses, as far as it tells: one of Spark Connect has no context to ask."""
+    """Cores that the session uses, as far as it reports them: one of Spark Connect has no context to ask."""
     from pyspark.errors import PySparkException
 
     try:

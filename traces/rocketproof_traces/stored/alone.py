@@ -1,4 +1,4 @@
-"""A range that is read alone: nobody who has walked what is before it tells where its first record begins.
+"""A range that is read alone: no walk of what is before it says where its first record begins.
 
 The first plausible place is that, unless it lies inside of a record or a blank: a body may hold what looks like a record at the very
 offset it lies at, and the filler of a blank may be older records. Where something reaches over that place, all before the range is

@@ -1,6 +1,6 @@
 """The kernel of a walk: record after record of a buffer into rows of facts.
 
-It goes on as long as all is plain: a magic number, a size that fits, lengths that add up to it. Wherever they do not, it stops and says
+It goes on as long as all is regular: a magic number, a size that fits, lengths that add up to it. Wherever they do not, it stops and says
 where; what that place is, slower code decides. Whatever the bytes are, it reads between the buffer's start and end, and up to MARGIN
 bytes around them.
 """
@@ -49,7 +49,7 @@ from .table import COLUMN_COUNT, LINE, line
 
 PROPERTIES: Final = 2  # beside CRC: the flag for properties
 FULL, STOP, MORE, ODD, GROW = range(5)
-"""Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is not plain; the
+"""Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is irregular; the
 table of names has no room."""
 
 _BLANK, _MESSAGE, _MESSAGE_V2 = int(Kind.BLANK), int(Kind.MESSAGE), int(Kind.MESSAGE_V2)

@@ -30,7 +30,7 @@ _REMEDIES = {
     "hdfs": "check the address; Hadoop's libhdfs and Java are found by HADOOP_HOME, JAVA_HOME and CLASSPATH",
     "s3": "check the bucket, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
 }
-"""How to mend what cannot be read, by the scheme of its URL."""
+"""How to fix what cannot be read, by the scheme of its URL."""
 _GOOGLES = re.compile(r"google::cloud::Status\(\w+: (?:Retry policy exhausted, with a last message of )?(.*?) error_info=.*", re.DOTALL)
 """An error of Google's library around what went wrong."""
 

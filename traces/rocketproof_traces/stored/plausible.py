@@ -1,4 +1,4 @@
-"""What a place in a file is, looked at with care: where a walk begins, and where it finds something that is not plain.
+"""What a place in a file is, looked at with care: where a walk begins, and where it finds something irregular.
 
 These functions read little by little and are slow. A place is plausible if a blank there reaches to the end of its file, or if a record
 there has lengths that add up to its size and the physical offset it lies at, and its body has the right CRC or something of that kind
@@ -33,7 +33,7 @@ _NEITHER = 0, 1  # a size and a magic number of nothing
 _BLOCK = 1 << 20
 
 LARGEST = (16 << 20) + (64 << 10)
-"""Bytes of the largest record: a message comes in one frame, and RocketMQ's frames have up to 16 MiB unless it is told otherwise."""
+"""Bytes of the largest record: a message comes in one frame, and RocketMQ's frames have up to 16 MiB unless it is configured otherwise."""
 
 
 class Place:

@@ -1,4 +1,4 @@
-"""The walk over one range of a commit log file: the kernel where all is plain, and what to do where it is not.
+"""The walk over one range of a commit log file: the kernel where all is regular, and what to do where it is not.
 
 Each place of the range is in exactly one row, or in the zeros at the end of the data. What a walk says depends on the file's bytes alone,
 not on how it was cut into ranges or chunks.
@@ -155,7 +155,7 @@ class Walk:
         return self.range.start if self.range.exact else place.next_plausible(self.range.start, self.range.end)
 
     def _look(self, place: Place, at: int) -> _Plain | _Stretch | _Crooked:
-        """What stands at a place that is not plain."""
+        """What stands at an irregular place."""
         empty = place.empty(at)
         if empty is not None:
             return _Stretch(at, empty, Reason.NONE, Kind.EMPTY)

@@ -62,7 +62,7 @@ class Table:
         raise TraceError(f"{self.name}: column {name}", "does not exist", f"choose among {', '.join(self.columns)}")
 
     def one(self, row: Mapping[str, int | str], names: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
-        """A batch of a single row, if it passes: one that tells of what cannot be read."""
+        """A batch of a single row, if it passes: one that reports what cannot be read."""
         if row_passes(clauses, row):
             yield pa.RecordBatch.from_pylist([{name: row.get(name) for name in names}], schema=self.schema(names))
 

@@ -5,8 +5,8 @@ table are one map of records `config`, integers are `#bigint`. A Maybe is the se
 with one. Apalache and Quint have variants for that, which itf-py 0.5 cannot load; `dialect="quint"` writes them, and
 both forms are read.
 
-Our own facts lie under `#meta.rocketproof`: property, moves, constants, a note, and the `origin` that tells the caller
-how to build the model again. Each state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. A file of
+Our own facts lie under `#meta.rocketproof`: property, moves, constants, a note, and the `origin`, from which the caller
+builds the model again. Each state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. A file of
 another tool has none of this. `restore` makes a witness of what a file holds.
 """
 

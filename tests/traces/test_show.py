@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from rocketproof_model.result import Witness
-from rocketproof_traces.witness import show
+from rocketproof_traces.witness import show, truth
 
 MORE = "rocketproof explain w.itf.json --step 2"
 
@@ -76,7 +76,7 @@ def test_the_truth_of_each_kind_of_property(
     id_: str, labels: list[str], loop: int | None, truths: list[str], through: Callable[..., Witness]
 ) -> None:
     witness = through(id_, *labels, loop=loop)
-    assert show.truths(witness) == truths
+    assert truth.truths(witness) == truths
     if "fails" in truths:
         assert show.story(witness).end.startswith(f"{id_} fails ")
 

@@ -13,13 +13,14 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from rocketproof_model import Action, EvaluationError, Guard, Instance, Model
-from rocketproof_model.interpreter import Scope, State, effect, evaluate
+from rocketproof_model import Action, Instance, Model
+from rocketproof_model.interpreter import State
 from rocketproof_model.language import BoolType, EnumType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
 
 from ..errors import TraceError
 from ..refusal import Refusal, refusal_of
+from .choices import choice, choices, scope_of
 from .words import Change, changes, code_of, value_text
 
 Codes = tuple[int, ...]
@@ -83,50 +84,30 @@ def explain(witness: Witness, step: int, why_not: str | None = None) -> Explanat
 def enabled(instance: Instance, state: State) -> list[str]:
     """Labels of the action instances that can happen, in the order of the model; those with an error say so."""
     labels = []
-    for action in instance.model.actions:
-        for args in action.instances:
-            refused, error = _refusing(instance, state, action, args)
-            if refused is None:
-                labels.append(action.label(args))
-            elif error:
-                labels.append(f"{action.label(args)} has no meaning: guard {refused.name!r}: {error}")
+    for each in choices(instance, state):
+        if each.refused is None:
+            labels.append(each.label)
+        elif each.error:
+            labels.append(f"{each.label} has no meaning: guard {each.refused.name!r}: {each.error}")
     return labels
 
 
 def answer(instance: Instance, state: State, action: Action, args: Codes) -> Answer:
     """Ask the guards of one action instance in order."""
-    refused, error = _refusing(instance, state, action, args)
+    asked = choice(instance, state, action, args)
     views, passed = [], True
     for guard in action.guards:
-        if guard is refused:
+        if guard is asked.refused:
             views.append(GuardView(guard.name, guard.sentence, False))
             passed = False
         else:
             views.append(GuardView(guard.name, guard.sentence, True if passed else None))
-    label = action.label(args)
-    if refused is not None:
-        why = refusal_of(refused, _scope(instance, state, action, args), label, error=error)
-        return Answer(label, action.sentence, False, tuple(views), why, (), "")
-    try:
-        would, failed = changes(instance, state, effect(instance, state, action, args)), ""
-    except EvaluationError as problem:
-        would, failed = (), str(problem)
-    return Answer(label, action.sentence, True, tuple(views), None, would, failed)
-
-
-def _scope(instance: Instance, state: State, action: Action, args: Codes) -> Scope:
-    return Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
-
-
-def _refusing(instance: Instance, state: State, action: Action, args: Codes) -> tuple[Guard | None, str]:
-    scope = _scope(instance, state, action, args)
-    for guard in action.guards:
-        try:
-            if not evaluate(guard.condition, scope):
-                return guard, ""
-        except EvaluationError as error:
-            return guard, str(error)
-    return None, ""
+    label, guards = asked.label, tuple(views)
+    if asked.refused is not None:
+        why = refusal_of(asked.refused, scope_of(instance, state, action, args), label, error=asked.error)
+        return Answer(label, action.sentence, False, guards, why, (), "")
+    would = changes(instance, state, asked.after) if asked.after is not None else ()
+    return Answer(label, action.sentence, True, guards, None, would, asked.error)
 
 
 # Questions

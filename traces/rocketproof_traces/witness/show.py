@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from rocketproof_model import EvaluationError
-from rocketproof_model.interpreter import holds, initial, successors
+from rocketproof_model.interpreter import initial
 from rocketproof_model.result import Witness
 
+from .truth import truths
 from .words import Change, change_lines, changes, fill, in_order, lane, partner
 
 SHOWN: Final[Mapping[str, str]] = {
@@ -61,42 +62,6 @@ class Story:
     loop: str
     end: str
     note: str
-
-
-def truths(witness: Witness) -> list[str]:
-    """A word for each state, in order: for a property over steps it speaks of the step that leads there."""
-    words: list[str] = []
-    pending = False
-    for k in range(len(witness.states)):
-        try:
-            word, pending = _truth(witness, k, pending)
-        except EvaluationError:
-            word = "no value"
-        words.append(word)
-    return words
-
-
-def _truth(witness: Witness, k: int, pending: bool) -> tuple[str, bool]:
-    claim, state, instance = witness.property, witness.states[k], witness.instance
-    if claim.kind == "lemma":
-        return "", False
-    if claim.kind == "step":
-        if k == 0:
-            return "", False
-        return "holds" if holds(instance, claim.formula, witness.states[k - 1], state) else "fails", False
-    if claim.kind == "deadlock_free":
-        if next(successors(instance, state), None) is not None:
-            return "goes on", False
-        return "may end" if holds(instance, claim.formula, state) else "stuck", False
-    now = holds(instance, claim.formula, state)
-    if claim.kind == "always":
-        return "holds" if now else "fails", False
-    if claim.goal is None:
-        return "reached" if now else "not yet", False
-    asked = now or pending
-    if holds(instance, claim.goal, state):
-        return "reached" if asked else "not asked", False
-    return "waiting" if asked else "not asked", asked
 
 
 def steps(witness: Witness) -> list[StepView]:

@@ -1,0 +1,186 @@
+"""A witness as the document that the page shows: codes, texts, and for each state what can happen there and what refuses the rest.
+
+The document is plain JSON ([its parts](../../docs/explorer.md)). All that is known beforehand is in it, so that a page needs nobody to ask;
+what the page can ask of a running explorer, `at` gives for any state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rocketproof_model import Action, Instance, Property
+from rocketproof_model.interpreter import State
+from rocketproof_model.result import Witness
+
+from ..refusal import refusal_of
+from ..witness.choices import Choice, choices, scope_of
+from ..witness.show import story
+from ..witness.truth import NO_VALUE, WAITING, Truth, still, truth
+from ..witness.words import lane, partner, value_text
+from .view import model_view, property_view
+
+SCHEMA = 1
+ENABLED = 400
+"""How many enabled instances of one action a state lists; the rest is counted."""
+REFUSED = 12
+"""How many instances that one guard of one action refuses a state lists; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Where a trace comes from, in words; "" where that is not known."""
+
+    model: str = ""
+    scope: str = ""
+    profile: str = ""
+    condition: str = ""
+    engine: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line by which a user comes back to this."""
+
+    label: str
+    command: str
+
+
+def of_witness(
+    witness: Witness, subject: Subject | None = None, commands: Sequence[Command] = (), *, session: str | None = None
+) -> dict[str, Any]:
+    """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
+    instance, claim = witness.instance, witness.property
+    told = story(witness)
+    said = _truths(witness)
+    refusals = Refusals()
+    options = [choices_view(instance, state, refusals) for state in witness.states]
+    looping = len(witness.states) if witness.loop is None else witness.loop
+    return {
+        "schema": SCHEMA,
+        "kind": "trace",
+        "title": told.title,
+        "subject": asdict(subject or Subject(model=instance.model.name)),
+        "model": model_view(instance),
+        "property": property_view(claim),
+        "parts": list(told.lanes),
+        "states": [list(state) for state in witness.states],
+        "steps": [_step(witness, k) for k in range(len(witness.moves))],
+        "loop": witness.loop,
+        "loop_text": told.loop,
+        "note": told.note,
+        "end": told.end,
+        "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(said)],
+        "choices": options,
+        "refusals": refusals.rows,
+        "commands": [asdict(command) for command in commands],
+        "live": None if session is None else {"session": session},
+    }
+
+
+def _truths(witness: Witness) -> list[Truth]:
+    said: list[Truth] = []
+    pending = False
+    for k, state in enumerate(witness.states):
+        said.append(truth(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
+        pending = still(said[-1].word, pending)
+    return said
+
+
+def _step(witness: Witness, k: int) -> dict[str, Any]:
+    move, before, after = witness.moves[k], witness.states[k], witness.states[k + 1]
+    action = witness.instance.model.named(move.action)
+    return {
+        "action": action.name,
+        "args": list(move.args),
+        "label": action.label(move.args),
+        "changed": [slot for slot, (x, y) in enumerate(zip(before, after, strict=True)) if x != y],
+        **_actors(witness.instance, before, action, move.args),
+    }
+
+
+def _actors(instance: Instance, state: State, action: Action, args: Sequence[int]) -> dict[str, str | None]:
+    return {"by": lane(action, args), "to": partner(instance.model, action, args), "from": None}
+
+
+def at(instance: Instance, claim: Property, state: State, before: State | None, *, waiting: bool) -> dict[str, Any]:
+    """What can happen in any state, and the property's truth there; `waiting` if its word in the state before was that."""
+    refusals = Refusals()
+    options = choices_view(instance, state, refusals)
+    return {"choices": options, "refusals": refusals.rows, "truth": truth_view(truth(instance, claim, before, state, waiting))}
+
+
+def truth_view(said: Truth, *, looping: bool = False) -> dict[str, Any]:
+    """The truth in one state; who waits for ever, in a loop, has waited in vain."""
+    bad = said.word in ("fails", "stuck", NO_VALUE) or (said.word == WAITING and looping)
+    return {"word": said.word, "bad": bad, "part": said.part, "values": _texts(said.values)}
+
+
+class Refusals:
+    """Refusals, each once: most of them are the same in state after state. States name them by their place in `rows`."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._places: dict[tuple[Any, ...], int] = {}
+
+    def place(self, row: dict[str, Any]) -> int:
+        key = tuple(tuple(map(tuple, value)) if isinstance(value, list) and name == "values" else str(value) for name, value in row.items())
+        found = self._places.setdefault(key, len(self.rows))
+        if found == len(self.rows):
+            self.rows.append(row)
+        return found
+
+
+def choices_view(instance: Instance, state: State, refusals: Refusals) -> dict[str, Any]:
+    """Every action instance in a state: what it would change, or what refuses it, by its place among the refusals."""
+    enabled: list[dict[str, Any]] = []
+    refused: list[int] = []
+    counts: dict[tuple[str, str], int] = {}
+    more: dict[tuple[str, str], int] = {}
+    for each in choices(instance, state):
+        key = (each.action.name, each.refused.name if each.refused is not None else "")
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] > (REFUSED if each.refused is not None else ENABLED):
+            more[key] = more.get(key, 0) + 1
+        elif each.refused is None:
+            enabled.append(_enabled(instance, state, each))
+        else:
+            refused.append(refusals.place(_refused(instance, state, each)))
+    left = [{"action": action, "guard": guard, "count": count} for (action, guard), count in more.items()]
+    return {"enabled": enabled, "refused": refused, "more": left}
+
+
+def _enabled(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
+    after = state if one.after is None else one.after
+    return {
+        "action": one.action.name,
+        "args": list(one.args),
+        "label": one.label,
+        "effect": [[slot, y] for slot, (x, y) in enumerate(zip(state, after, strict=True)) if x != y],
+        "error": one.error,
+        **_actors(instance, state, one.action, one.args),
+    }
+
+
+def _refused(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
+    assert one.refused is not None
+    why = refusal_of(one.refused, scope_of(instance, state, one.action, one.args), one.label, error=one.error)
+    return {
+        "action": one.action.name,
+        "args": list(one.args),
+        "label": one.label,
+        "guard": why.guard,
+        "sentence": why.sentence,
+        "bound": why.bound,
+        "part": why.part,
+        "values": _texts(why.values),
+        "error": why.error,
+    }
+
+
+def _texts(values: Mapping[str, Any]) -> list[list[str]]:
+    return [[name, value_text(value)] for name, value in values.items()]
+
+
+__all__ = ["SCHEMA", "Command", "Refusals", "Subject", "at", "choices_view", "of_witness", "truth_view"]

@@ -1,0 +1,87 @@
+"""A model as the page needs it to turn codes into text: indices with their elements, variables, slots, actions with their guards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketproof_model import Action, Instance, Model, Property
+from rocketproof_model.language import EnumType, IndexType, MaybeType, SetType, Type, show
+
+from ..witness.words import code_text, elements
+
+
+class Indices:
+    """The indices of a model by name. Two that differ under one name, such as the topics of two tables, get numbers after their names."""
+
+    def __init__(self) -> None:
+        self.names: dict[IndexType, str] = {}
+
+    def name(self, of: IndexType) -> str:
+        found = self.names.get(of)
+        if found is None:
+            same = sum(1 for other in self.names if other.name == of.name)
+            found = self.names[of] = f"{of.name} {same + 1}" if same else of.name
+        return found
+
+    def data(self) -> list[dict[str, Any]]:
+        return [{"name": name, "elements": [code_text(of, code) for code in of.codes()]} for of, name in self.names.items()]
+
+    def type(self, type_: Type) -> dict[str, Any]:
+        """The type as the page reads codes by it."""
+        if isinstance(type_, EnumType):
+            return {"sort": "enum", "names": list(type_.names)}
+        if isinstance(type_, MaybeType | SetType):
+            return {"sort": type_.sort, "of": self.name(type_.of)}
+        if isinstance(type_, IndexType):
+            return {"sort": "index", "of": self.name(type_)}
+        return {"sort": "bool"} if type_.sort == "bool" else {"sort": "int", "lo": type_.lo, "hi": type_.hi}
+
+
+def model_view(instance: Instance) -> dict[str, Any]:
+    """What is the same in every state of an instance."""
+    model, indices = instance.model, Indices()
+    variables = [
+        {
+            "name": variable.name,
+            "sentence": "",
+            "type": indices.type(variable.type),
+            "over": [indices.name(axis) for axis in variable.over],
+            "first": variable.first,
+            "part": None,
+        }
+        for variable in model.variables
+    ]
+    actions = [_action(action, indices) for action in model.actions]
+    return {
+        "name": model.name,
+        "indices": indices.data(),
+        "variables": variables,
+        "slots": _slots(model),
+        "actions": actions,
+        "constants": [{"name": name, "value": code_text(model.constants[name][0], code)} for name, code in instance.constants.items()],
+    }
+
+
+def _slots(model: Model) -> list[dict[str, Any]]:
+    number = {variable.name: k for k, variable in enumerate(model.variables)}
+    return [{"label": label, "variable": number[variable.name], "part": ""} for label, variable, _ in elements(model)]
+
+
+def _action(action: Action, indices: Indices) -> dict[str, Any]:
+    return {
+        "name": action.name,
+        "sentence": action.sentence,
+        "rules": list(action.rules),
+        "role": action.actor,
+        "parameters": [{"name": name, "type": indices.type(type_)} for name, type_ in action.parameters.items()],
+        "guards": [{"name": g.name, "sentence": g.sentence, "condition": show(g.condition), "bound": g.bound} for g in action.guards],
+    }
+
+
+def property_view(claim: Property) -> dict[str, Any]:
+    """A property in words and as a formula."""
+    goal = None if claim.goal is None else show(claim.goal)
+    return {"id": claim.id, "sentence": claim.sentence, "kind": claim.kind, "formula": show(claim.formula), "goal": goal}
+
+
+__all__ = ["Indices", "model_view", "property_view"]

@@ -1,0 +1,67 @@
+"""What can happen in a state and what that changes, and what cannot, with the guard that refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rocketproof_model import Action, EvaluationError, Guard, Instance
+from rocketproof_model.interpreter import Scope, State, effect, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One action instance in a state: enabled if `refused` is None.
+
+    `after` is the state that it leads to; None if it is refused, or if its effect has no value. `error` says why a guard or the effect
+    has no value.
+    """
+
+    action: Action
+    args: tuple[int, ...]
+    refused: Guard | None
+    after: State | None
+    error: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.action.label(self.args)
+
+
+def choices(instance: Instance, state: State) -> Iterator[Choice]:
+    """Every action instance, in the order of the model."""
+    for action in instance.model.actions:
+        for args in action.instances:
+            yield choice(instance, state, action, args)
+
+
+def choice(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Choice:
+    """One action instance: its guards asked in order and, if none refuses, its effect."""
+    args = tuple(args)
+    refused, error = refusing(instance, state, action, args)
+    if refused is not None:
+        return Choice(action, args, refused, None, error)
+    try:
+        return Choice(action, args, None, effect(instance, state, action, args))
+    except EvaluationError as problem:
+        return Choice(action, args, None, None, str(problem))
+
+
+def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> tuple[Guard | None, str]:
+    """The first guard that refuses, or that has no value and why."""
+    scope = scope_of(instance, state, action, args)
+    for guard in action.guards:
+        try:
+            if not evaluate(guard.condition, scope):
+                return guard, ""
+        except EvaluationError as error:
+            return guard, str(error)
+    return None, ""
+
+
+def scope_of(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Scope:
+    """What the guards of an action instance see."""
+    return Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
+
+
+__all__ = ["Choice", "choice", "choices", "refusing", "scope_of"]

@@ -1,0 +1,89 @@
+"""The truth of a property along a path: a word for each state, and the part of the formula that decides it, with its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rocketproof_model import EvaluationError, Instance, Property
+from rocketproof_model.interpreter import Scope, State, holds, successors
+from rocketproof_model.language import show
+from rocketproof_model.result import Witness
+
+from ..refusal import false_part, values_of
+
+WAITING: Final = "waiting"
+NO_VALUE: Final = "no value"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is said of a property in one state.
+
+    `word` is `holds`, `fails`; `not yet`, `reached`; `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; `no value`; or empty
+    where there is nothing to say. `part` is the conjunct that is false, "" if no single one is; `values` are the leaves of that part, or
+    of the whole formula.
+    """
+
+    word: str
+    part: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def truths(witness: Witness) -> list[str]:
+    """A word for each state, in order: for a property over steps it speaks of the step that leads there."""
+    words: list[str] = []
+    pending = False
+    for k, state in enumerate(witness.states):
+        words.append(word(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
+        pending = still(words[-1], pending)
+    return words
+
+
+def still(said: str, pending: bool) -> bool:
+    """Whether something is waited for after a state with this word; where there is no value, what was waited for before."""
+    return said == WAITING or (said == NO_VALUE and pending)
+
+
+def word(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> str:
+    """The word for a state that was reached from `before`; `pending` if something was waited for there."""
+    try:
+        return _word(instance, claim, before, state, pending)
+    except EvaluationError:
+        return NO_VALUE
+
+
+def _word(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> str:
+    if claim.kind == "lemma" or (claim.kind == "step" and before is None):
+        return ""
+    if claim.kind == "step" and before is not None:
+        return "holds" if holds(instance, claim.formula, before, state) else "fails"
+    if claim.kind == "deadlock_free":
+        if next(successors(instance, state), None) is not None:
+            return "goes on"
+        return "may end" if holds(instance, claim.formula, state) else "stuck"
+    now = holds(instance, claim.formula, state)
+    if claim.kind == "always":
+        return "holds" if now else "fails"
+    if claim.goal is None:
+        return "reached" if now else "not yet"
+    asked = now or pending
+    if holds(instance, claim.goal, state):
+        return "reached" if asked else "not asked"
+    return WAITING if asked else "not asked"
+
+
+def truth(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> Truth:
+    """The word with what decides it."""
+    said = word(instance, claim, before, state, pending)
+    term = claim.goal if said in (WAITING, "reached") and claim.goal is not None else claim.formula
+    if not said or said == "goes on":
+        return Truth(said)
+    after = state if claim.kind == "step" else None
+    scope = Scope(before if after is not None and before is not None else state, {}, instance.constants, after)
+    false = term if said in ("holds", "reached", "may end", NO_VALUE) else false_part(term, scope)
+    return Truth(said, show(false) if false is not term else "", values_of(false, scope))
+
+
+__all__ = ["NO_VALUE", "WAITING", "Truth", "still", "truth", "truths", "word"]

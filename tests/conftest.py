@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["rocketproof_properties.pytest_plugin"]  # also where the project is not installed
+pytest_plugins = [
+    "rocketproof_properties.requirements.plugin",  # the marker `behaviour`, which is the project's own
+    "rocketproof_properties.pytest_plugin",  # also where the project is not installed
+]
 
 _SLOW = (HealthCheck.too_slow,)
 

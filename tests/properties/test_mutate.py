@@ -388,7 +388,7 @@ def shop(tmp_path: Path) -> Path:
     write_toy(tmp_path)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_shop.py").write_text(TESTS)
-    (tmp_path / "tests" / "conftest.py").write_text('pytest_plugins = ["rocketproof_properties.pytest_plugin"]\n')
+    (tmp_path / "tests" / "conftest.py").write_text('pytest_plugins = ["rocketproof_properties.requirements.plugin"]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nothing\nfilterwarnings = error\n")
     (tmp_path / "program.py").write_text(PROGRAM)
     return tmp_path

@@ -25,7 +25,8 @@ from rocketproof_properties.rules import ID, Rule, is_known, rules, sections
 pytest_plugins = ["pytester"]
 
 HOUSE = Path(__file__).resolve().parents[2]
-PLUGIN = "rocketproof_properties.pytest_plugin"
+PLUGIN = "rocketproof_properties.requirements.plugin"
+INSTALLED = "rocketproof_properties.pytest_plugin"
 MARKED = """
     import pytest
 
@@ -174,7 +175,7 @@ def test_loaded_once_however_it_is_found(
     pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], monkeypatch: pytest.MonkeyPatch, ways: str
 ) -> None:
     if "conftest" in ways:
-        pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}]")
+        pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}, {INSTALLED!r}]")
     if "installed" in ways:
         monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
         declared = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
@@ -189,11 +190,13 @@ def test_loaded_once_however_it_is_found(
 
         @pytest.mark.behaviour("CHK-10")
         def test_names_of_the_plugin(pytestconfig):
-            found = [name for name, plugin in pytestconfig.pluginmanager.list_name_plugin() if plugin is sys.modules[{PLUGIN!r}]]
-            assert found == ["{PLUGIN}"]
+            for wanted in {[PLUGIN, INSTALLED]!r}:
+                found = [name for name, plugin in pytestconfig.pluginmanager.list_name_plugin() if plugin is sys.modules[wanted]]
+                assert found == [wanted]
         """
     )
-    done = inner(*(("-p", PLUGIN) if "option" in ways else ()), "--requirements=results.json")
+    options = ("-p", PLUGIN, "-p", INSTALLED) if "option" in ways else () if "conftest" in ways else ("-p", PLUGIN)
+    done = inner(*options, "--requirements=results.json")
     done.assert_outcomes(passed=1)
     assert "CHK-10" in json.loads((pytester.path / "results.json").read_text())
 
@@ -205,8 +208,12 @@ def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.P
     done.stderr.fnmatch_lines(["*--requirements *nowhere/results.json: there is no folder *nowhere; create it first"])
 
 
-def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
-    found = pytester.run(sys.executable, "-c", f"import sys, {PLUGIN}; print(*sys.modules.keys() & {{'numba', 'z3', 'numpy', 'rich'}})")
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [(PLUGIN, {"numba", "z3", "numpy", "rich"}), (INSTALLED, {"numba", "numpy", "rocketproof_model", "rocketproof_properties.choices"})],
+)
+def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], module: str, heavy: set[str]) -> None:
+    found = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")
     assert found.ret == 0 and found.outlines == [""]
 
 

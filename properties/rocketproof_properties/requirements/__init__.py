@@ -27,7 +27,7 @@ Results = Mapping[str, Mapping[str, Sequence[str]]]
 """Per id the tests that passed, failed and were skipped, as the pytest plugin writes them."""
 
 _IMPLEMENTATION = ("rocketproof_protocol", "rocketproof_impl")
-_PLUGIN = "rocketproof_properties.pytest_plugin"
+_PLUGIN = "rocketproof_properties.requirements.plugin"
 _RAN = (0, 1, 5)  # pytest's exit codes for: all passed, some failed, none found
 _STDERR = 2
 

@@ -6,6 +6,7 @@ span the columns, nothing that is piped is cut to a width, and no line ends in b
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 import time
@@ -25,6 +26,7 @@ REFRESH_SECONDS: Final = 0.1
 ROOM: Final = 30
 """Columns that words need to stand beside the cells of their row, and not below."""
 NARROW, WIDE = 80, 160
+_NUMBERS: Final = re.compile(r"[\d,]+")
 
 
 @dataclass(frozen=True)
@@ -112,17 +114,18 @@ def tell(line: str) -> None:
 
 
 class ProgressLine:
-    """One line on stderr: it changes on a terminal; elsewhere, if `sparse`, it is a plain line every few seconds.
+    """One line on stderr: it changes on a terminal; elsewhere it is a plain line every few seconds, the first one after `quiet` seconds.
 
     It has no thread, so the process can be forked.
     """
 
-    def __init__(self, *, sparse: bool = False) -> None:
+    def __init__(self, *, quiet: float = 0.0) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True) if self._console.is_terminal else None
         self._pause = SPARSE_SECONDS if self._live is None else REFRESH_SECONDS
-        self._silent = self._live is None and not sparse
+        self._begin = float("-inf") if self._live is not None else time.monotonic() + quiet
         self._last = float("-inf")
+        self._kind = ""
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -133,12 +136,12 @@ class ProgressLine:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, text: str) -> None:
-        """Make this the line, unless the last one has been there for too short a time."""
+    def show(self, text: str, kind: str = "") -> None:
+        """Make this the line, unless the last one of its `kind` has been there for too short a time."""
         now = time.monotonic()
-        if self._silent or now - self._last < self._pause:
+        if now < self._begin or (now - self._last < self._pause and kind == self._kind):
             return
-        self._last = now
+        self._last, self._kind = now, kind
         if self._live is None:
             tell(text)
         else:
@@ -147,20 +150,27 @@ class ProgressLine:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line on a terminal: `report(done, all)`."""
-    with ProgressLine() as line:
-        yield lambda done, all_: line.show(f"{what} {done} of {all_}")
+    """A progress line: `report(done, all)`."""
+    with ProgressLine(quiet=SPARSE_SECONDS) as line:
+        yield lambda done, all_: line.show(f"{what} {done:,} of {all_:,}")
 
 
 @contextmanager
 def bytes_done(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line about bytes, also where stderr is not a terminal: `report(done, all)`."""
-    with ProgressLine(sparse=True) as line:
+    """A progress line about bytes: `report(done, all)`."""
+    with ProgressLine() as line:
         yield lambda done, all_: line.show(f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB")
 
 
 @contextmanager
+def phrases() -> Iterator[Callable[[str], None]]:
+    """A progress line: `report(text)`; another text, whatever its numbers, is shown at once."""
+    with ProgressLine(quiet=SPARSE_SECONDS) as line:
+        yield lambda text: line.show(text, _NUMBERS.sub("", text))
+
+
+@contextmanager
 def phases() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress line on a terminal: `report(what, done, all)`."""
-    with ProgressLine() as line:
-        yield lambda what, done, all_: line.show(f"{what} {done} of {all_}")
+    """A progress line as `phrases` has it: `report(what, done, all)`."""
+    with phrases() as report:
+        yield lambda what, done, all_: report(f"{what} {done:,} of {all_:,}")

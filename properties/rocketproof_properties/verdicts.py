@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +11,7 @@ from rocketproof_traces.bulk.tables import UNREADABLE
 from rocketproof_traces.bulk.work import Order
 
 from .engines import check_engine
-from .output import Page, counted
+from .output import Page, counted, phrases
 
 Engine = Literal["local", "spark"]
 SHOWN = 20
@@ -23,18 +22,14 @@ EXIT = {"ok": 0, "illegal": 1, "unreadable": 2, "unknown": 3}
 def run(order: Order, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
     """Judge what the order names. Raises InputError and TraceError."""
     check_engine(engine, master, remote)
-    if engine == "local":
-        from rocketproof_traces.bulk import local
+    with phrases() as report:
+        if engine == "local":
+            from rocketproof_traces.bulk import local
 
-        return local.judge(order, cores, _tell)
-    from rocketproof_traces.spark import histories, session
+            return local.judge(order, cores, report)
+        from rocketproof_traces.spark import histories, session
 
-    return histories.judge(session.session(master, remote, cores), order, _tell)
-
-
-def _tell(text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{text}\n")
+        return histories.judge(session.session(master, remote, cores), order, report)
 
 
 def render(found: Summary, out: str) -> None:

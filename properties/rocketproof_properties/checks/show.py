@@ -37,7 +37,7 @@ class RunLine(ProgressLine):
     """A listener that shows where a run is: one changing line on a terminal, else a plain line every few seconds."""
 
     def __init__(self) -> None:
-        super().__init__(sparse=True)
+        super().__init__()
         self._start = time.monotonic()
         self._count = ""
 

@@ -35,8 +35,12 @@ def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
         take_new(order, named(order), spread, tell)
     order = ready or order
     results = Results(order.out)
-    for wave in _waves(unjudged(order, tell)):
+    todo = unjudged(order, tell)
+    done = 0
+    for wave in _waves(todo):
         results.add(_judged(order, wave, spread))
+        done += len(wave)
+        tell(f"judged {done} of {len(todo)} histories")
     return results.summary(order.profile)
 
 

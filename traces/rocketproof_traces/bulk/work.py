@@ -60,8 +60,8 @@ def take_new(order: Order, found: Sequence[tuple[str, str]], spread: Spread, tel
     """Read the sources that are not in the cache as they are now into it, a task each."""
     new = fresh(found, PieceCache(order.cache).sources())
     tell(f"reading {len(new)} of {len(found)} files")
-    for _ in spread(partial(_take, order.cache), new):
-        pass
+    for done, _ in enumerate(spread(partial(_take, order.cache), new), 1):
+        tell(f"read {done} of {len(new)} files")
 
 
 def _take(cache: str, source: str) -> None:

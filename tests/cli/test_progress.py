@@ -1,0 +1,40 @@
+"""Progress where nobody watches: plain lines on stderr, few of them, and none of a command that is quick."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketproof_properties import output
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_log_gets_a_line_every_few_seconds(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with output.phases() as report:
+        for done in range(200):
+            clock[0] = 100.0 + done / 10
+            report("program", done, 200)
+    assert capsys.readouterr().err.splitlines() == ["program 50 of 200", "program 100 of 200", "program 150 of 200"]
+
+
+def test_what_begins_anew_is_said_at_once_and_other_numbers_are_not(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with output.phases() as report:
+        clock[0] = 106.0
+        for programs in range(1000, 1010):
+            report(f"{programs:,} programs, shards", 1, 3)
+        report("making findings small", 3, 3)
+    assert capsys.readouterr().err.splitlines() == ["1,000 programs, shards 1 of 3", "making findings small 3 of 3"]
+
+
+def test_a_quick_command_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with output.counting("judging answer") as report:
+        clock[0] += 0.5
+        report(1, 2)
+    with output.phrases() as say:
+        say("reading 1 of 1 files")
+    assert capsys.readouterr().err == ""

@@ -176,9 +176,7 @@ def walk(campaign: Campaign, seed: int, part: str, number: int) -> None:
             return
         name = chance.choice(list(enabled))
         args = chance.choice(enabled[name])
-        action = run.instance.model.named(name)
-        if run.target.can(action, args):
-            run.step(action, args)
+        if run.take(run.instance.model.named(name), args):
             campaign.seen.steps += 1
             campaign.look(run)
 

@@ -146,10 +146,8 @@ def _shows(campaign: Campaign, claim: str, program: Sequence[Move]) -> Witness |
     try:
         run = campaign.begin()
         while run.satisfied(watched) != (watched.kind == "reachable"):
-            if not left or not run.may(left[0]):
+            if not left or not run.attempt(left.popleft()):
                 return None
-            move = left.popleft()
-            run.step(campaign.instance.model.named(move.action), move.args)
     except Finding:
         return None
     return run.witness(watched)

@@ -122,30 +122,27 @@ def cover(source: Source, subject: Subject, name: str, limits: Limits) -> Covera
         return None
     claim = subject.instance.model.claim(f"enabled: {name}", f"{name} can happen", "reachable", _enabled(action))
     made = Campaign(subject.instance, target_of(source, subject))
-    followed = _shortest(made, claim, limits)
+    (outcome,) = search.explore(made.instance, [claim], limits=limits).outcomes
+    followed = _performed(made, outcome, limits)
     if followed is None:
         return None
-    args = next((args for args in made.offers.enabled(followed.state)[name] if followed.target.can(action, args)), None)
-    if args is None:
-        return None
-    followed.step(action, args)
-    return made.offers.coverage()
+    enabled = made.offers.enabled(followed.state)[name]
+    return made.offers.coverage() if any(followed.take(action, args) for args in enabled) else None
 
 
-def _shortest(made: Campaign, claim: Property, limits: Limits) -> Run | None:
+def _performed(made: Campaign, outcome: Outcome, limits: Limits) -> Run | None:
     """Perform the search's witness of a property; None if there is none. Raises Finding.
 
-    Where the target may not take a step of it, as an implementation may choose among what is allowed, the search goes without that action.
+    Where the target never takes a step of it, as an implementation may choose among what is allowed, the search goes without that action.
     """
     instance = made.instance
-    while True:
-        (outcome,) = search.explore(instance, [claim], limits=limits).outcomes
-        if outcome.witness is None:
-            return None
+    while outcome.witness is not None:
         try:
             return perform(made, outcome.witness.moves)
         except Refused as refused:
             instance = _without(instance, refused.action)
+            (outcome,) = search.explore(instance, [outcome.property], limits=limits).outcomes
+    return None
 
 
 def _without(instance: Instance, action: str) -> Instance:
@@ -171,14 +168,8 @@ def _directed(subject: Subject, made: Campaign, known: list[Property], limits: L
     found = search.explore(subject.instance, known, limits=limits)
     findings = []
     for outcome in found.outcomes:
-        if outcome.witness is None:
-            continue
-        followed: Run | None
         try:
-            try:
-                followed = perform(made, outcome.witness.moves)
-            except Refused:
-                followed = _shortest(made, outcome.property, limits)
+            followed = _performed(made, outcome, limits)
         except Finding as finding:
             findings.append(finding)
             continue

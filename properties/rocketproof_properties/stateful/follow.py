@@ -76,15 +76,20 @@ class Run:
     def steps(self) -> list[str]:
         return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
 
-    def may(self, move: Move) -> bool:
-        """Whether the specification and the target allow this step now."""
+    def attempt(self, move: Move) -> bool:
+        """Do a step if the specification allows it and the target can, and say whether it was done. Raises Finding."""
         action = self.instance.model.named(move.action)
-        return refusing(self.instance, self.state, action, move.args) is None and self.target.can(action, move.args)
+        return refusing(self.instance, self.state, action, move.args) is None and self.take(action, move.args)
 
     def step(self, action: Action, args: Args) -> None:
-        """Do an action that is enabled. Raises Finding, and Refused where the target may not take it."""
-        if not self.target.can(action, args):
+        """Do an action that is enabled. Raises Finding, and Refused where the target never takes it."""
+        if not self.take(action, args):
             raise Refused(action, args)
+
+    def take(self, action: Action, args: Args) -> bool:
+        """Do an action that is enabled if the target can, and say whether it did. Raises Finding."""
+        if not self.target.can(action, args):
+            return False
         before = self.state
         self.moves.append(Move(action.name, tuple(args)))
         try:
@@ -97,6 +102,7 @@ class Run:
             raise Finding(self._explained(action, args, found, expected), self)
         self.offers.taken[action.name] += 1
         self.states.append(found)
+        return True
 
     def witness(self, property_: Property) -> Witness:
         """What happened, as a witness of the model."""

@@ -117,8 +117,7 @@ class _Machine(RuleBasedStateMachine):
         name = list(enabled)[action % len(enabled)]
         chosen = run.instance.model.named(name)
         args = enabled[name][instance % len(enabled[name])]
-        if run.target.can(chosen, args):
-            self.noting(lambda: run.step(chosen, args))
+        if self.noting(lambda: run.take(chosen, args)):
             self.campaign.seen.steps += 1
             self.campaign.look(run)
 
@@ -172,13 +171,11 @@ def shorter(campaign: Campaign, finding: Finding) -> Finding:
 
 def _found(campaign: Campaign, moves: Sequence[Move]) -> Finding | None:
     """What a program finds; None if it finds nothing or is none that the specification allows."""
-    instance = campaign.instance
     try:
         followed = campaign.begin()
         for move in moves:
-            if not followed.may(move):
+            if not followed.attempt(move):
                 return None
-            followed.step(instance.model.named(move.action), move.args)
     except Finding as finding:
         return finding
     return None

@@ -110,6 +110,11 @@ def altered(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], 
     monkeypatch.setattr(session, "answer_data", lambda answer: change(right(answer)))
 
 
+def _fields(change: Callable[[dict[str, str]], dict[str, str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A change of the answers that say when a message was stored."""
+    return lambda data: data | {"fields": change(data["fields"])} if "timestamp" in data["fields"] else data
+
+
 def _field(name: str, value: Callable[[str], str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def change(data: dict[str, Any]) -> dict[str, Any]:
         fields = data["fields"]
@@ -159,6 +164,25 @@ def test_the_time_of_a_queues_first_message_is_that_of_its_record(
 ) -> None:
     altered(monkeypatch, _field("timestamp", change))
     judged = judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE)
+    assert {one.property for one in judged.findings} == found
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_fields(lambda fields: {}), {"earliest.timestamp"}),
+        (_fields(lambda fields: {"timestamp": "soon"}), {"earliest.timestamp"}),
+        (_fields(lambda fields: {**fields, "more": "1"}), {"earliest.more"}),
+        (lambda data: data | {"remark": "all is well"} if "timestamp" in data["fields"] else data, {"earliest.remark"}),
+        (lambda data: data | {"code": 1, "fields": {}} if "timestamp" in data["fields"] else data, {"earliest.code"}),
+    ],
+    ids=["no time", "no number", "another field", "remark", "refused"],
+)
+def test_a_broken_answer_about_a_queues_first_message_is_found(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
+) -> None:
+    altered(monkeypatch, change)
+    judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, EARLIEST))), PROFILE)
     assert {one.property for one in judged.findings} == found
 
 

@@ -51,6 +51,7 @@ _DISPATCHED: Final = 1000  # milliseconds behind a request for its message, by w
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
+_TIMESTAMP: Final = "timestamp"
 NEXT_OFFSET: Final = "next offset"
 ENTRY: Final = "the broker's entry"
 
@@ -170,7 +171,9 @@ class Reference:
         """What is answered here, None if nothing is in time or nothing is wanted."""
         part = NAME_SERVER if asked.value["to"] == NAME_SERVER else self.deployment.part
         line = str(asked.value.get("line") or part)
-        connection = self._connections.setdefault(line, self.deployment.connect(part))
+        if line not in self._connections:
+            self._connections[line] = self.deployment.connect(part)
+        connection = self._connections[line]
         command = self._command(asked)
         self.deployment.draw.queue = self._drawn(asked)
         try:
@@ -240,10 +243,11 @@ class Reference:
             yield Difference("code", [recorded.code, recorded.remark], [found.code, found.remark], str(asked), asked.seq)
             return
         shared = found is not None and self._learn(recorded.fields, found.ext_fields or {})
-        if found is not None and asked.op == "earliest":
-            yield from self._earliest(asked, int(recorded.fields["timestamp"]), int((found.ext_fields or {})["timestamp"]))
-            return
-        differences = list(self.same.answer(recorded, found, ("queueOffset",) if shared else ()))
+        times = _times(recorded.fields, (found.ext_fields or {})) if found is not None and asked.op == "earliest" else None
+        counted = ("queueOffset",) if shared else ()
+        differences = list(self.same.answer(recorded, found, counted if times is None else (*counted, _TIMESTAMP)))
+        if times is not None:
+            differences += self._earliest(asked, *times)
         if (
             found is not None
             and asked.op == "route"
@@ -266,7 +270,7 @@ class Reference:
             late = theirs == -1 and asked.millis < sent + _DISPATCHED
             expected = theirs if late or place not in self.theirs else self.theirs[place].store_timestamp
         if theirs != expected and self.names.is_mine(topic):
-            yield Difference("timestamp", theirs, expected, str(asked), asked.seq)
+            yield Difference(_TIMESTAMP, theirs, expected)
 
     def _is_comparable(self, asked: Asked, recorded: Answer, found: Command) -> bool:
         """Whether the two answers should be the same."""
@@ -354,6 +358,14 @@ def _within(differences: Iterable[Difference], where: str, seq: int = -1) -> Ite
         name = _WITHIN.sub("", one.field)
         name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
         yield replace(one, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)
+
+
+def _times(recorded: Mapping[str, str], found: Mapping[str, str]) -> tuple[int, int] | None:
+    """The two times that a queue's first message was stored at; None unless both answers have one."""
+    try:
+        return int(recorded[_TIMESTAMP]), int(found[_TIMESTAMP])
+    except (KeyError, ValueError):
+        return None
 
 
 def _answer_of(asked: Asked) -> Answer:

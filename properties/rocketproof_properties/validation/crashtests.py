@@ -219,15 +219,15 @@ class _Store:
 
     def _strange_next(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
         """Queues whose next message has not the next offset."""
-        for topic, queue in self._chance.sample(sorted(counts), min(_PROBED, len(counts))):
-            with self._running.connect(BROKER) as line:
+        with self._running.connect(BROKER) as line:
+            for topic, queue in self._chance.sample(sorted(counts), min(_PROBED, len(counts))):
                 answer = line.ask(plain("send", topic=topic, queue=queue, body="probe"), _SECONDS)
-            if answer.code not in OK:
-                yield f"{topic} {queue}: a send is answered {answer.code} {answer.remark}"
-                continue
-            stored = self._remember({"topic": topic}, answer.ext_fields or {}, b"probe")
-            if stored.offset != counts[topic, queue]:
-                yield f"{topic} {queue}: {stored.offset} after {counts[topic, queue]} messages"
+                if answer.code not in OK:
+                    yield f"{topic} {queue}: a send is answered {answer.code} {answer.remark}"
+                    continue
+                stored = self._remember({"topic": topic}, answer.ext_fields or {}, b"probe")
+                if stored.offset != counts[topic, queue]:
+                    yield f"{topic} {queue}: {stored.offset} after {counts[topic, queue]} messages"
 
     def _dispatched(self, key: tuple[str, int], wanted: list[Place]) -> bool:
         """Whether the consume queue leads to exactly these records, within a while."""

@@ -120,11 +120,16 @@ def docstrings(package: str) -> Iterator[tuple[str, str]]:
     """
     folder = _folder(package)
     for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        module = ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+        module = _module(Path(package) / path.relative_to(folder))
         tree = _parsed(path)
         inside = [(f"{module}:{name}", ast.get_docstring(node) or "") for node, name in _definitions(tree)]
         yield from inside or [(module, ast.get_docstring(tree) or "")]
+
+
+def _module(path: Path) -> str:
+    """The name of the module in a file, whose path begins with the package."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _folder(package: str) -> Path:
@@ -218,9 +223,7 @@ class _File:
         if isinstance(around[0], ast.Expr):
             documented = around[1]
             if isinstance(documented, ast.Module) and documented.body[0] is around[0] and not self._names and self._documents != "mention":
-                return self._at(
-                    self._documents, node, Path(*Path(self._source.shown).parts[1:]).with_suffix("").as_posix().replace("/", ".")
-                )
+                return self._at(self._documents, node, _module(Path(*Path(self._source.shown).parts[1:])))
             documents = inside is not None and documented is inside and inside.body[0] is around[0]
             return self._documented(inside) if inside is not None and documents else None
         tests = self._source.package == "tests"

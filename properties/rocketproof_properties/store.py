@@ -1,4 +1,4 @@
-"""Files of results: a JSON that appears whole or not at all, and the refusal of one that could not be written."""
+"""Files of results, which appear whole or not at all, and the refusal of one that could not be written."""
 
 from __future__ import annotations
 
@@ -29,12 +29,33 @@ def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]
     else:
         body = ",\n".join(json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in data)
         text = f"[\n{body}\n]\n" if body else "[]\n"
-    part = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")  # a pipe or a device
             return
-        part.write_text(text, "utf-8")
-        part.replace(path)
+        _replace(path, text)
     except OSError as error:
         raise InputError(f"{option} {path} cannot be written ({error.strerror}); give a file in a folder of your own") from None
+
+
+def keep_witness(path: str, text: str | None) -> str | None:
+    """Write a witness and return its path, the folder made where there is none; without a text an older run's file goes away.
+
+    Raises InputError if it cannot be written.
+    """
+    file = Path(path)
+    try:
+        if text is None:
+            file.unlink(missing_ok=True)
+            return None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _replace(file, text)
+    except OSError as error:
+        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
+    return path
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, "utf-8")
+    part.replace(path)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Witness
-from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import itf
 from rocketproof_traces.witness.restore import restore
 
 from ..choices import InputError
 from ..sources.source import Source
+from ..store import keep_witness
 from .plan import Task
 
 DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
@@ -49,17 +49,7 @@ def save(path: str, task: Task, witness: Witness | None) -> str | None:
 
     Raises InputError if it cannot be written.
     """
-    try:
-        if witness is None:
-            Path(path).unlink(missing_ok=True)
-            return None
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        itf.write(witness, path, task.source.record())
-    except OSError as error:
-        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
-    except TraceError as error:
-        raise InputError(f"witness {error}; or give another folder with --witnesses") from None
-    return path
+    return keep_witness(path, None if witness is None else itf.dumps(witness, task.source.record()))
 
 
 def load(path: str) -> Witness:
@@ -89,6 +79,6 @@ def read_program(path: str) -> str:
         raise InputError(f"{path}: cannot be read ({said}); give a file that `rocketproof check` or `test` wrote") from None
 
 
-def _slug(text: str, lower: bool = False) -> str:
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", text.lower() if lower else text).strip("-.")
+def _slug(text: str) -> str:
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")
     return words if len(words) <= 48 else words[:48].rsplit("-", 1)[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from pprint import pformat
 
 import hypothesis
@@ -20,13 +19,14 @@ from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watc
 from rocketproof_profiles import PROFILES, Profile
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
-from ..choices import InputError, known
+from ..choices import known
 from ..generators.draws import seeded_settings
 from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
 from ..runs.simulated import history_of
 from ..steps.vocabulary import Step
+from ..store import keep_witness
 from .machine import Over
 
 CHUNK = 25
@@ -202,12 +202,4 @@ def save(path: str, profile: str, condition: str, breach: Breach | None, expecte
 
     Raises InputError if it cannot be written.
     """
-    try:
-        if breach is None:
-            Path(path).unlink(missing_ok=True)
-            return None
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(as_test(profile, condition, breach, expected), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
-    return path
+    return keep_witness(path, None if breach is None else as_test(profile, condition, breach, expected))

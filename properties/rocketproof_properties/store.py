@@ -12,14 +12,22 @@ from .choices import InputError
 
 
 def check_writable(path: Path, option: str = "--json") -> None:
-    """Refuse a result file, given by the option, that could not be written at the end of a long run."""
+    """Refuse a result file, given by the option, that could not be written at the end of a long run.
+
+    An option that ends in a colon, such as `--report junit:`, has the path right behind it.
+    """
     if path.is_dir():
         raise InputError(f"{path} is a directory; give {option} a file name")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise InputError(f"{option} {path}: there is no folder {path.parent}; create it first")
+        raise InputError(f"{given(option, path)}: there is no folder {path.parent}; create it first")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(f"{option} {path}: it may not be written; give a file in a folder of your own")
+        raise InputError(f"{given(option, path)}: it may not be written; give a file in a folder of your own")
+
+
+def given(option: str, path: Path) -> str:
+    """The option with its path, as somebody types it."""
+    return f"{option}{path}" if option.endswith(":") else f"{option} {path}"
 
 
 def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]], option: str = "--json") -> None:
@@ -29,13 +37,18 @@ def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]
     else:
         body = ",\n".join(json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in data)
         text = f"[\n{body}\n]\n" if body else "[]\n"
+    replace_text(path, text, option)
+
+
+def replace_text(path: Path, text: str, option: str) -> None:
+    """Write a text; the file, given by the option, appears whole or not at all. Raises InputError."""
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")  # a pipe or a device
             return
         _replace(path, text)
     except OSError as error:
-        raise InputError(f"{option} {path} cannot be written ({error.strerror}); give a file in a folder of your own") from None
+        raise InputError(f"{given(option, path)} cannot be written ({error.strerror}); give a file in a folder of your own") from None
 
 
 def keep_witness(path: str, text: str | None) -> str | None:

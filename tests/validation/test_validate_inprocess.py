@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import reporting
 from rocketproof_properties.deployments.address import AddressTarget
 from rocketproof_properties.deployments.deployment import Deployment
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -22,7 +23,7 @@ from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.vocabulary import Step
-from rocketproof_properties.validation import accept, report, single
+from rocketproof_properties.validation import accept, report, results, single
 from rocketproof_properties.validation.shrink import shrink
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
 from rocketproof_protocol.topics import SCHEDULE
@@ -74,6 +75,7 @@ def test_the_report_is_written_for_people_and_programs(done: tuple[report.Valida
     assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
     suite = Xml.parse(folder / "junit.xml").getroot().find("testsuite")
     assert suite is not None and suite.get("failures") == "0" and suite.get("tests") == str(len(data["verdicts"]))
+    assert reporting.read(folder / "report.json") == results.run(found.data())
     assert len(list((folder / "histories").glob("*.ndjson"))) == 60
 
 

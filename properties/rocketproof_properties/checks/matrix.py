@@ -35,12 +35,14 @@ class Gap:
 class Report:
     """All rows of a run in the order of the plan, and what else a reader has to know.
 
-    `covered` gives for each profile how many actions happened, of how many.
+    `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, `guards` by action and name.
     """
 
     rows: list[Row] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     covered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    guards: dict[tuple[str, str], Guard] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
@@ -98,6 +100,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
     report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
     report.problems = [*work.problems, *contradictions(rows)]
+    report.coverage, report.guards = work.coverage, work.guards
     for label, coverage in work.coverage.items():
         report.covered[label] = (sum(1 for n in coverage.taken.values() if n), len(coverage.taken))
         report.gaps += gaps(label, coverage, work.guards)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rocketproof_model.result import Limits
 from rocketproof_profiles import PROFILES
 
-from .. import store
 from ..catalogue.claim import SEEDS
 from ..choices import known
 from ..sources.source import Source
@@ -40,10 +38,10 @@ def tasks(profile: str) -> tuple[Task, ...]:
     return (*taken, *own)
 
 
-def command(
-    *, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None, every: bool = False, json: Path | None = None
-) -> int:
-    """Run about `programs` programs, shared by the specification's instances; print what came out and give the exit code.
+def run(
+    *, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None
+) -> tuple[matrix.Report, programs_summary.Ran]:
+    """Run about `programs` programs, shared by the specification's instances; the verdicts, and what was run.
 
     Each condition of programs of messages gets as many as an instance gets, on top of them.
     """
@@ -66,14 +64,10 @@ def command(
         stopped = report.interrupted or (seconds is not None and report.exit_code == 3)
         never = [] if stopped else [gap.action for gap in report.gaps if gap.missing == "action"]
         reached, problems = _reach(never, chosen)
-    if json is not None:
-        store.write_json(json, (row.record() for row in report.rows))
     report.gaps = [gap for gap in report.gaps if gap.action not in reached]
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
-    ran = programs_summary.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
-    programs_summary.render(report, ran, every=every)
-    return report.exit_code
+    return report, programs_summary.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
 
 
 def _reach(actions: list[str], chosen: Sequence[Task]) -> tuple[set[str], list[str]]:

@@ -69,7 +69,7 @@ def print_report(report: Report, left_out: Sequence[str] = (), page: Page | None
 def print_matrix(rows: Sequence[Row], page: Page) -> None:
     claims: dict[tuple[str, str], list[TableRow]] = {}
     for row, cells in _fold(rows):
-        words = "; ".join(part for part in (row.condition, _remark(row)) if part)
+        words = "; ".join(part for part in (row.condition, remark(row)) if part)
         claims.setdefault((row.id, row.sentence), []).append(TableRow(cells, words, STYLES[mark(row)], mark(row)))
     lines: list[TableRow | Heading] = []
     for (id_, said), members in claims.items():
@@ -103,7 +103,8 @@ def mark(row: Row) -> str:
     return "!" if row.vacuous or row.agrees is False else "?" if row.agrees is None else " "
 
 
-def _remark(row: Row) -> str:
+def remark(row: Row) -> str:
+    """Why a verdict is not as expected, or what there is to say of one that is."""
     if row.vacuous:
         return "vacuous: its premise never held in any explored state; widen the scope or fix the premise"
     said = STOPPED.get(row.reason, row.reason) if row.verdict in ("unknown", "not inductive") else row.note
@@ -136,9 +137,14 @@ def show_command(path: str) -> str:
     return f"rocketproof show {shlex.quote(path)}"
 
 
+def is_cut(report: Report) -> bool:
+    """Whether a limit ended the run early, so that its coverage says nothing."""
+    return any(r.engine in ("explicit", "stateful") and r.agrees is None and r.reason in LIMITS for r in report.rows)
+
+
 def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
     """How many actions happened, those that did not, and `guards` that gave only one answer."""
-    if any(r.engine in ("explicit", "stateful") and r.agrees is None and r.reason in LIMITS for r in report.rows):
+    if is_cut(report):
         page.line("\nCoverage is not judged: the run was stopped before its end")
         return
     if report.covered:

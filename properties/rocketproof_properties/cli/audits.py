@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ..choices import InputError
+from . import reporting
 from .common import Count, Json, Many, Profile, Settings, write
 
 
@@ -22,6 +23,8 @@ def audit(
     remote: str | None = None,
     cores: Count | None = None,
     limit: Count = 100,
+    report: reporting.Reports = (),
+    since: Path | None = None,
 ) -> int:
     """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
 
@@ -52,17 +55,28 @@ def audit(
         Cores of this machine; all unless given.
     limit
         How many findings of a rule each part of the log keeps; they are all counted.
+    report
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        alone (annotations in the log and the summary of a job); may be repeated.
+    since
+        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     """
     if not stores:
         raise InputError("no store; give the folder that has commitlog in it")
-    from .. import engines, output
-    from ..audits import brokerconf, command, show
+    import time
 
+    from .. import engines, output
+    from ..audits import brokerconf, command, results, show
+
+    reports = reporting.asked(report, since)
     engines.check_engine(engine, master, remote)
     plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
     spread = engines.spreading(engine, cores, master, remote, short=True)
-    with output.bytes_done("auditing") as report:
-        audited = command.run(stores, plan, profile, out, spread, report)
+    began = time.monotonic()
+    with output.bytes_done("auditing") as tick:
+        audited = command.run(stores, plan, profile, out, spread, tick)
     write(json, (found.data() for found in audited.findings))
-    show.render(audited)
+    with reports.printing():
+        show.render(audited)
+    reports.write(lambda: results.run(audited, time.monotonic() - began))
     return audited.exit_code

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..choices import InputError
+from . import reporting
 from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def validate(
     profile: Profile | None = None,
     programs: Count = 500,
     seed: Natural = 0,
-    report: Path | None = None,
+    report: reporting.Reports = (),
+    since: Path | None = None,
     again: Path | None = None,
     resume: Path | None = None,
     self_test: Flag = False,
@@ -125,7 +127,12 @@ def validate(
     seed
         Seed of the programs: the same one gives the same programs.
     report
-        The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given.
+        The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given. Or a further report
+        of a KIND, as KIND:PATH, which may be repeated: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for
+        --since), or github alone (annotations in the log and the summary of a job).
+    since
+        A saved run, from --report run:FILE or --json FILE or the report.json of a folder: what changed since then is printed, and is in
+        the reports.
     again
         Judge the histories of this report's folder again, without a broker, and write the report anew.
     resume
@@ -155,18 +162,24 @@ def validate(
     """
     from .. import output
     from ..deployments.choose import choose
+    from ..reports.options import is_kind
     from ..validation import accept as accepting
+    from ..validation import results, show
     from ..validation import resume as resuming
-    from ..validation import show
     from ..validation import validate as validating
     from ..validation.report import next_folder
     from ..witnesses.known import WITNESSES
 
+    folders = [Path(one) for one in report if not is_kind(one)]
+    if len(folders) > 1:
+        raise InputError(f"--report {folders[0]} and --report {folders[1]}: a run has one folder; give one, and reports as KIND:PATH")
+    reports = reporting.asked([one for one in report if is_kind(one)], since)
+    wanted = folders[0] if folders else None
     accepted = accepting.read(accept) if accept is not None else ()
     if again is not None and (broker is not None or target is not None):
         raise InputError("--again with a broker: a saved report is judged without one; leave out one of them")
-    if resume is not None and any(one is not None for one in (broker, target, report, again)):
-        raise InputError("--resume goes on with the run of its folder; leave out the broker, --target, --report and --again")
+    if resume is not None and any(one is not None for one in (broker, target, wanted, again)):
+        raise InputError("--resume goes on with the run of its folder; leave out the broker, --target, the folder of --report and --again")
     if self_test and any(one is not None for one in (again, resume)):
         raise InputError("--self-test tries a target; leave out --again and --resume")
     asked: dict[str, Any] = {
@@ -191,7 +204,7 @@ def validate(
         if again is not None:
             folder, found = again, validating.again(again, profile, accepted, progress)
         else:
-            folder = resume or report or next_folder()
+            folder = resume or wanted or next_folder()
             request = validating.ValidationRequest(
                 choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"]),
                 folder,
@@ -210,7 +223,9 @@ def validate(
             )
             found = validating.validate(request, progress)
     write(json, found.data())
-    show.render(found, folder)
+    with reports.printing():
+        show.render(found, folder)
+    reports.write(lambda: results.run(found.data(), folder))
     return found.exit_code
 
 

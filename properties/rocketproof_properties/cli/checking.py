@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ..choices import InputError
+from . import reporting
 from .common import OK, All, Count, Json, Many, Natural, Profile, Seconds, write
 
 
@@ -32,6 +33,8 @@ def check(
     scratch: Path | None = None,
     every: All = False,
     json: Json = None,
+    report: reporting.Reports = (),
+    since: Path | None = None,
     witnesses: Path | None = None,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
@@ -75,6 +78,11 @@ def check(
         Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
         Write the verdicts to this file.
+    report
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        alone (annotations in the log and the summary of a job); may be repeated.
+    since
+        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     witnesses
         Folder for witness files; .rocketproof/witnesses unless given.
     """
@@ -85,13 +93,14 @@ def check(
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces import pools
 
-    from ..checks import matrix, show, summary, witnessfiles
+    from ..checks import matrix, results, show, summary, witnessfiles
     from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
     cluster = Cluster(master, remote, cores, scratch)
+    reports = reporting.asked(report, since)
     chosen = plan(Request(file, property, profile, scope, engine, condition))
     settings = matrix.Settings(
         seconds=time,
@@ -104,13 +113,16 @@ def check(
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
-        report = matrix.run(chosen.tasks, line, settings)
-    write(json, (row.record() for row in report.rows))
-    if every or file is not None or property:
-        show.print_report(report, chosen.left_out)
-    else:
-        summary.render(report, chosen.left_out)
-    return report.exit_code
+        found = matrix.run(chosen.tasks, line, settings)
+    write(json, (row.record() for row in found.rows))
+    with reports.printing():
+        if every or file is not None or property:
+            show.print_report(found, chosen.left_out)
+        else:
+            summary.render(found, chosen.left_out)
+    places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
+    reports.write(lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)))
+    return found.exit_code
 
 
 def show(witness: str, /, *, width: Count | None = None) -> int:

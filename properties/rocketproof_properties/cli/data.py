@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..choices import InputError
+from . import reporting
 from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Profile, Seconds, write
 
 
@@ -22,6 +23,8 @@ def judge(
     remote: str | None = None,
     cores: Count | None = None,
     json: Json = None,
+    report: reporting.Reports = (),
+    since: Path | None = None,
 ) -> int:
     """Judge what a real or simulated broker answered: does the specification explain it?
 
@@ -53,40 +56,50 @@ def judge(
         Cores of this machine; all unless given.
     json
         Write the judgement to this file.
+    report
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        alone (annotations in the log and the summary of a job); may be repeated.
+    since
+        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     """
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
     for one in histories:
         if "://" not in one and not os.path.exists(one):
             raise InputError(f"{one} is not there; give files or folders of histories")
+    reports = reporting.asked(report, since)
     if out is None:
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, json)
+        return _judge_one(Path(first), profile, limit, json, reports)
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
     from rocketproof_traces.checker.histories import LIMIT
     from rocketproof_traces.stored.paths import absolute
 
     from .. import verdicts
+    from ..judging import results
 
     folder, shelf = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
     order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit or LIMIT, late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     write(json, found.data())
-    verdicts.render(found, out)
-    return verdicts.EXIT[found.verdict]
+    with reports.printing():
+        verdicts.render(found, out)
+    code = verdicts.EXIT[found.verdict]
+    reports.write(lambda: results.run(found.data(), ", ".join(histories), code))
+    return code
 
 
-def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None) -> int:
+def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces import history
     from rocketproof_traces.checker import histories, recordings
     from rocketproof_traces.errors import TraceError
 
     from .. import output
-    from ..judging import show
+    from ..judging import results, show
 
     if history.is_history(file):
         header, lines = history.read(file)
@@ -97,13 +110,19 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None) -
         except TraceError as error:
             raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
         write(json, verdict.data())
-        show.print_verdict(verdict)
-        return {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
+        with reports.printing():
+            show.print_verdict(verdict)
+        code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
+        reports.write(lambda: results.run(verdict.data(), str(file), code))
+        return code
     with output.counting("judging case") as report:
         found = recordings.judge_recording(file, profile, limit or recordings.LIMIT, report)
     write(json, found.data())
-    show.print_judgement(found)
-    return DIFFERS if found.unexplained else STOPPED if found.unknown else OK
+    with reports.printing():
+        show.print_judgement(found)
+    code = DIFFERS if found.unexplained else STOPPED if found.unknown else OK
+    reports.write(lambda: results.run({**found.data(), "unknown": found.unknown}, str(file), code))
+    return code
 
 
 def campaign(

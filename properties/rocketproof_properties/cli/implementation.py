@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..choices import InputError
+from . import reporting
 from .common import DIFFERS, OK, All, Count, Json, Natural, Profile, Seconds, Settings, needs_pytest, write
 
 
@@ -19,6 +20,8 @@ def run_tests(
     workers: Count | None = None,
     every: All = False,
     json: Json = None,
+    report: reporting.Reports = (),
+    since: Path | None = None,
 ) -> int:
     """Test the reference implementation: against a recording of a real broker, or against the specification.
 
@@ -44,6 +47,11 @@ def run_tests(
         Print every verdict, or every case that differs, not only a summary.
     json
         Write every case, or every verdict, to this file.
+    report
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        alone (annotations in the log and the summary of a job); may be repeated.
+    since
+        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     """
     from .. import output
 
@@ -51,21 +59,30 @@ def run_tests(
         raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
     if recording is None and settings:
         raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
+    reports = reporting.asked(report, since)
     if recording is None:
         from rocketproof_traces import pools
 
         from ..checks import programs as generated
+        from ..checks import programs_summary, results
 
-        return generated.command(
-            profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time, every=every, json=json
-        )
+        tested, ran = generated.run(profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time)
+        write(json, (row.record() for row in tested.rows))
+        with reports.printing():
+            programs_summary.render(tested, ran, every=every)
+        reports.write(lambda: results.run(tested, "test", results.IMPLEMENTATION, profile))
+        return tested.exit_code
     from ..replay import recording as recorded
+    from ..replay import results as replayed
     from ..replay.show import print_replay
 
-    with output.counting("replaying case") as report:
-        found = recorded.replay(recording, profile, settings, report)
-    write(json, (one.data() for one in found.outcomes))
-    print_replay(found, every)
+    with output.counting("replaying case") as tick:
+        found = recorded.replay(recording, profile, settings, tick)
+    data = [one.data() for one in found.outcomes]
+    write(json, data)
+    with reports.printing():
+        print_replay(found, every)
+    reports.write(lambda: replayed.run(data, str(recording), profile))
     return DIFFERS if found.different else OK
 
 

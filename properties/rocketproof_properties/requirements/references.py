@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..choices import InputError, known
+from ..reports.results import Place
 from ..rules import ID, is_known, rules, sections
 
 Kind = Literal["code", "action", "property", "hazard", "mutant", "test", "mention"]
@@ -109,6 +110,24 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[Entry]:
         near = {other for one in references if one.kind in ("hazard", "mutant") for other in one.ids if _PROPERTY.fullmatch(other)}
         definitions = [one for other in sorted(near - {id_}) for one in _references(sources, other) if _is_of(one.name, other)]
         found.append(Entry(id_, references, definitions if id_ in rules() else ()))
+    return found
+
+
+def stated() -> dict[str, Place]:
+    """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
+
+    Raises InputError for sources that cannot be read.
+    """
+    folder = _folder("rocketproof_properties")
+    found: dict[str, Place] = {}
+    for path in sorted((folder / "catalogue").glob("*.py")):
+        for node in ast.walk(_parsed(path)):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            first = node.args[0]
+            said = any(isinstance(one, ast.Constant) and isinstance(one.value, str) and " " in one.value for one in node.args[1:])
+            if said and isinstance(first, ast.Constant) and isinstance(first.value, str) and _LABEL.fullmatch(first.value):
+                found.setdefault(first.value, Place(path.relative_to(folder.parents[1]).as_posix(), node.lineno))
     return found
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import xml.etree.ElementTree as Xml
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +19,14 @@ from ..choices import InputError
 from ..generators.programs import Program
 from ..judging.expected import ENOUGH
 from ..judging.judging import Judged, Verdict, data
+from ..reports import junit
 from ..steps.vocabulary import Step
 from ..witnesses.known import HazardReplayed
+from . import results
 from .accept import Accepted
 from .crashtests import CrashTests
+from .results import SCHEMA
 
-SCHEMA: Final = "rocketproof-validation"
 VERSION: Final = 1
 REPORT: Final = "report.json"
 HISTORIES: Final = "histories"
@@ -240,9 +241,7 @@ def write(report: ValidationReport, folder: Path) -> None:
             finding.file = f"{PROGRAMS}/finding-{number}.py"
             (folder / finding.file).write_text(source(finding, report.profile), "utf-8")
         (folder / REPORT).write_text(json.dumps(report.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
-        tree = Xml.ElementTree(junit(report))
-        Xml.indent(tree)
-        tree.write(folder / "junit.xml", encoding="utf-8", xml_declaration=True)
+        (folder / "junit.xml").write_text(junit.write(results.run(report.data(), folder)), "utf-8")
     except OSError as error:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
 
@@ -282,47 +281,3 @@ def source(finding: ValidationFinding, profile: str) -> str:
         'if __name__ == "__main__":\n'
         f"    main(STEPS, judge={finding.verdict.judge!r}, property={finding.verdict.property!r}, profile={profile!r}{needs})\n"
     )
-
-
-def junit(report: ValidationReport) -> Xml.Element:
-    """The verdicts and findings as other tools of a build read them: a test a row, a failure a finding."""
-    rows = report.rows
-    root = Xml.Element("testsuites")
-    suite = Xml.SubElement(root, "testsuite", name=f"rocketproof validate {report.target.get('name', '')} {report.profile}")
-    failures = 0
-    for row in rows:
-        case = Xml.SubElement(suite, "testcase", classname=row.id, name=f"{SENTENCES.get(row.id, row.id)} {row.condition}".strip())
-        if row.agrees is None:
-            Xml.SubElement(case, "skipped", message=f"a known violation that {row.tried} programs have not shown")
-        elif row in report.vanished:
-            failures += 1
-            Xml.SubElement(case, "failure", message=f"known to be violated, and {row.tried} programs have not shown it")
-    for one in report.findings:
-        case = Xml.SubElement(suite, "testcase", classname=f"finding.{one.verdict.judge}", name=one.verdict.property)
-        if one.accepted is not None:
-            Xml.SubElement(case, "skipped", message=f"accepted: {one.accepted.reason}")
-            continue
-        failures += 1
-        failure = Xml.SubElement(case, "failure", message=_printable(one.verdict.text))
-        failure.text = _printable(pformat(list(one.program.steps), width=120, sort_dicts=False))
-    for replayed in report.witnesses:
-        case = Xml.SubElement(suite, "testcase", classname=f"witness.{replayed.hazard}", name=f"{replayed.property} {replayed.condition}")
-        if replayed.reproduced is None:
-            Xml.SubElement(case, "skipped", message=_printable(" ".join(replayed.said)))
-        elif not replayed.reproduced:
-            failures += 1
-            Xml.SubElement(case, "failure", message="a known violation is not reproduced").text = _printable("\n".join(replayed.said))
-    if report.kills is not None:
-        case = Xml.SubElement(suite, "testcase", classname="kills", name=f"{report.kills.kills} kills under load")
-        if report.after_kills:
-            failures += 1
-            Xml.SubElement(case, "failure", message=_printable(report.after_kills[0])).text = _printable("\n".join(report.after_kills))
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    suite.set("failures", str(failures))
-    suite.set("time", f"{report.seconds:.3f}")
-    return root
-
-
-def _printable(text: str) -> str:
-    """Without what XML cannot hold."""
-    return "".join(c if c >= " " or c in "\n\t" else "·" for c in text if c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff")

@@ -1,0 +1,109 @@
+"""A check, or a test by programs, as a run that reports are written from; and the run whose `--json` was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..catalogue.claim import MESSAGES
+from ..reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
+from ..sources.source import Source
+from . import show
+from .matrix import Report
+from .rows import FIELDS, Row, settle
+
+SUBJECT = "the specification"
+IMPLEMENTATION = "the reference implementation"
+_ERROR = "the run goes to its end without an error of its own"
+
+
+def run(
+    report: Report,
+    command: str,
+    subject: str = SUBJECT,
+    profile: str = "",
+    left_out: Sequence[str] = (),
+    places: Mapping[str, Place] = MappingProxyType({}),
+) -> Run:
+    """The rows as results, with the coverage; an error of an engine is a result too. `places` says by id where properties are stated."""
+    results = [result(row, places.get(row.id)) for row in report.rows]
+    results += [
+        Result("run", _ERROR, "error", "error", about=first_line(one), message=first_line(one), details=one) for one in report.problems
+    ]
+    return Run(
+        command,
+        subject,
+        tuple(results),
+        report.exit_code,
+        profile,
+        begun(report.seconds),
+        report.seconds,
+        tool(),
+        tuple(f"not asked: {text}" for text in left_out),
+        "Ctrl-C" if report.interrupted else "",
+        () if show.is_cut(report) else tuple(_covered(report, label) for label in report.coverage),
+    )
+
+
+def stated(sources: Mapping[str, Source]) -> dict[str, Place]:
+    """Where the properties of model files are stated: file and line by id."""
+    found = {}
+    for id_, source in sources.items():
+        file, _, line = source.subject().property(id_).place.rpartition(":")
+        if line.isdecimal():
+            found[id_] = Place(file, int(line))
+    return found
+
+
+def result(row: Row, place: Place | None = None) -> Result:
+    """A verdict of the matrix."""
+    outcome: Outcome = "differs" if row.vacuous or row.agrees is False else "undecided" if row.agrees is None else "ok"
+    said = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
+    counted = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length}
+    return Result(
+        row.id,
+        row.sentence,
+        outcome,
+        row.verdict,
+        row.expected,
+        row.profile,
+        row.condition,
+        row.engine,
+        row.scope,
+        message=said,
+        details=lines([f"explored or proved: {row.proof}" if row.proof else "", f"expected because {row.why}" if row.why else ""]),
+        witness=row.witness or "",
+        commands=(show.show_command(row.witness),) if row.witness else (),
+        place=place,
+        seconds=row.seconds,
+        properties={name: str(value) for name, value in counted.items() if value is not None},
+    )
+
+
+def _covered(report: Report, label: str) -> Covered:
+    coverage = report.coverage[label]
+    never = {gap.action for gap in report.gaps if gap.profile == label and gap.missing == "action"}
+    guards: dict[str, list[GuardSides]] = {}
+    for (action, name), (passed, refused) in coverage.guards.items():
+        guard = report.guards[action, name]
+        guards.setdefault(action, []).append(GuardSides(name, guard.sentence, passed, refused, guard.bound))
+    return Covered(label, tuple(_action(name, times, guards, never) for name, times in coverage.taken.items()))
+
+
+def _action(name: str, times: int, guards: Mapping[str, Sequence[GuardSides]], never: Collection[str]) -> ActionCovered:
+    return ActionCovered(name, times, tuple(guards.get(name, ())), reached=not times and name not in never)
+
+
+def read(data: Any) -> Run | None:
+    """The run of which `check --json` or `test --json` wrote this, None if it is none. What the file lacks (the kind of a property,
+    whether it was vacuous) is taken for the usual."""
+    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) <= row.keys() for row in data):
+        return None
+    rows = settle([_row(row) for row in data])
+    return Run("check", SUBJECT, tuple(map(result, rows)), Report(rows).exit_code)
+
+
+def _row(record: Mapping[str, Any]) -> Row:
+    given = {name: record[name] for name in FIELDS if name != "property"}
+    return Row(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)

@@ -1,0 +1,111 @@
+"""`--report` and `--since` of the commands that judge: refused before a run begins, written when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..choices import InputError
+from .common import Many
+
+if TYPE_CHECKING:
+    from ..reports.options import Wanted
+    from ..reports.results import Place, Result, Run
+
+Reports = Annotated[tuple[str, ...], Parameter(name="--report"), Many]
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """The reports that are wanted, and the earlier run to compare with, with what it is called."""
+
+    wanted: tuple[Wanted, ...] = ()
+    before: Run | None = None
+    name: str = ""
+
+    @contextmanager
+    def printing(self) -> Iterator[None]:
+        """While the command prints what it found: with GitHub's commands switched off, if they are wanted afterwards."""
+        if not any(one.kind == "github" for one in self.wanted):
+            yield
+            return
+        from ..reports.github import commands_off
+
+        with commands_off():
+            yield
+
+    def write(self, make: Callable[[], Run]) -> None:
+        """Write the reports of the run, which is made only if somebody asks for it. Raises InputError."""
+        if not self.wanted and self.before is None:
+            return
+        from ..reports import show, writing
+        from ..reports.since import compare
+
+        run = make().placed(_Places())
+        changes = None if self.before is None else compare(self.before, run, self.name)
+        if changes is not None:
+            with self.printing():
+                show.print_changes(changes)
+        writing.write(run, self.wanted, changes)
+
+
+class _Places:
+    """Where the catalogue states the property of a result that needs attention."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Place] | None = None
+
+    def __call__(self, one: Result) -> Place | None:
+        if one.outcome in ("ok", "skipped"):
+            return None
+        if self._known is None:
+            from ..requirements.references import stated
+
+            self._known = stated()
+        return self._known.get(one.id) or self._known.get(one.id.partition(".")[0])
+
+
+def asked(report: Sequence[str], since: Path | None) -> Reporting:
+    """What the options ask for. Raises InputError for a report that could not be written, and for a file that is no run."""
+    if not report and since is None:
+        return Reporting()
+    from ..reports.options import wanted
+
+    reports = wanted(report)
+    return Reporting(reports, None if since is None else read(since), "" if since is None else str(since))
+
+
+def read(path: Path, option: str = "--since") -> Run:
+    """A saved run: a file of --report run:FILE, or what --json wrote. Raises InputError."""
+    from ..reports import saved
+
+    data = saved.load(path, option)
+    if isinstance(data, dict) and data.get("schema") == saved.SCHEMA:
+        return saved.read(data, f"{option} {path}")
+    try:
+        found = _of_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = None
+    if found is None:
+        raise InputError(f"{option} {path}: is no saved run; give a file that --report run:FILE or --json has written")
+    return found
+
+
+def _of_json(data: Any) -> Run | None:
+    """The run whose --json this is; None for anything else. Raises KeyError and the like where rows lack what they should have."""
+    from ..audits import results as audits
+    from ..checks import results as checks
+    from ..judging import results as judging
+    from ..replay import results as replay
+    from ..validation import results as validation
+
+    for read in (checks.read, validation.read, audits.read, replay.read, judging.read):
+        run = read(data)
+        if run is not None:
+            return run
+    return None

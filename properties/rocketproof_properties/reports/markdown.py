@@ -1,0 +1,104 @@
+"""A run as Markdown, for the summary of a job, a merge request or a mail: what needs attention, what changed, coverage, counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from .results import OUTCOMES, WORDS, Covered, Outcome, Result, Run
+from .since import Changes
+from .text import code_block, in_markdown, shortened
+
+_ROWS: Final = 50  # of a table
+_LINES: Final = 20  # of a list of changes, and of results that are shown in full
+_TEXT: Final = 400  # characters of a cell
+
+
+def write(run: Run, changes: Changes | None = None) -> str:
+    """The run as a page of Markdown."""
+    parts = [f"# {in_markdown(run.title)}", f"**{in_markdown(closing(run))}**"]
+    if run.stopped:
+        parts.append(f"Stopped early: {in_markdown(run.stopped)}")
+    parts += _attention(run.attention)
+    if changes is not None:
+        parts += _changes(changes)
+    undecided = run.of("undecided")
+    if undecided:
+        parts += ["## Undecided", *_table(undecided)]
+    if run.covered:
+        parts += ["## Coverage of the model", *_coverage(run.covered)]
+    parts += _counts(run.results)
+    parts += [in_markdown(text) for text in run.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def closing(run: Run) -> str:
+    """One line: what came out, how long it took, the exit code."""
+    return f"{run.counts}; {run.seconds:.1f} s; exit code {run.exit}"
+
+
+def grouped(results: Iterable[Result]) -> list[list[Result]]:
+    """Results with one cause together, in the order of their first ones."""
+    found: dict[tuple[str, ...], list[Result]] = {}
+    for number, one in enumerate(results):
+        found.setdefault((one.cause,) if one.cause else ("", str(number)), []).append(one)
+    return list(found.values())
+
+
+def _attention(results: Sequence[Result]) -> list[str]:
+    if not results:
+        return []
+    parts = ["## Not as expected", *_table(results)]
+    shown = [group for group in grouped(results) if any(one.details or one.commands for one in group)]
+    for group in shown[:_LINES]:
+        first = group[0]
+        more = f" and {len(group) - 1} more of the same cause" if len(group) > 1 else ""
+        said = "\n".join([*([first.details] if first.details else []), *first.commands])
+        parts.append(f"<details><summary>{in_markdown(first.name)}{more}</summary>\n\n{code_block(said)}\n\n</details>")
+    if len(shown) > _LINES:
+        parts.append(f"{len(shown) - _LINES} more are in the other reports.")
+    return parts
+
+
+def _table(results: Sequence[Result]) -> list[str]:
+    rows = ["| property | claim | case | verdict | expected | why |", "| --- | --- | --- | --- | --- | --- |"]
+    for one in results[:_ROWS]:
+        case = ", ".join(part for part in (one.about, one.profile, one.condition, one.engine, one.scope) if part)
+        cells = (one.id, one.sentence, case, one.verdict, one.expected, one.message)
+        rows.append("| " + " | ".join(in_markdown(shortened(cell, _TEXT)) for cell in cells) + " |")
+    more = [f"{len(results) - _ROWS:,} more are in the other reports."] if len(results) > _ROWS else []
+    return ["\n".join(rows), *more]
+
+
+def _changes(changes: Changes) -> list[str]:
+    parts = [f"## Since {in_markdown(changes.before)}"]
+    if not changes.any:
+        return [*parts, "Nothing has changed."]
+    for heading, lines in changes.sections():
+        more = [f"- and {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        listed = [f"- {in_markdown(shortened(line, _TEXT))}" for line in lines[:_LINES]]
+        parts.append("\n".join([f"{heading}:", "", *listed, *more]))
+    return parts
+
+
+def _coverage(covered: Sequence[Covered]) -> list[str]:
+    rows = ["| of | actions that happened | what is missing |", "| --- | --- | --- |"]
+    for one in covered:
+        missing = ", ".join(one.missing[:_LINES]) + (f" and {len(one.missing) - _LINES} more" if len(one.missing) > _LINES else "")
+        rows.append(f"| {in_markdown(one.label)} | {one.happened} of {len(one.actions)} | {in_markdown(missing) or 'nothing'} |")
+    return ["\n".join(rows)]
+
+
+def _counts(results: Sequence[Result]) -> list[str]:
+    """A row for each id, below a line that opens it."""
+    by_id: dict[str, Counter[Outcome]] = {}
+    for one in results:
+        by_id.setdefault(one.id, Counter())[one.outcome] += 1
+    used: list[Outcome] = [outcome for outcome in OUTCOMES if any(outcome in count for count in by_id.values())]
+    if not used:
+        return []
+    rows = [f"| property | {' | '.join(WORDS[outcome] for outcome in used)} |", "| --- |" + " ---: |" * len(used)]
+    for id_, count in sorted(by_id.items()):
+        rows.append(f"| {in_markdown(id_)} | {' | '.join(str(count[outcome] or '') for outcome in used)} |")
+    return [f"<details><summary>Each property, {len(by_id):,}</summary>\n\n" + "\n".join(rows) + "\n\n</details>"]

@@ -1,0 +1,102 @@
+"""A page for a whole run, one self-contained file in a folder beside the witnesses of what is not as expected.
+
+The page loads nothing: its style and script are inside, and no others are allowed. What a run found is text in it and never markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import BaseLoader, Environment, StrictUndefined
+
+from .. import store
+from ..choices import InputError
+from .markdown import closing, grouped
+from .results import OUTCOMES, WORDS, Result, Run
+from .since import Changes
+from .text import printable
+
+INDEX: Final = "index.html"
+WITNESSES: Final = "witnesses"
+
+
+def write(run: Run, folder: Path, changes: Changes | None = None, option: str = "--report html:") -> Path:
+    """Write the page and copies of the witnesses that it links; the page. Raises InputError if it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        links = _copied(run, folder)
+    except OSError as error:
+        raise InputError(f"{option}{folder} cannot be written ({error.strerror}); give a folder of your own") from None
+    store.replace_text(folder / INDEX, html(run, changes, links), option)
+    return folder / INDEX
+
+
+def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
+    """By witness the links to it: its copy, and its page where one stands beside it."""
+    links: dict[str, list[tuple[str, str]]] = {}
+    for one in run.attention:
+        path = Path(one.witness)
+        if not one.witness or one.witness in links or not path.is_file():
+            continue
+        (folder / WITNESSES).mkdir(exist_ok=True)
+        copy = folder / WITNESSES / path.name
+        if not (copy.exists() and copy.samefile(path)):
+            shutil.copyfile(path, copy)
+        pages = [copy.with_name(f"{name}.html") for name in (path.name, path.name.partition(".")[0])]
+        found = next((page for page in pages if page.is_file()), None)
+        links[one.witness] = [(page.name, quote(f"{WITNESSES}/{page.name}")) for page in (found, copy) if page is not None]
+    return links
+
+
+def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None) -> str:
+    """The page as a text."""
+    parts = {
+        name: files("rocketproof_properties.reports").joinpath(name).read_text("utf-8") for name in ("page.html.j2", "page.css", "page.js")
+    }
+    environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.finalize = lambda value: printable(value) if type(value) is str else value
+    shown = [one for outcome in OUTCOMES for one in run.of(outcome)]
+    return environment.from_string(parts["page.html.j2"]).render(
+        run=run,
+        closing=closing(run),
+        style=_Inside(parts["page.css"]),
+        script=_Inside(parts["page.js"]),
+        words=WORDS,
+        outcomes=[(outcome, WORDS[outcome], number) for outcome in OUTCOMES if (number := run.count(outcome))],
+        groups=grouped(run.attention),
+        rows=[(one, _searched(one)) for one in shown],
+        links=links or {},
+        changes=changes,
+        unlike=_unlike(changes),
+        properties=len({one.id for one in run.results}),
+    )
+
+
+class _Inside:
+    """A style or a script of ours inside the page, with the digest by which the page allows it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.strip()
+        self.digest = base64.b64encode(hashlib.sha256(self._text.encode("utf-8")).digest()).decode("ascii")
+
+    def __html__(self) -> str:
+        return self._text
+
+
+def _searched(one: Result) -> str:
+    """What the filter looks in."""
+    case = (one.id, one.sentence, one.about, one.profile, one.condition, one.engine, one.scope, one.verdict, one.expected, one.message)
+    return " ".join(part for part in (*case, WORDS[one.outcome]) if part).lower()
+
+
+def _unlike(changes: Changes | None) -> dict[tuple[str, ...], Any]:
+    """By a result's key the word that says that it is new or came out otherwise."""
+    if changes is None:
+        return {}
+    return {**dict.fromkeys(changes.added, "new"), **{pair.now.key: f"was {pair.before.verdict}" for pair in changes.flipped.values()}}

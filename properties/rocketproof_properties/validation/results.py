@@ -1,0 +1,123 @@
+"""A validation as a run that reports are written from. It is made of the report's JSON alone, so that a saved one gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..reports.results import Outcome, Result, Run, first_line, lines
+
+SCHEMA: Final = "rocketproof-validation"
+"""Of report.json."""
+COMMAND: Final = "validate"
+_KILLED: Final = "a killed broker has what it acknowledged when it is back"
+
+
+def run(data: Mapping[str, Any], folder: Path | None = None) -> Run:
+    """What report.json holds; `folder` is that of the report, for the programs of findings. Raises KeyError and the like where it lacks
+    what it should have."""
+    profile = str(data["profile"])
+    target = data["target"]
+    name, version = str(target.get("name", "")), str(target.get("version") or "")
+    notes = [*data.get("said", ()), *(f"lost, since the target does not offer {what}: {loss}" for what, loss in data["lost"].items())]
+    return Run(
+        COMMAND,
+        f"{name} {version}".strip() if version not in name else name,
+        tuple(_results(data, profile, folder)),
+        int(data["exit"]),
+        profile,
+        str(data["began"]),
+        float(data["seconds"]),
+        str(data["tool"]),
+        tuple(map(str, notes)) + ((str(target["note"]),) if target.get("note") else ()),
+        str(data["stopped"]),
+    )
+
+
+def read(data: Any) -> Run | None:
+    """The run of a report.json or of `validate --json`, None if it is none."""
+    return run(data) if isinstance(data, dict) and data.get("schema") == SCHEMA else None
+
+
+def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iterator[Result]:
+    for finding in data["findings"]:
+        yield _finding(finding, profile, data["verdicts"], folder)
+    for row in data["verdicts"]:
+        if row["expected"] == "violated" or not row["broken"]:  # what was broken and should not be is a finding
+            yield _row(row, profile)
+    for witness in data["witnesses"]:
+        yield _witness(witness, profile)
+    if data["kills"] is not None:
+        yield from _kills(data["kills"], profile)
+
+
+def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:
+    sentence = next((row["sentence"] for row in rows if row["id"] == one["property"] and row["sentence"]), "")
+    if not sentence:
+        sentence = next((row["sentence"] for row in rows if row["id"] == one["judge"]), "") or f"by the {one['judge']}"
+    accepted = one.get("accepted")
+    file = str(folder / one["file"]) if folder is not None and one["file"] else ""
+    program = [f"  {name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in one["program"]["steps"]]
+    repeated = f"done again, the program showed it {one['again']} of {one['repeats']} times" if one["repeats"] else ""
+    return Result(
+        one["property"],
+        sentence,
+        "accepted" if accepted else "differs",
+        "violated",
+        "holds",
+        profile,
+        about=f"by the {one['judge']}",
+        message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else first_line(one["text"]),
+        details=lines(
+            [
+                one["text"],
+                f"the guard that refuses: {one['guard']}" if one.get("guard") else "",
+                f"shown by {one['programs']} programs, this is the shortest:" if program else "",
+                *program,
+                f"on a broker with {one['program']['needs']}" if one["program"].get("needs") else "",
+                repeated,
+                f"recorded in {one['history']}",
+            ]
+        ),
+        witness=file,
+        commands=(f"python {file} BROKER",) if file else (),
+        cause=str(one.get("cause", "")),
+        properties={"programs": str(one["programs"]), "history": str(one["history"])},
+    )
+
+
+def _row(row: Mapping[str, Any], profile: str) -> Result:
+    """A claim that no finding is about: it held, or a known violation was shown, or was not."""
+    outcome: Outcome = "ok" if row["agrees"] else "skipped" if row["agrees"] is None else "differs"
+    shown = f"{row['broken']} of {row['tried']} programs showed it"
+    said = {
+        "ok": shown if row["broken"] else f"{row['tried']} programs could have shown otherwise",
+        "skipped": f"a known violation that {row['tried']} programs have not shown, too few to miss it",
+    }.get(outcome, f"known to be violated, and {row['tried']} programs have not shown it")
+    verdict = "violated" if row["broken"] else "holds" if row["expected"] == "holds" else "not shown"
+    return Result(
+        row["id"], row["sentence"] or row["id"], outcome, verdict, row["expected"], profile, row["condition"], message=said,
+        properties={"tried": str(row["tried"]), "broken": str(row["broken"])},
+    )  # fmt: skip
+
+
+def _witness(one: Mapping[str, Any], profile: str) -> Result:
+    outcome: Outcome = "skipped" if one["reproduced"] is None else "ok" if one["reproduced"] else "differs"
+    verdict = {"skipped": "not replayed", "ok": "reproduced", "differs": "not reproduced"}[outcome]
+    said = " ".join(one["said"]) if outcome == "skipped" else "" if outcome == "ok" else (one["said"] or [""])[-1]
+    return Result(
+        one["hazard"], f"the witness of {one['property']} in the model is what the target does: {one['sentence']}", outcome, verdict,
+        "reproduced", profile, one["condition"], message=first_line(said),
+        details="" if outcome == "ok" else lines([*one["steps"], *one["said"]]),
+    )  # fmt: skip
+
+
+def _kills(kills: Mapping[str, Any], profile: str) -> Iterator[Result]:
+    said = f"killed {kills['kills']} times under load, {kills['acknowledged']:,} messages acknowledged"
+    if not kills["findings"]:
+        yield Result("kills", _KILLED, "ok", "holds", "holds", profile, message=said)
+    for number, text in enumerate(kills["findings"], 1):
+        yield Result(
+            "kills", _KILLED, "differs", "violated", "holds", profile, about=f"finding {number}", message=first_line(text), details=text
+        )

@@ -29,7 +29,7 @@ def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = 
             break
         kept |= more
     order = sorted((v for v in model.variables if v in kept), key=lambda v: bool(last) and v.name.startswith(last))
-    part = Model(model.name, constants=dict(model.constants))
+    part = Model(model.name, constants=dict(model.constants), sentences=model.sentences)
     moved: dict[Variable, Variable] = {}
     for variable in order:
         moved[variable] = replace(variable, first=part.slots)
@@ -72,7 +72,8 @@ def _moved(action: Action, moved: dict[Variable, Variable]) -> Action:
     updates = tuple(
         Update(rewrite(u.target, change), rewrite(u.value, change), u.place) for u in action.updates if u.target.args[0] in moved
     )
-    return replace(action, guards=guards, updates=updates)
+    # who acts may be a term over a variable that is left out
+    return replace(action, guards=guards, updates=updates, by=None, to=None, source=None)
 
 
 __all__ = ["control", "sliced"]

@@ -277,7 +277,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
         lambda d: act(d, lambda a, i, j: [a.set(d.arr[i], 0), a.set(d.arr[j], 1)], i=d.A, j=d.A),
         "written twice",
     ),
-    "row and its field": (lambda d: act(d, lambda a: [a.set(d.t[0], d.t[1]), a.set(d.t[0].k, True)]), "t.k[0] is written twice"),
+    "row and its field": (lambda d: act(d, lambda a: [a.set(d.t[0], d.t[1]), a.set(d.t[0].k, True)]), "t[0].k is written twice"),
     # Properties
     "property without sentence": (lambda d: d.m.always("p", d.f), "no sentence"),
     "property with sentence before formula": (lambda d: d.m.always("p", "it holds", d.f), "no sentence"),
@@ -474,9 +474,9 @@ def test_quantifiers_range_over_the_index() -> None:
 def test_rows_compare_choose_and_look_ahead_field_by_field() -> None:
     d = declared()
     row = ite(d.f, d.t[1], d.Row(k=True, n=2))
-    assert show(row.n) == "(t.n[1] if f else 2)"
+    assert show(row.n) == "(t[1].n if f else 2)"
     assert (d.t[0] == d.t[1]) is d.t[0].same_as(d.t[1])
-    assert show(after(d.t[0]).k) == "t.k[0]'"
+    assert show(after(d.t[0]).k) == "t[0].k'"
 
 
 def test_sets_and_maybes() -> None:

@@ -33,7 +33,7 @@ def witness(here: Path) -> str:
 def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["replay", witness, "--json", "replayed.json"]) == 0
     printed = capsys.readouterr().out
-    assert "1  request(p=0" in printed
+    assert "1  request(p=client 0" in printed
     assert "the implementation violates it too" in printed
     said = json.loads((here / "replayed.json").read_text())
     steps = said["steps"]

@@ -113,7 +113,7 @@ def loud() -> Witness:
 @pytest.fixture
 def lasso() -> Witness:
     # take counts, so only a rest leads back to a state
-    labels = ("audit(i=frozenset({1}))", "take(c=0, i=1)", "rest()", "rest()")
+    labels = ("audit(i={1})", "take(c=0, i=1)", "rest()", "rest()")
     return walk(shop().given(), "served", *labels, loop=2, note="respects weak fairness of rest")
 
 

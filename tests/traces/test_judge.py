@@ -1,6 +1,7 @@
 """The judge explains a real broker's recording, and notices when it is tampered with."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,10 @@ def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
     text = tampered(tmp_path, 39, accept)
     assert text.startswith("A-39 'send w4r8 qid=8': recorded code 0 SUCCESS, queue 8, offset 0; the specification answers SYSTEM_ERROR")
     assert "accept_queue is refused by guard 'legal queue id' (the queue id is below the larger count)" in text
-    assert "job.queue = 8, job.broker = broker-a, job.topic = w4r8, config.read[broker-a,w4r8] = 8, config.write[broker-a,w4r8] = 4" in text
+    values = {"job.queue": 8, "job.broker": "broker-a", "job.topic": "w4r8"}
+    values |= {"config[broker-a, w4r8].read": 8, "config[broker-a, w4r8].write": 4}
+    for name, value in values.items():
+        assert re.search(rf"{re.escape(name)} = {value} \([a-z]", text), f"{name} is not there with its value and its sentence"
 
 
 def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Why something did not happen, or cannot: the guard that refuses, its sentence and its values, in one form for witnesses and histories.
 
-Values have the names that users know: where the elements of an index have names (topics, brokers) these stand in the place of numbers.
+Values have the names that users know: the elements of an index (topics, brokers) are called as the model calls them, or as the caller knows
+them from a recording.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_model import EvaluationError, Expr, Guard
+from rocketproof_model import EvaluationError, Expr, Guard, Instance, Model
 from rocketproof_model.interpreter import Scope, evaluate
-from rocketproof_model.language import IndexType, MaybeType, Type, Variable, show, walk
+from rocketproof_model.language import IndexType, MaybeType, SetType, Type, Variable, element_name, show, walk
 
 Names = Mapping[str, Sequence[str]]
 """The names of an index's elements, by the index's name. An element with an empty name is not named at all."""
@@ -22,8 +23,8 @@ class Refusal:
     """The guard that refuses; where no single guard does, `sentence` says which rule differs.
 
     `specified` is what the specification does instead of what was recorded, nothing where nothing was. `condition` is the guard's,
-    `part` the conjunct of it that is false ("" if it is the whole); `values` are the leaves of that part. `bound`: it is a bound of the
-    scope and not a rule. `error` is there if the guard has no value in the state.
+    `part` the conjunct of it that is false ("" if it is the whole); `values` are the leaves of that part, and `meanings` says what some
+    of them are. `bound`: it is a bound of the scope and not a rule. `error` is there if the guard has no value in the state.
     """
 
     specified: str = ""
@@ -35,26 +36,40 @@ class Refusal:
     part: str = ""
     bound: bool = False
     error: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"the specification {self.specified}"
         if not self.sentence:
             return text
         why = f"{self.action} is refused by guard '{self.guard}' ({self.sentence})" if self.guard else self.sentence
-        values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        meant = {name: f" ({sentence})" for name, sentence in self.meanings.items()}
+        values = ", ".join(f"{name} = {value}{meant.get(name, '')}" for name, value in self.values.items())
         return f"{text}; {why}{f' with {values}' if values else ''}"
 
     def data(self) -> dict[str, Any]:
         """The refusal of a recorded event as JSON values."""
-        return {name: getattr(self, name) for name in ("specified", "action", "guard", "sentence", "values")}
+        return {name: getattr(self, name) for name in ("specified", "action", "guard", "sentence", "values", "meanings")}
 
 
-def refusal_of(guard: Guard, scope: Scope, action: str, names: Names | None = None, *, specified: str = "", error: str = "") -> Refusal:
+def refusal_of(
+    guard: Guard, instance: Instance, scope: Scope, action: str, names: Names | None = None, *, specified: str = "", error: str = ""
+) -> Refusal:
     """That a guard of an action refuses in this state and with these arguments; `error` says why it has no value there."""
     part = guard.condition if error else false_part(guard.condition, scope)
     shown = "" if part is guard.condition else show(part)
-    values = values_of(part, scope, names or {})
-    return Refusal(specified, action, guard.name, guard.sentence, values, show(guard.condition), shown, guard.bound, error)
+    leaves = leaves_of(part, scope, names)
+    values = {name: value for name, (value, _) in leaves.items()}
+    meanings = {name: sentence for name, (_, e) in leaves.items() if (sentence := meaning(instance.model, e))}
+    condition = show(guard.condition)
+    return Refusal(specified, action, guard.name, guard.sentence, values, condition, shown, guard.bound, error, meanings)
+
+
+def meaning(model: Model, leaf: Expr) -> str:
+    """What the variable or constant is, "" if the model does not say."""
+    if leaf.op in ("ref", "after"):
+        return str(leaf.args[0].meaning)
+    return model.sentences.get(leaf.args[0], "") if leaf.op == "given" else ""
 
 
 def false_part(term: Expr, scope: Scope) -> Expr:
@@ -64,22 +79,27 @@ def false_part(term: Expr, scope: Scope) -> Expr:
     return term
 
 
-def values_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str, Any]:
-    """The variables and constants in a term with their values, indices filled in: `cached[1]` and `{0}`.
+def leaves_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str, tuple[Any, Expr]]:
+    """The variables and constants in a term by name, indices filled in, each with its value: `cached[producer 1]` and `{broker-a}`.
 
     Parameters stand there only where they are not an index of a variable. A leaf without a value says why.
     """
     known: Names = names or {}
-    found: dict[str, Any] = {}
+    found: dict[str, tuple[Any, Expr]] = {}
     inner = {a for e in walk(term) if e.op in ("ref", "after") for a in e.args[1:] if a.op in ("par", "const")}
     for e in walk(term):
         if e.op not in ("ref", "after", "par", "given", "free") or (e in inner and e.op == "par"):
             continue
         try:
-            found[_filled(e, scope, known)] = _named(e.type, evaluate(e, scope), known)
+            found[_filled(e, scope, known)] = _named(e.type, evaluate(e, scope), known), e
         except EvaluationError as error:
-            found[show(e)] = f"no value ({error})"
+            found[show(e)] = f"no value ({error})", e
     return found
+
+
+def values_of(term: Expr, scope: Scope, names: Names | None = None) -> dict[str, Any]:
+    """The values of `leaves_of`."""
+    return {name: value for name, (value, _) in leaves_of(term, scope, names).items()}
 
 
 def _filled(e: Expr, scope: Scope, names: Names) -> str:
@@ -87,16 +107,19 @@ def _filled(e: Expr, scope: Scope, names: Names) -> str:
         return show(e)
     variable: Variable = e.args[0]
     at = [str(_named(axis, evaluate(i, scope), names)) for axis, i in zip(variable.over, e.args[1:], strict=True)]
-    inside = ",".join(element for element in at if element)
-    return variable.name + (f"[{inside}]" if inside else "") + ("'" if e.op == "after" else "")
+    return element_name(variable.name, [element for element in at if element]) + ("'" if e.op == "after" else "")
 
 
 def _named(type_: Type, code: int, names: Names) -> Any:
+    """A value for people and for JSON: names for elements, other values as they are."""
     if isinstance(type_, MaybeType) and code and type_.of.name in names:
         return names[type_.of.name][code - 1]
     if isinstance(type_, IndexType) and type_.name in names:
         return names[type_.name][code]
+    of = type_.of if isinstance(type_, MaybeType | SetType) else type_
+    if isinstance(of, IndexType) and of.names and not (isinstance(type_, MaybeType) and not code):
+        return type_.text(code)
     return type_.decode(code)
 
 
-__all__ = ["Names", "Refusal", "false_part", "refusal_of", "values_of"]
+__all__ = ["Names", "Refusal", "false_part", "leaves_of", "meaning", "refusal_of", "values_of"]

@@ -1,7 +1,7 @@
 """The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
 
 from .actions import Action, Body, Fairness, Guard, Update
-from .expr import Expr, Index, coerce, const, free, index, show
+from .expr import Expr, Index, coerce, const, element_name, free, index, show
 from .model import Instance, Kind, Model, Property
 from .numbers import BINARY, fold32, java_rem
 from .operations import (
@@ -61,6 +61,7 @@ __all__ = [
     "coerce",
     "const",
     "count",
+    "element_name",
     "exists",
     "fold32",
     "forall",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import ModelError, caller
 from .expr import Expr, coerce
 from .records import Row, ite
-from .types import Bool, IndexType, Type
+from .types import Bool, IndexType, MaybeType, Type
 
 Fairness = Literal["weak", "strong"]
 
@@ -36,7 +36,9 @@ class Update:
 class Action:
     """What can happen. `instances` are its parameter tuples in a fixed order, which is part of the contract.
 
-    `actor` is who does it, in the model's own words: what brings it about, and what has to wait for it.
+    `actor` is its role, in the model's own words: what brings it about, and what has to wait for it. `by` is the part that acts,
+    `to` the one that it sends something to, `source` the one whose message it takes: the part's name, or a term over the state
+    before and the parameters that is an element of an index; None where the model does not say.
     """
 
     name: str
@@ -49,6 +51,9 @@ class Action:
     rules: tuple[str, ...]
     place: str
     actor: str = ""
+    by: Expr | str | None = None
+    to: Expr | str | None = None
+    source: Expr | str | None = None
 
     @property
     def process(self) -> str | None:
@@ -72,7 +77,7 @@ class Action:
     def label(self, args: Iterable[int]) -> str:
         """`send(p=1, b=0)`, as printed and as typed on the command line."""
         pairs = zip(self.parameters.items(), args, strict=True)
-        return f"{self.name}({', '.join(f'{n}={t.decode(a)}' for (n, t), a in pairs)})"
+        return f"{self.name}({', '.join(f'{n}={t.text(a)}' for (n, t), a in pairs)})"
 
 
 class Body:
@@ -82,6 +87,24 @@ class Body:
         self._action = action
         self.guards: list[Guard] = []
         self.updates: list[Update] = []
+        self.parts: dict[str, Expr | str] = {}
+
+    def by(self, part: Expr | str) -> None:
+        """Who acts: a part's name, or a term that is an element of an index, such as the broker that serves the request."""
+        self._part("by", part)
+
+    def sends_to(self, part: Expr | str) -> None:
+        """Whom it sends a request, an answer or another message to."""
+        self._part("to", part)
+
+    def takes_from(self, part: Expr | str) -> None:
+        """Whose message it takes."""
+        self._part("source", part)
+
+    def _part(self, role: str, part: Expr | str) -> None:
+        if not (isinstance(part, str) and part) and not (isinstance(part, Expr) and isinstance(part.type, IndexType | MaybeType)):
+            raise ModelError(f"'{part}' is not who acts in {self._action}", "give a part's name or an element of an index")
+        self.parts[role] = part
 
     def guard(self, name: str, condition: Any, sentence: str = "") -> None:
         """A condition of the described system; `sentence` states what is the case when it holds."""

@@ -23,7 +23,8 @@ explicit: `rem` takes the sign of the dividend, `wrap32` folds into 32 bits, `ja
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -33,6 +34,8 @@ from .types import Bool, EnumType, IndexType, Int, MaybeType, SetType, Type
 
 _interned: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 _LIMIT = 2**62
+_ELEMENT = re.compile(r"[^\s()\[\]{},:='\"]([^()\[\]{},:='\"\n\r\t]*[^\s()\[\]{},:='\"])?")
+"""What an element of an index may be called, so that labels such as `send(p=producer 0)` and `config[broker-a, orders]` can be read."""
 
 
 def _refuses(remedy: str) -> Any:
@@ -192,11 +195,20 @@ class Index(IndexType):
         return iter([const(code, self) for code in self.codes()])
 
 
-def index(name: str, size: int) -> Index:
-    """An index set of `size` elements, `size` at least 1."""
-    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise ModelError(f"index {name} has size {size!r}", "an index has at least one element")
-    return Index(0, size - 1, name)
+def index(name: str, elements: int | Sequence[str]) -> Index:
+    """An index set of so many elements, at least one, or of elements with these names."""
+    if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
+        return Index(0, elements - 1, name)
+    if isinstance(elements, int | str) or not isinstance(elements, Sequence) or not elements:
+        raise ModelError(f"index {name} has size {elements!r}", "an index has at least one element: give their number, or their names")
+    names = tuple(elements)
+    for one in names:
+        if not isinstance(one, str) or not _ELEMENT.fullmatch(one) or one.isdecimal():
+            words = "use names such as 'broker-a': no number, no brackets, quotes, commas, colons or equals signs"
+            raise ModelError(f"index {name} has an element named {one!r}", words)
+    if len(set(names)) != len(names):
+        raise ModelError(f"index {name} has two elements of one name", "give each element a name of its own")
+    return Index(0, len(names) - 1, name, names)
 
 
 def const(code: int, type_: Type) -> Expr:
@@ -343,6 +355,12 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Expr:
     return x if x is y else Expr("ite", (test, x, y), type_)
 
 
+def element_name(variable: str, at: Sequence[str]) -> str:
+    """`offset[broker-a, orders, 0]`, and of a table's column `config[broker-a, orders].perm`."""
+    table, dot, column = variable.partition(".")
+    return table + (f"[{', '.join(at)}]" if at else "") + dot + column
+
+
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "rem": "%", "lt": "<", "le": "<=", "eq": "==", "bitandnot": "&~", "and": "&", "or": "|"}
 _INFIX |= {"bitand": "&", "bitor": "|"}
 
@@ -351,11 +369,9 @@ def show(e: Expr) -> str:
     """The term as a person would write it."""
     a = e.args
     if e.op == "const":
-        value = e.type.decode(a[0])
-        return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
+        return e.type.text(a[0])
     if e.op in ("ref", "after"):
-        where = "[" + ", ".join(map(show, a[1:])) + "]" if a[1:] else ""
-        return f"{a[0].name}{where}" + ("'" if e.op == "after" else "")
+        return element_name(a[0].name, [show(i) for i in a[1:]]) + ("'" if e.op == "after" else "")
     if e.op in ("par", "given", "free"):
         return str(a[0])
     if e.op in _INFIX:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from .actions import Action, Body, Fairness
 from .expr import Expr, Index, coerce, const, index
 from .records import Record
 from .traverse import walk
-from .types import Bool, Type, indexed
+from .types import Bool, IndexType, Type, indexed
 from .variables import Table, Variable, column_of, initial
 
 _NOTHING: Any = object()
@@ -48,7 +48,8 @@ class Property:
 class Model:
     """A model under construction and, once its functions have run, complete: nothing needs to be closed.
 
-    `former` gives the present name of a variable by the one that it had before: files of that time are still read.
+    `former` gives the present name of a variable by the one that it had before: files of that time are still read. `sentences` say what a
+    constant is. `parts` are who acts, in the order of their lanes: indices and names; `roles` gives the part that acts for an actor.
     """
 
     name: str
@@ -58,24 +59,52 @@ class Model:
     properties: list[Property] = field(default_factory=list)
     slots: int = 0
     former: dict[str, str] = field(default_factory=dict)
+    sentences: dict[str, str] = field(default_factory=dict)
+    parts: tuple[Index | str, ...] = ()
+    roles: dict[str, str] = field(default_factory=dict)
 
-    def index(self, name: str, size: int) -> Index:
-        return index(name, size)
+    def index(self, name: str, elements: int | Sequence[str]) -> Index:
+        """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`."""
+        return index(name, elements)
 
-    def constant(self, name: str, type_: Type, default: Any) -> Expr:
+    def acting(self, *parts: Index | str, **roles: str) -> None:
+        """Declare who acts, in the order in which a person sees them side by side: indices, whose elements act, and names of single parts.
+
+        `roles` gives for an `actor` of actions the part that acts where an action names nobody else.
+        """
+        for part in parts:
+            if not isinstance(part, IndexType) and not (isinstance(part, str) and part):
+                raise ModelError(f"'{part}' is not who acts", "give indices, and names such as 'name server'")
+        odd = [part for part in roles.values() if part not in parts]
+        if odd:
+            raise ModelError(f"a role is played by {odd[0]!r}", "give a name that is one of the parts")
+        self.parts, self.roles = parts, roles
+
+    def constant(self, name: str, type_: Type, default: Any, sentence: str = "") -> Expr:
         """A value fixed for a run, such as a profile's switch."""
         if name in self.constants:
             raise ModelError(f"constant {name} is declared twice", "give each constant its own name")
         if not isinstance(type_, Type):
             raise ModelError(f"constant {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe or SetOf")
         self.constants[name] = (type_, type_.encode(default))
+        if sentence:
+            self.sentences[name] = sentence
         return Expr("given", (name,), type_)
 
-    def var(self, name: str, type_: Type | Record, *, over: Index | tuple[Index, ...] = (), init: Any = _NOTHING) -> Any:
+    def var(
+        self,
+        name: str,
+        type_: Type | Record,
+        *,
+        over: Index | tuple[Index, ...] = (),
+        init: Any = _NOTHING,
+        sentence: str = "",
+        part: str = "",
+    ) -> Any:
         """Declare a variable and return the term (or the array to index).
 
         `init` is a value, a term over constants, or a function of the element's indices that gives one; for a Record a
-        row, or such a function.
+        row, or such a function. `sentence` says what it is, `part` whose it is, where that is not the first index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
@@ -87,15 +116,16 @@ class Model:
         if isinstance(type_, Record):
             columns = {}
             for column, kind in type_.fields.items():
-                columns[column] = self._declare(f"{name}.{column}", kind, axes, column_of(init, column))
+                words = (sentence, part, type_.sentences.get(column, ""))
+                columns[column] = self._declare(f"{name}.{column}", kind, axes, column_of(init, column), *words)
             table = Table(name, columns)
             return table if axes else table[()]
         if not isinstance(type_, Type):
             raise ModelError(f"variable {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe, SetOf or a Record")
-        variable = self._declare(name, type_, axes, init)
+        variable = self._declare(name, type_, axes, init, sentence, part)
         return variable if axes else variable[()]
 
-    def _declare(self, name: str, type_: Type, axes: tuple[Index, ...], init: Any) -> Variable:
+    def _declare(self, name: str, type_: Type, axes: tuple[Index, ...], init: Any, sentence: str, part: str, detail: str = "") -> Variable:
         if any(v.name == name for v in self.variables):
             raise ModelError(f"variable {name} is declared twice", "give each variable its own name")
         values = []
@@ -107,7 +137,7 @@ class Model:
             if value.op == "const" and not type_.lo <= value.args[0] <= type_.hi:
                 raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
             values.append(value)
-        variable = Variable(name, type_, axes, tuple(values), self.slots, caller())
+        variable = Variable(name, type_, axes, tuple(values), self.slots, caller(), sentence, part, detail)
         self.variables.append(variable)
         self.slots += variable.size
         return variable
@@ -155,7 +185,17 @@ class Model:
                 raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
             function(body, **arguments)
             action = Action(
-                called, sentence, parameters, tuple(body.guards), tuple(body.updates), fair, weight, tuple(rules.split()), caller(), actor
+                called,
+                sentence,
+                parameters,
+                tuple(body.guards),
+                tuple(body.updates),
+                fair,
+                weight,
+                tuple(rules.split()),
+                caller(),
+                actor,
+                **body.parts,
             )
             self._check(action)
             self.actions.append(action)
@@ -170,6 +210,12 @@ class Model:
         for update in action.updates:
             self._known(update.target, where, update.place, action.parameters, ("ref", "par", "given"))
             self._known(update.value, where, update.place, action.parameters, ("ref", "par", "given"))
+        for part in (action.by, action.to, action.source):
+            if isinstance(part, Expr):
+                self._known(part, where, action.place, action.parameters, ("ref", "par", "given"))
+            elif part is not None and self.parts and part not in self.parts:
+                known = ", ".join(p for p in self.parts if isinstance(p, str))
+                raise ModelError(f"{where} names the part {part!r}", f"the parts with a name are {known}", action.place)
 
     def _known(self, term: Expr, where: str, place: str, parameters: Mapping[str, Type], allowed: tuple[str, ...]) -> None:
         """Refuse leaves that do not belong to this model or may not stand here."""

@@ -20,6 +20,15 @@ class Record:
             if not isinstance(type_, Type):
                 raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
         self.fields: dict[str, Type] = fields
+        self.sentences: dict[str, str] = {}
+
+    def described(self, **sentences: str) -> Record:
+        """The record with a sentence for some of its fields, which says what a field is. Raises ModelError for an unknown field."""
+        odd = sorted(sentences.keys() - self.fields.keys())
+        if odd:
+            raise ModelError(f"sentence for unknown field {odd[0]} of a Record", f"its fields are {', '.join(self.fields)}")
+        self.sentences |= sentences
+        return self
 
     def __call__(self, **values: Any) -> Row:
         """A row with all fields given; raises ModelError on missing or unknown ones."""

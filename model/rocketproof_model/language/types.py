@@ -1,7 +1,8 @@
 """Finite types. A value of any type is an integer code between `lo` and `hi`, the same in every engine.
 
 Only printing and exchange formats see the readable form: `decode` and `encode` translate between a code and
-what a person writes (`True`, `-3`, `"committed"`, `None`, `frozenset({0, 2})`).
+what a person writes (`True`, `-3`, `"committed"`, `None`, `frozenset({0, 2})`). `text` is what a person reads: there the
+elements of an index have their names (`broker-a`, `{producer 0, producer 2}`), if the model gives them names.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class Type:
 
     def decode(self, code: int) -> Any:
         return code
+
+    def text(self, code: int) -> str:
+        """A value as a person reads it, with the names of elements."""
+        return str(self.decode(code))
 
     def encode(self, value: Any) -> int:
         """Code of a readable value; raises ModelError if the value is not of this type."""
@@ -130,9 +135,25 @@ def Enum(*names: str) -> EnumType:
 
 @dataclass(frozen=True)
 class IndexType(Type):
-    """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements."""
+    """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
+
+    `names` are those of the elements, empty where they are called by their numbers.
+    """
 
     name: str
+    names: tuple[str, ...] = ()
+
+    def text(self, code: int) -> str:
+        return self.names[code] if self.names and 0 <= code < len(self.names) else str(code)
+
+    def encode(self, value: Any) -> int:
+        """Code of an element by its number or its name."""
+        if isinstance(value, str) and value in self.names:
+            return self.names.index(value)
+        return super().encode(value)
+
+    def describe(self) -> str:
+        return ", ".join(self.names) or super().describe()
 
     def __str__(self) -> str:
         return f"{self.name}(0..{self.hi})"
@@ -150,6 +171,9 @@ class MaybeType(Type):
 
     def decode(self, code: int) -> int | None:
         return code - 1 if code else None
+
+    def text(self, code: int) -> str:
+        return self.of.text(code - 1) if code else "None"
 
     def encode(self, value: Any) -> int:
         return 0 if value is None else self.of.encode(value) + 1
@@ -180,10 +204,16 @@ class SetType(Type):
     def decode(self, code: int) -> frozenset[int]:
         return frozenset(i for i in self.of.codes() if code >> i & 1)
 
+    def text(self, code: int) -> str:
+        return "{" + ", ".join(self.of.text(i) for i in sorted(self.decode(code))) + "}"
+
     def encode(self, value: Any) -> int:
-        if not isinstance(value, Iterable) or not all(_whole(i) and i in self.of.codes() for i in value):
+        if not isinstance(value, Iterable) or isinstance(value, str):
             raise self._refuse(value)
-        return sum(1 << i for i in set(value))
+        try:
+            return sum(1 << i for i in {self.of.encode(element) for element in value})
+        except ModelError:
+            raise self._refuse(value) from None
 
     def describe(self) -> str:
         return f"sets of {self.of.describe()}"

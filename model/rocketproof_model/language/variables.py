@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Index, Whole, coerce
+from .expr import Expr, Index, Whole, coerce, element_name
 from .records import Row
 from .types import Type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Variable(Whole):
-    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state."""
+    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state.
+
+    `sentence` says what it is ("" if the model does not); for a column it says what the table is, and `detail` what the column is.
+    `part` is whose it is, where that is not the first index's element.
+    """
 
     name: str
     type: Type
@@ -25,6 +29,9 @@ class Variable(Whole):
     init: tuple[Expr, ...]
     first: int
     place: str
+    sentence: str = ""
+    part: str = ""
+    detail: str = ""
 
     __hash__ = object.__hash__
 
@@ -38,6 +45,11 @@ class Variable(Whole):
         raise ModelError(f"{self.name} compared with '{other}' as a whole", f"compare its elements: {self.name}[i]")
 
     @property
+    def meaning(self) -> str:
+        """What it is, in words; "" if the model does not say."""
+        return ": ".join(text for text in (self.sentence, self.detail) if text)
+
+    @property
     def size(self) -> int:
         return math.prod(i.size for i in self.over)
 
@@ -45,8 +57,12 @@ class Variable(Whole):
         return itertools.product(*(i.codes() for i in self.over))
 
     def name_at(self, at: tuple[int, ...]) -> str:
-        """`offset[0,1]`: what an element is called wherever a person or a file names it."""
+        """`config.perm[0,1]`: what an element is called in files and columns of data, whatever its index's elements are called."""
         return self.name + (f"[{','.join(map(str, at))}]" if at else "")
+
+    def label_at(self, at: tuple[int, ...]) -> str:
+        """`config[broker-a, orders].perm`: what an element is called wherever a person reads of it."""
+        return element_name(self.name, [axis.text(k) for axis, k in zip(self.over, at, strict=True)])
 
     def slot(self, at: tuple[int, ...]) -> int:
         """Slot of one element; the caller has checked the range."""

@@ -50,22 +50,30 @@ class Answering:
 def specify(scope: AnsweringScope) -> Answering:
     """The model in a scope."""
     m = Model(f"specification/{scope.name}")
-    request = m.index("Request", scope.requests)
+    request = m.index("Request", [f"request {r}" for r in range(scope.requests)])
+    m.acting(
+        request, "executor", "store", "fast failure", "page cache", handler="executor", service="fast failure", environment="page cache"
+    )
     places = Int(0, scope.requests)
     constant = {
-        "asynchronous": m.constant("asynchronous", Bool, True),
-        "capacity": m.constant("capacity", places, 1),
-        "refuses": m.constant("refuses", Bool, True),
-        "future_throws": m.constant("future_throws", Bool, True),
+        "asynchronous": m.constant("asynchronous", Bool, True, "the processor is asynchronous"),
+        "capacity": m.constant("capacity", places, 1, "places in the executor's queue"),
+        "refuses": m.constant("refuses", Bool, True, "requests may be refused before a thread serves them"),
+        "future_throws": m.constant("future_throws", Bool, True, "a future may end with an exception"),
     }
-    job = Record(stage=Stage, one_way=Bool, place=places, answers=Int(0, 2))
+    job = Record(stage=Stage, one_way=Bool, place=places, answers=Int(0, 2)).described(
+        stage="where it stands",
+        one_way="whether its caller wants no answer",
+        place="its place in the executor's queue, counted from 1; 0 if it is not there",
+        answers="how often it was answered, counted up to 2",
+    )
     v = Answering(
         scope=scope,
         model=m,
         Request=request,
         constant=constant,
-        job=m.var("job", job, over=request, init=job(stage="new", one_way=False, place=0, answers=0)),
-        busy=m.var("busy", Bool, init=False),
+        job=m.var("job", job, over=request, init=job(stage="new", one_way=False, place=0, answers=0), sentence="the request"),
+        busy=m.var("busy", Bool, init=False, sentence="whether the page cache is busy", part="page cache"),
     )
     _receiving(v)
     _fast_failure(v)
@@ -127,6 +135,8 @@ def _receiving(v: Answering) -> None:
     m, job = v.model, v.job
 
     def arrives(a: Body, r: Expr, one_way: Expr) -> None:
+        a.by(r)
+        a.sends_to("executor")
         a.guard("new", job[r].stage == "new", "the request has not come yet")
         a.set(job[r].one_way, one_way)
 
@@ -184,6 +194,8 @@ def _fast_failure(v: Answering) -> None:
     @m.action(actor=SERVICE, rules="REM-10", r=v.Request)
     def clean(a: Body, r: Expr) -> None:
         """Fast failure takes the head of the queue, because it is too old or the page cache busy, and answers it, one-way or not."""
+        a.by("fast failure")
+        a.sends_to(r)
         row = job[r]
         a.guard("refuses", v.constant["refuses"], "the condition allows refusals")
         a.guard("head", row.place == 1, "it is the head of the queue")
@@ -198,12 +210,14 @@ def _tasks(v: Answering) -> None:
 
     def running(a: Body, r: Expr, stage: str, sentence: str) -> Row:
         row = job[r]
+        a.by("executor")
         a.guard("its thread", row.stage == stage, sentence)
         return row
 
     @m.action(actor=HANDLER, rules="REM-08", fair="weak", r=v.Request)
     def respond(a: Body, r: Expr) -> None:
         """The task of a synchronous processor ends with its answer."""
+        a.sends_to(r)
         row = running(a, r, "runs", "the request's task has the thread")
         a.guard("synchronous", ~later, "the processor is synchronous")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
@@ -211,6 +225,7 @@ def _tasks(v: Answering) -> None:
     @m.action(actor=HANDLER, rules="REM-08", r=v.Request)
     def throw(a: Body, r: Expr) -> None:
         """The task throws: the exception is the answer."""
+        a.sends_to(r)
         row = running(a, r, "runs", "the request's task has the thread")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)
 
@@ -223,6 +238,7 @@ def _tasks(v: Answering) -> None:
 
     def finished(a: Body, r: Expr) -> Row:
         row = job[r]
+        a.by("store")
         a.guard("asynchronous", later, "the processor is asynchronous")
         a.guard("future", row.stage == "future", "the request's future is not finished")
         return row
@@ -230,12 +246,14 @@ def _tasks(v: Answering) -> None:
     @m.action(actor=HANDLER, rules="SEND-42 REM-09", fair="weak", r=v.Request)
     def put(a: Body, r: Expr) -> None:
         """The put succeeds: whoever finished it writes the answer, and the completion has nothing left to do."""
+        a.sends_to(r)
         row = finished(a, r)
         _submit_end(v, a, r, answered=~row.one_way)
 
     @m.action(actor=HANDLER, rules="REM-09 SEND-44", r=v.Request)
     def put_fails(a: Body, r: Expr) -> None:
         """The put fails: the completion, a task of the same executor, is to write the answer."""
+        a.sends_to("executor")
         finished(a, r)
         a.guard("room", _room(v), "the thread is free, or the queue has a place")
         _submit(v, a, r, "reply queued", "replies")
@@ -257,6 +275,7 @@ def _tasks(v: Answering) -> None:
     @m.action(actor=HANDLER, rules="REM-09", fair="weak", r=v.Request)
     def reply(a: Body, r: Expr) -> None:
         """The completion writes the error answer."""
+        a.sends_to(r)
         row = running(a, r, "replies", "the completion has the thread")
         a.guard("asynchronous", later, "the processor is asynchronous")
         _become(v, a, r, "over", answered=~row.one_way, ends=True)

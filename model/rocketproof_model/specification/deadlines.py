@@ -35,14 +35,15 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
     """The scan for dead brokers: its limit, its period, and the period of registrations."""
     m = Model(f"specification/{name}")
     most = expire + 2 * scan
+    m.acting("broker", "name server", "clock", service="broker", environment="clock")
     x = Expiry(
         model=m,
-        alive=m.var("alive", Bool, init=True),
-        age=m.var("age", Int(0, most), init=0),
-        dead=m.var("dead", Int(0, most), init=0),
-        scan=m.var("scan", Int(0, scan), init=scan // 2),
-        begun=m.var("begun", Bool, init=False),
-        listed=m.var("listed", Bool, init=True),
+        alive=m.var("alive", Bool, init=True, sentence="whether the broker's machine lives", part="broker"),
+        age=m.var("age", Int(0, most), init=0, sentence="seconds since the name server heard of the broker", part="name server"),
+        dead=m.var("dead", Int(0, most), init=0, sentence="seconds since the broker died", part="broker"),
+        scan=m.var("scan", Int(0, scan), init=scan // 2, sentence="seconds until the next scan", part="name server"),
+        begun=m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock"),
+        listed=m.var("listed", Bool, init=True, sentence="whether the broker is in the routes", part="name server"),
     )
 
     @m.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
@@ -55,6 +56,7 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
     @m.action(actor=SERVICE, rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The broker registers, or asks about its version, and the name server notes the time."""
+        a.sends_to("name server")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.guard("due", x.age == period, "30 s have passed since it last did")
         a.set(x.age, 0)
@@ -62,12 +64,14 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
     @m.action(actor=ENVIRONMENT, rules="NS-07")
     def die(a: Body) -> None:
         """The machine stops without a word: its connection is not closed."""
+        a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
 
     @m.action(actor=ENVIRONMENT, rules="NS-08")
     def close(a: Body) -> None:
         """The process ends and its connection is closed: the name server takes the broker out at once."""
+        a.by("broker")
         a.guard("alive", x.alive, "the broker's machine lives")
         a.set(x.alive, False)
         a.set(x.listed, False)
@@ -75,6 +79,7 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
     @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
         """The scan: who was last heard of more than 120 s ago leaves the routes."""
+        a.by("name server")
         a.guard("due", x.scan == 0, "10 s have passed since the last scan")
         a.set(x.listed, x.listed & (x.age <= expire))
         a.set(x.scan, scan)
@@ -119,18 +124,19 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     """From a created topic to the name server, and on to a producer that uses it: the timers' period, and what a request takes."""
     m = Model(f"specification/{name}")
     most = period + request + 1
+    m.acting("producer", "broker", "name server", "clock", client="producer", handler="broker", service="broker", environment="clock")
     n = News(
         model=m,
-        begun=m.var("begun", Bool, init=False),
-        created=m.var("created", Bool, init=False),
-        listed=m.var("listed", Bool, init=False),
-        seen=m.var("seen", Bool, init=False),
-        since=m.var("since", Int(0, most), init=0),
-        register=m.var("register", Int(0, period), init=period),
-        refresh=m.var("refresh", Int(0, period), init=period),
-        asking=m.var("asking", Asking, init="nothing"),
-        asked=m.var("asked", Int(0, request), init=0),
-        good=m.var("good", Bool, init=False),
+        begun=m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock"),
+        created=m.var("created", Bool, init=False, sentence="whether the topic is created", part="broker"),
+        listed=m.var("listed", Bool, init=False, sentence="whether the name server has the topic", part="name server"),
+        seen=m.var("seen", Bool, init=False, sentence="whether the producer has the topic's route", part="producer"),
+        since=m.var("since", Int(0, most), init=0, sentence="seconds since the topic was created, and then since the name server has it"),
+        register=m.var("register", Int(0, period), init=period, sentence="seconds until the broker's next registration", part="broker"),
+        refresh=m.var("refresh", Int(0, period), init=period, sentence="seconds until the producer's next refresh", part="producer"),
+        asking=m.var("asking", Asking, init="nothing", sentence="where the producer's refresh stands", part="producer"),
+        asked=m.var("asked", Int(0, request), init=0, sentence="seconds since the producer asked", part="producer"),
+        good=m.var("good", Bool, init=False, sentence="whether the answer on its way has the topic", part="name server"),
     )
 
     def listing(a: Body) -> None:
@@ -147,6 +153,7 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     @m.action(actor=CLIENT, rules="TCM-16")
     def create(a: Body) -> None:
         """A first message creates the topic."""
+        a.sends_to("broker")
         a.guard("begun", n.begun, "the clocks run")
         a.guard("new", ~n.created, "the topic is not created yet")
         a.set(n.created, True)
@@ -155,12 +162,14 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     @m.action(actor=HANDLER, rules="TCM-17")
     def announce(a: Body) -> None:
         """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
+        a.sends_to("name server")
         a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
         listing(a)
 
     @m.action(actor=SERVICE, rules="NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
         """The timer's registration arrives: the name server knows all the broker's topics."""
+        a.sends_to("name server")
         a.guard("due", n.register == 0, "30 s have passed since the last")
         listing(a)
         a.set(n.register, period)
@@ -168,6 +177,7 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     @m.action(actor=CLIENT, rules="CLI-07 CLI-21", fair="weak")
     def ask(a: Body) -> None:
         """The producer's refresh asks for the route."""
+        a.sends_to("name server")
         a.guard("due", n.refresh == 0, "30 s have passed since the last")
         a.set(n.refresh, period)
         a.set(n.asking, "asked")
@@ -176,6 +186,8 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     @m.action(actor=NAME_SERVER, rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
         """The name server answers with the route that it has now."""
+        a.by("name server")
+        a.sends_to("producer")
         a.guard("asked", n.asking == "asked", "a request for the route is on its way")
         a.set(n.good, n.listed)
         a.set(n.asking, "served")
@@ -183,6 +195,7 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     @m.action(actor=CLIENT, rules="CLI-17 CLI-19", fair="weak")
     def learn(a: Body) -> None:
         """The answer arrives."""
+        a.takes_from("name server")
         a.guard("answered", n.asking == "served", "an answer is on its way")
         a.set(n.seen, n.seen | n.good)
         a.set(n.good, False)
@@ -229,15 +242,24 @@ def patience(name: str) -> Patience:
     m = Model(f"specification/{name}")
     longest = 3
     most = longest + 2 * (LOCK + REQUEST) + 1
+    m.acting("producer", "name server", "broker", "clock", client="producer", handler="broker", environment="clock")
     p = Patience(
         model=m,
-        constant={"timeout": m.constant("timeout", Int(0, longest), longest)},
-        doing=m.var("doing", Doing, init="nothing"),
-        cost=m.var("cost", Int(0, most), init=0),
-        now=m.var("now", Int(0, LOCK), init=0),
-        look=m.var("look", Int(1, 2), init=1),
-        inside=m.var("inside", Bool, init=False),
-        attempts=m.var("attempts", Int(0, ATTEMPTS), init=0),
+        constant={"timeout": m.constant("timeout", Int(0, longest), longest, "the send's timeout, in seconds")},
+        doing=m.var("doing", Doing, init="nothing", sentence="what the send waits for", part="producer"),
+        cost=m.var("cost", Int(0, most), init=0, sentence="seconds since the send began", part="producer"),
+        now=m.var("now", Int(0, LOCK), init=0, sentence="seconds that it has waited for the lock or the name server", part="producer"),
+        look=m.var(
+            "look", Int(1, 2), init=1, sentence="which look-up of the route it is: the second asks for the template", part="producer"
+        ),
+        inside=m.var(
+            "inside",
+            Bool,
+            init=False,
+            sentence="whether the look-up belongs to an attempt whose broker's address is not known",
+            part="producer",
+        ),
+        attempts=m.var("attempts", Int(0, ATTEMPTS), init=0, sentence="how many attempts were made", part="producer"),
     )
     late = p.constant["timeout"] < p.cost
 
@@ -260,12 +282,14 @@ def patience(name: str) -> Patience:
     @m.action(actor=ENVIRONMENT, rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
         """The send begins: the route is known, or is to be looked up."""
+        a.by("producer")
         doing(a, "nothing", "the send has not begun")
         a.set(p.doing, ite(known, coerce("choice", Doing), "lock"))
 
     @m.action(actor=CLIENT, rules="CLI-15")
     def get_lock(a: Body) -> None:
         """The refresh gets the client's lock."""
+        a.sends_to("name server")
         doing(a, "lock", "the send waits for the client's lock")
         a.set(p.doing, "ask")
         a.set(p.now, 0)
@@ -280,6 +304,8 @@ def patience(name: str) -> Patience:
     @m.action(actor=NAME_SERVER, rules="CLI-16 CLI-17")
     def route_found(a: Body) -> None:
         """The name server answers with a route."""
+        a.by("name server")
+        a.sends_to("producer")
         doing(a, "ask", "the send waits for the name server")
         a.set(p.doing, ite(p.inside & ~late, coerce("attempt", Doing), "choice"))
         a.set(p.now, 0)
@@ -287,12 +313,15 @@ def patience(name: str) -> Patience:
     @m.action(actor=NAME_SERVER, rules="CLI-14 CLI-17", fair="weak")
     def no_route(a: Body) -> None:
         """The name server has no route."""
+        a.by("name server")
+        a.sends_to("producer")
         doing(a, "ask", "the send waits for the name server")
         look_fails(a)
 
     @m.action(actor=ENVIRONMENT, rules="CLI-17", fair="weak")
     def no_answer(a: Body) -> None:
         """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
+        a.by("producer")
         doing(a, "ask", "the send waits for the name server")
         a.set(p.doing, "over")
         a.set(p.now, 0)
@@ -300,6 +329,7 @@ def patience(name: str) -> Patience:
     @m.action(actor=CLIENT, rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
         """Another attempt begins, at a broker whose address is known or has to be looked up."""
+        a.sends_to("broker")
         doing(a, "choice", "the send is between attempts")
         a.guard("in time", ~late, "the time is not over")
         a.guard("attempts left", p.attempts < ATTEMPTS, "fewer than 3 attempts were made")
@@ -318,12 +348,14 @@ def patience(name: str) -> Patience:
     @m.action(actor=HANDLER, rules="CLI-29 CLI-30")
     def answered(a: Body) -> None:
         """The broker's answer ends the send."""
+        a.sends_to("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "over")
 
     @m.action(actor=ENVIRONMENT, rules="CLI-28 CLI-30", fair="weak")
     def fails(a: Body) -> None:
         """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
+        a.by("producer")
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "choice")
 

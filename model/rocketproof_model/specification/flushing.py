@@ -57,25 +57,30 @@ class Flushing:
 def specify(scope: FlushingScope) -> Flushing:
     """The model in a scope."""
     m = Model(f"specification/{scope.name}")
-    index = m.index("Put", scope.puts)
+    index = m.index("Put", [f"put {p}" for p in range(scope.puts)])
+    m.acting(index, "group commit", "clock", service="group commit", environment="clock")
     log = Int(0, scope.units * scope.files - 1)
     constant = {
-        "resets_lock_time": m.constant("resets_lock_time", Bool, True),
-        "rechecks_after_flush": m.constant("rechecks_after_flush", Bool, True),
-        "throws": m.constant("throws", Bool, False),
-        "serves": m.constant("serves", Bool, True),
+        "resets_lock_time": m.constant("resets_lock_time", Bool, True, "an exception in the put lock resets its time"),
+        "rechecks_after_flush": m.constant("rechecks_after_flush", Bool, True, "the group commit looks again after its second flush"),
+        "throws": m.constant("throws", Bool, False, "an append may throw"),
+        "serves": m.constant("serves", Bool, True, "the group commit's thread runs"),
     }
-    put = Record(step=Step, next=log, answer=Answer)
+    put = Record(step=Step, next=log, answer=Answer).described(
+        step="where it stands", next="the flushed position that it waits for", answer="its answer"
+    )
     f = Flushing(
         scope=scope,
         model=m,
         Put=index,
         constant=constant,
-        put=m.var("put", put, over=index, init=put(step="idle", next=0, answer="none")),
-        written=m.var("written", log, init=0),
-        flushed=m.var("flushed", log, init=0),
-        passes=m.var("passes", Int(0, 2), init=0),
-        age=m.var("age", Age, init="none"),
+        put=m.var("put", put, over=index, init=put(step="idle", next=0, answer="none"), sentence="the put"),
+        written=m.var("written", log, init=0, sentence="the position up to which the log is written"),
+        flushed=m.var("flushed", log, init=0, sentence="the position up to which the log is flushed", part="group commit"),
+        passes=m.var(
+            "passes", Int(0, 2), init=0, sentence="how many flushes were made for the request that is looked at", part="group commit"
+        ),
+        age=m.var("age", Age, init="none", sentence="the age of the put lock's time"),
     )
     _puts(f)
     _service(f)
@@ -220,6 +225,7 @@ def _service(f: Flushing) -> None:
         _flush(f, a)
 
     def looks(a: Body, p: Expr) -> Row:
+        a.by("group commit")
         serves(a)
         a.guard("its turn", _looked_at(f, p), "it is the first of the requests that the service has read")
         return f.put[p]
@@ -227,6 +233,7 @@ def _service(f: Flushing) -> None:
     @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def confirm(a: Body, p: Expr) -> None:
         """The log is on the device up to there: the put is answered."""
+        a.sends_to(p)
         row = looks(a, p)
         a.guard("a look is due", (f.passes < 2) | f.constant["rechecks_after_flush"], "the release looks again after the second flush")
         a.guard("on the device", f.flushed >= row.next, "the flushed position has reached the record's end")
@@ -245,6 +252,7 @@ def _service(f: Flushing) -> None:
     @m.action(actor=SERVICE, rules="FLU-03", fair="weak", p=f.Put)
     def deny(a: Body, p: Expr) -> None:
         """After two flushes the put is answered FLUSH_DISK_TIMEOUT, where nobody looks again even if its record is there (HAZ-21)."""
+        a.sends_to(p)
         row = looks(a, p)
         a.guard("two flushes", f.passes == 2, "two flushes were made for it")
         there = f.constant["rechecks_after_flush"] & (f.flushed >= row.next)

@@ -9,10 +9,11 @@ from .vocabulary import Specification
 
 
 def answer(s: Specification, a: Body, p: Expr, code: str, *, checks: bool = False) -> None:
-    """The request ends with this code; `checks` marks a refusal by the validity checks."""
+    """The request ends with this code, which the broker sends to the client; `checks` marks a refusal by the validity checks."""
     job = s.job[p]
     a.set(job.phase, "answered")
     a.set(job.answer, code)
+    a.sends_to(p)
     if checks:
         a.set(job.checks, True)
 
@@ -28,6 +29,7 @@ def in_phase(s: Specification, a: Body, p: Expr, phase: str, sentence: str, *, n
     `then` is the phase in which the action leaves it.
     """
     row = s.job[p]
+    a.by(row.broker)
     a.guard(name or phase, s.at(row, phase), sentence)
     runs(s, a, row.broker.get)
     if then:
@@ -47,6 +49,7 @@ def write_file(s: Specification, a: Body, b: Expr, table: Table | None = None, v
 
 def send_registration(s: Specification, a: Body, b: Expr, table: Table | None = None, version: Expr | None = None) -> None:
     """Send the table (as it is, or as given) to the name server (NS-11)."""
+    a.sends_to("name server")
     for t in s.Topic:
         a.set(s.registration[b, t], s.published(table(t) if table else s.config[b, t]))
     a.set(s.registration_version[b], s.version[b] if version is None else version)

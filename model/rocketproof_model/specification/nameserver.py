@@ -11,7 +11,9 @@ from .vocabulary import Specification
 def nameserver(s: Specification) -> None:
     m = s.model
 
-    def sent(a: Body, b: Expr) -> None:
+    def sent(a: Body, b: Expr, by: str = "name server") -> None:
+        a.by(by)
+        a.takes_from(b)
         a.guard("registration sent", s.registration_in_flight[b], "a registration of the broker is in flight")
         end_registration(s, a, b)
 
@@ -46,7 +48,7 @@ def nameserver(s: Specification) -> None:
     @m.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
         """The one-way registration never arrives, and nobody notices."""
-        sent(a, b)
+        sent(a, b, "network")
         a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
         a.set(s.losses, s.losses + 1)
 
@@ -55,6 +57,7 @@ def nameserver(s: Specification) -> None:
         @m.action(actor=NAME_SERVER, rules="NS-07 NS-08", fair="weak", b=s.Broker)
         def expire(a: Body, b: Expr) -> None:
             """The channel of a dead broker is noticed: its queue data leave all routes."""
+            a.by("name server")
             a.guard("broker down", ~s.up[b], "the broker does not run")
             a.guard("live", s.live[b], "the name server still takes it for alive")
             a.set(s.live[b], False)
@@ -70,6 +73,7 @@ def administrator(s: Specification) -> None:
     @s.model.action(actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
     def update_topic(a: Body, b: Expr, t: Expr, read: Expr, write: Expr, perm: Expr) -> None:
         """An administrator creates or changes a topic; the broker persists its table and registers at once."""
+        a.by("administrator")
         runs(s, a, b)
         a.guard("proper name", s.of_class(t, "ordinary", "retry"), "the name is legal and not a system topic's")
         endless = s.given("update_budget") < 0
@@ -93,3 +97,4 @@ def administrator(s: Specification) -> None:
         a.set(s.version[b], s.version[b] + 1)
         write_file(s, a, b, table, s.version[b] + 1)
         send_registration(s, a, b, table, s.version[b] + 1)
+        a.sends_to(b)

@@ -104,13 +104,17 @@ def specify(scope: PersistenceScope) -> Persistence:
 
 def _declare(scope: PersistenceScope) -> Persistence:
     m = Model(f"specification/{scope.name}")
-    topic = m.index("Topic", scope.topics)
+    topic = m.index("Topic", [f"topic {t}" for t in range(scope.topics)])
+    m.acting("client", "broker", "disk", "name server", client="client", handler="broker", service="broker", environment="broker")
     topics, budget = SetOf(topic), Int(0, scope.faults)
-    content = Record(text=Text, topics=topics)
-    constant = {"earlier": m.constant("earlier", Bool, True), "timer": m.constant("timer", Bool, True)}
-    constant["overwrites_in_place"] = m.constant("overwrites_in_place", Bool, False)
-    for name in ("crash_budget", "error_budget", "power_budget"):
-        constant[name] = m.constant(name, budget, 0)
+    content = Record(text=Text, topics=topics).described(text="what it holds", topics="the topics in it")
+    constant = {
+        "earlier": m.constant("earlier", Bool, True, "there is a file from an earlier run"),
+        "timer": m.constant("timer", Bool, True, "the periodic registration waits for no persist"),
+    }
+    constant["overwrites_in_place"] = m.constant("overwrites_in_place", Bool, False, "the release overwrites the main file in place")
+    for name, faults in {"crash_budget": "crashes", "error_budget": "errors of the disk", "power_budget": "losses of power"}.items():
+        constant[name] = m.constant(name, budget, 0, f"how many {faults} the run may have")
     earlier = constant["earlier"]
     absent, found = content(text="missing", topics=frozenset()), content(text="whole", topics=frozenset({0}))
     first = ite(earlier, found.topics, absent.topics)
@@ -120,23 +124,23 @@ def _declare(scope: PersistenceScope) -> Persistence:
         Topic=topic,
         topics=topics,
         constant=constant,
-        life=m.var("life", Life, init="runs"),
-        phase=m.var("phase", Phase, init="idle"),
-        memory=m.var("memory", topics, init=first),
-        main=m.var("main", content, init=ite(earlier, found, absent)),
-        bak=m.var("bak", content, init=absent),
-        tmp=m.var("tmp", content, init=absent),
-        old=m.var("old", content, init=absent),
-        backup=m.var("backup", content, init=absent),
-        new=m.var("new", topics, init=frozenset()),
-        promised=m.var("promised", topics, init=first),
-        registered=m.var("registered", topics, init=first),
-        written=m.var("written", Bool, init=earlier),
-        dirty_main=m.var("dirty_main", Bool, init=False),
-        dirty_bak=m.var("dirty_bak", Bool, init=False),
-        crashes=m.var("crashes", budget, init=0),
-        errors=m.var("errors", budget, init=0),
-        powers=m.var("powers", budget, init=0),
+        life=m.var("life", Life, init="runs", sentence="whether the broker runs", part="broker"),
+        phase=m.var("phase", Phase, init="idle", sentence="the last step of persist that was done", part="broker"),
+        memory=m.var("memory", topics, init=first, sentence="the topics in the broker's table", part="broker"),
+        main=m.var("main", content, init=ite(earlier, found, absent), sentence="the topic table's file", part="disk"),
+        bak=m.var("bak", content, init=absent, sentence="the backup of the topic table's file", part="disk"),
+        tmp=m.var("tmp", content, init=absent, sentence="the temporary file", part="disk"),
+        old=m.var("old", content, init=absent, sentence="the file as it was when persist began", part="broker"),
+        backup=m.var("backup", content, init=absent, sentence="the backup as it was when persist began", part="broker"),
+        new=m.var("new", topics, init=frozenset(), sentence="the topics that persist writes", part="broker"),
+        promised=m.var("promised", topics, init=first, sentence="the topics whose persist has returned", part="client"),
+        registered=m.var("registered", topics, init=first, sentence="the topics that the name server has", part="name server"),
+        written=m.var("written", Bool, init=earlier, sentence="whether a whole table was ever in a file"),
+        dirty_main=m.var("dirty_main", Bool, init=False, sentence="whether the file's bytes may be in memory only", part="disk"),
+        dirty_bak=m.var("dirty_bak", Bool, init=False, sentence="whether the backup's bytes may be in memory only", part="disk"),
+        crashes=m.var("crashes", budget, init=0, sentence="how many crashes there were"),
+        errors=m.var("errors", budget, init=0, sentence="how many errors of the disk there were"),
+        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
     )
 
 
@@ -170,6 +174,7 @@ def _persist(p: Persistence) -> None:
     @m.action(actor=CLIENT, rules="TCM-16 TCM-30 PER-01", t=p.Topic)
     def create(a: Body, t: Expr) -> None:
         """A topic enters the table, and persist begins."""
+        a.sends_to("broker")
         _running(p, a)
         a.guard("no persist under way", p.phase == "idle", "no persist is under way")
         a.guard("unknown", (p.memory & single(t)) == frozenset(), "the broker does not have the topic")
@@ -244,6 +249,7 @@ def _persist(p: Persistence) -> None:
     @m.action(actor=SERVICE, rules="TCM-17 NS-04 NS-10")
     def register(a: Body) -> None:
         """The broker registers its table; the name server adds what is new and keeps what it has. The timer waits for no persist."""
+        a.sends_to("name server")
         _running(p, a)
         a.guard("after persist", (p.phase == "idle") | p.constant["timer"], "no persist is under way, or it is the timer's registration")
         a.guard("something new", (p.registered | p.memory) != p.registered, "the name server lacks a topic of the table")
@@ -267,6 +273,7 @@ def _disk_errors(p: Persistence) -> None:
     @m.action(actor=ENVIRONMENT, rules="PER-01 TCM-18", weight=0.3)
     def disk_full(a: Body) -> None:
         """A write fails: persist logs it, leaves the files as they are, and returns as if nothing had been."""
+        a.by("disk")
         error(a)
         backs_up = (p.phase == "tmp written") & (p.main.text != "missing")
         writes = any_of(p.phase == phase for phase in WRITING) | backs_up | ((p.phase == "bak written") & p.in_place)
@@ -276,6 +283,7 @@ def _disk_errors(p: Persistence) -> None:
     @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def delete_fails(a: Body) -> None:
         """The delete fails, its result is ignored, and persist goes on."""
+        a.by("disk")
         error(a)
         a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
         a.guard("its turn", _delete_is_next(p), "the backup is written, or there was nothing to write")
@@ -284,6 +292,7 @@ def _disk_errors(p: Persistence) -> None:
     @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.3)
     def rename_fails(a: Body) -> None:
         """The rename fails, its result is ignored, and persist returns."""
+        a.by("disk")
         error(a)
         a.guard("by way of a temporary file", ~p.in_place, "the release replaces the file")
         a.guard("its turn", p.phase == "main deleted", "the main file is deleted, or that was tried")
@@ -322,6 +331,7 @@ def _ends(p: Persistence) -> None:
     @m.action(actor=ENVIRONMENT, rules="PER-02", weight=0.5)
     def write_back(a: Body) -> None:
         """The operating system writes to the device what nobody forced."""
+        a.by("disk")
         a.guard("something to write", p.dirty_main | p.dirty_bak, "a file's bytes are in memory only")
         _running(p, a)
         a.set(p.dirty_main, False)

@@ -21,6 +21,7 @@ def _writable(s: Specification, row: Row) -> Expr:
 
 
 def _publish(s: Specification, a: Body, p: Expr) -> None:
+    a.takes_from("name server")
     for b in s.Broker:
         a.set(s.queues[p, b], _writable(s, s.route[b, s.scope.subject]))
     a.set(s.known_route[p], True)
@@ -49,6 +50,7 @@ def routes(s: Specification) -> None:
         looks_up(a, p)
         a.guard("not advertised", ~advertised, "the name server does not know the topic")
         a.guard("template advertised", template, "the name server knows the template topic")
+        a.takes_from("name server")
         for b in s.Broker:
             row = s.route[b, 0]
             wish = minimum(s.given("client_queues"), row.read)
@@ -110,6 +112,7 @@ def _sends(s: Specification, a: Body, p: Expr) -> None:
 
 
 def _header(s: Specification, a: Body, p: Expr, b: Expr, topic: Expr, default: Expr, numbers: Expr, queue: Expr) -> None:
+    a.sends_to(b)
     fields = {"phase": "arrived", "broker": b, "topic": topic, "default": default, "numbers": numbers, "queue": queue}
     _set(a, s.job[p], fields)
 
@@ -148,6 +151,7 @@ def answers(s: Specification) -> None:
     def finish(a: Body, p: Expr) -> None:
         """The caller takes the answer: a result, an error that is not retried, or the last attempt's."""
         row = s.job[p]
+        a.takes_from(row.broker)
         a.guard("answered", s.at(row, "answered"), "the request is answered")
         a.guard("final", ~_retriable(row) | (row.tries >= s.given("retries")), "there is nothing to retry")
         a.set(row, idle(s.job_record, s.scope))
@@ -164,6 +168,7 @@ def answers(s: Specification) -> None:
             a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
             alone = all_of((s.queues[p, c] == 0) | (row.broker == c) for c in s.Broker)
             a.guard("another broker", (row.broker != b) | alone, "the broker is another one, or the only one listed")
+            a.sends_to(b)
             _set(a, row, {"phase": "arrived", "answer": "none", "broker": b, "queue": q, "tries": row.tries + 1})
             _set(a, row, dict.fromkeys(("fallback", "created", "touched", "checks"), False))
 

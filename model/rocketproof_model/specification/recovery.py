@@ -51,29 +51,30 @@ class Recovery:
 def specify(scope: RecoveryScope) -> Recovery:
     """The model in a scope."""
     m = Model(f"specification/{scope.name}")
+    m.acting("client", "broker", "disk", handler="broker", service="broker", environment="broker")
     records, budget = Int(0, scope.records), Int(0, scope.faults)
     constant = {
-        "sync": m.constant("sync", Bool, True),
-        "rebuilds": m.constant("rebuilds", Bool, True),
-        "crash_budget": m.constant("crash_budget", budget, 0),
-        "power_budget": m.constant("power_budget", budget, 0),
+        "sync": m.constant("sync", Bool, True, "the flush is synchronous"),
+        "rebuilds": m.constant("rebuilds", Bool, True, "entries that are missing at a start are written before the next offset is known"),
+        "crash_budget": m.constant("crash_budget", budget, 0, "how many crashes the run may have"),
+        "power_budget": m.constant("power_budget", budget, 0, "how many losses of power the run may have"),
     }
     r = Recovery(
         scope=scope,
         model=m,
         constant=constant,
-        up=m.var("up", Bool, init=True),
-        written=m.var("written", records, init=0),
-        flushed=m.var("flushed", records, init=0),
-        torn=m.var("torn", Bool, init=False),
-        entries=m.var("entries", records, init=0),
-        forced=m.var("forced", records, init=0),
-        acknowledged=m.var("acknowledged", records, init=0),
-        turn=m.var("turn", records, init=0),
-        offset=m.var("offset", records, init=0),
-        odd=m.var("odd", Bool, init=False),
-        crashes=m.var("crashes", budget, init=0),
-        powers=m.var("powers", budget, init=0),
+        up=m.var("up", Bool, init=True, sentence="whether the broker runs", part="broker"),
+        written=m.var("written", records, init=0, sentence="how many records the log has", part="disk"),
+        flushed=m.var("flushed", records, init=0, sentence="how many records of the log are on the device", part="disk"),
+        torn=m.var("torn", Bool, init=False, sentence="whether a part of a further record is at the log's end", part="disk"),
+        entries=m.var("entries", records, init=0, sentence="how many entries the consume queue has", part="disk"),
+        forced=m.var("forced", records, init=0, sentence="how many entries of the consume queue are on the device", part="disk"),
+        acknowledged=m.var("acknowledged", records, init=0, sentence="up to which record clients were answered PUT_OK", part="client"),
+        turn=m.var("turn", records, init=0, sentence="the record whose put is answered next", part="broker"),
+        offset=m.var("offset", records, init=0, sentence="the queue offset of the next record", part="broker"),
+        odd=m.var("odd", Bool, init=False, sentence="whether a record has a queue offset that is not its place"),
+        crashes=m.var("crashes", budget, init=0, sentence="how many crashes there were"),
+        powers=m.var("powers", budget, init=0, sentence="how many losses of power there were"),
     )
     _running(r)
     _faults(r)
@@ -101,6 +102,7 @@ def _running(r: Recovery) -> None:
     @m.action(actor=HANDLER, rules="FLU-02 FLU-04", fair="weak")
     def acknowledge(a: Body) -> None:
         """The next record's put is answered PUT_OK: with synchronous flush only once it is on the device."""
+        a.sends_to("client")
         _runs(r, a)
         a.guard("not answered", r.turn < r.written, "a record's put waits for its answer")
         a.guard("flushed", ~r.constant["sync"] | (r.turn < r.flushed), "the flush is asynchronous, or the record is on the device")

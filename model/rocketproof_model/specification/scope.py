@@ -4,10 +4,24 @@ scope are constants of the model instead, so that one compiled kernel serves the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Final
 
 from rocketproof_profiles import NameClass
 
 from ..language import Int, Type
+
+_TOPIC: Final[dict[NameClass, str]] = {
+    "ordinary": "orders",
+    "template": "TBW102",
+    "cluster": "DefaultCluster",
+    "retry": "%RETRY%group",
+    "forbidden": "SCHEDULE_TOPIC_XXXX",
+    "blank": "a blank name",
+    "illegal": "an illegal name",
+    "long": "an overlong name",
+}
+"""What a topic of each class is called where a person reads of it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,24 @@ class Scope:
     sends: int = 2
     permissions: tuple[int, ...] = (4, 6, 7)
     like: str = ""
+
+    @property
+    def broker_names(self) -> list[str]:
+        """What the brokers are called where a person reads of them."""
+        return [f"broker-{letter}" for letter in ascii_lowercase[: self.brokers]]
+
+    @property
+    def producer_names(self) -> list[str]:
+        """What the producers are called, or the raw clients."""
+        return [f"{'client' if self.requests else 'producer'} {p}" for p in range(self.producers)]
+
+    @property
+    def topic_names(self) -> list[str]:
+        """What the topics are called: one of its class each, with a number where there are several."""
+        found: list[str] = []
+        for name in map(_TOPIC.__getitem__, self.topics):
+            found.append(name if name not in found else f"{name} {len(found)}")
+        return found
 
     @property
     def subject(self) -> int:

@@ -16,8 +16,10 @@ from rocketproof_profiles import NameClass
 from ..errors import ModelError
 from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, Table, Variable, all_of, any_of, ite
 from .actors import CLIENT, HANDLER
-from .arithmetic import INHERIT, READ, WRITE
+from .arithmetic import INHERIT
+from .commitlog import Log, declare_log
 from .scope import Scope
+from .switches import PERMISSION, broker_permission, limited, published_perm, switches
 
 Phase = Enum(
     "idle",  # no request
@@ -48,19 +50,6 @@ Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 """What declares an action: `@declares(rules=..., more parameters)`."""
 
 _FORMER = {"letter": "registration", "letter_version": "registration_version", "letter_sent": "registration_in_flight"}
-
-
-@dataclass(frozen=True, eq=False)
-class Log:
-    """What a scope keeps of the log. Of each queue the next `offset`, how many `records` have one, and how many `entries` its consume queue
-    has; of each broker the `segment` that is written, how far it is `filled`, and the position that is `flushed`."""
-
-    offset: Variable
-    records: Variable
-    entries: Variable
-    filled: Variable
-    segment: Variable
-    flushed: Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,64 +145,21 @@ class Specification:
         return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.registration_in_flight[b] for b in self.Broker)
 
 
-def broker_permission(constant: dict[str, Expr]) -> Expr:
-    """brokerPermission, from its two switches."""
-    permission: Expr = ite(constant["broker_readable"], READ, 0) + ite(constant["broker_writable"], WRITE, 0)
-    return permission
-
-
-def limited(constant: dict[str, Expr]) -> Expr:
-    """Whether the broker's own permission lacks READ or WRITE (NS-11)."""
-    return ~(constant["broker_readable"] & constant["broker_writable"])
-
-
-def published_perm(constant: dict[str, Expr], perm: Expr) -> Expr:
-    """NS-11: the permission that a registration carries for a topic with `perm`: as it is, the limited broker's own, or what both allow."""
-    own = broker_permission(constant)
-    sent: Expr = ite(limited(constant), ite(constant["masks_permission"], perm & own, own), perm)
-    return sent
-
-
 def declare(scope: Scope) -> Specification:
     """The empty specification: variables and constants, no actions yet."""
     m = Model(f"specification/{scope.name}", former=dict(_FORMER))
-    broker, producer = m.index("Broker", scope.brokers), m.index("Producer", scope.producers)
-    topic, queue = m.index("Topic", len(scope.topics)), m.index("Queue", scope.queues)
-    counts = scope.counts
-    perm = Int(0, 15)
-    config = Record(known=Bool, read=counts, write=counts, perm=perm, order=Bool)
-    most = counts.hi
-    constant = {
-        "auto_create": m.constant("auto_create", Bool, True),
-        "broker_readable": m.constant("broker_readable", Bool, True),
-        "broker_writable": m.constant("broker_writable", Bool, True),
-        "template_in_file": m.constant("template_in_file", Bool, False),
-        "template_read": m.constant("template_read", counts, most),
-        "template_write": m.constant("template_write", counts, most),
-        "template_perm": m.constant("template_perm", perm, 7),
-        "cluster_perm": m.constant("cluster_perm", perm, 7),
-        "client_queues": m.constant("client_queues", scope.numbers, scope.numbers.hi),
-        "order_topic": m.constant("order_topic", Bool, False),
-        "check_names": m.constant("check_names", Bool, True),
-        "signed_random": m.constant("signed_random", Bool, False),
-        "masks_permission": m.constant("masks_permission", Bool, False),
-        "skips_equal_topic": m.constant("skips_equal_topic", Bool, False),
-        "takes_unknown_topics": m.constant("takes_unknown_topics", Bool, False),
-        "round_robin": m.constant("round_robin", Bool, False),
-        "retries": m.constant("retries", Int(0, 2), 0),
-        "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends),
-        "burst": m.constant("burst", Int(0, max(scope.sends, 1)), 0),
-        "crash_budget": m.constant("crash_budget", Int(0, 1), int(scope.crashes)),
-        "loss_budget": m.constant("loss_budget", Int(0, 1), 0),
-        "update_budget": m.constant("update_budget", Int(-1, 1), 0),
-        "file_size": m.constant("file_size", Int(0, scope.file_size), scope.file_size),
-        "blank": m.constant("blank", Int(0, scope.file_size), scope.blank),
-        "size_limit": m.constant("size_limit", scope.sizes, scope.sizes.hi),
-        "existing": m.constant("existing", Bool, False),
-        "existing_read": m.constant("existing_read", counts, most),
-        "existing_write": m.constant("existing_write", counts, most),
-        "existing_perm": m.constant("existing_perm", perm, 6),
-    }
+    broker, producer = m.index("Broker", scope.broker_names), m.index("Producer", scope.producer_names)
+    topic, queue = m.index("Topic", scope.topic_names), m.index("Queue", scope.queues)
+    m.acting("administrator", producer, broker, "name server", "network")
+    counts, perm = scope.counts, PERMISSION
+    config = Record(known=Bool, read=counts, write=counts, perm=perm, order=Bool).described(
+        known="whether it has the topic",
+        read="readQueueNums",
+        write="writeQueueNums",
+        perm="the permission's bits: 4 read, 2 write, 1 inherit",
+        order="whether it is an order topic",
+    )
+    constant = switches(m, scope)
     absent: Row = config(known=False, read=counts.lo, write=counts.lo, perm=0, order=False)
 
     def topic_row(prefix: str, order: Expr | bool = False) -> Row:
@@ -258,8 +204,30 @@ def declare(scope: Scope) -> Specification:
         answer=Answer,
         offset=Int(0, scope.offsets),
         tries=Int(0, 2),
+    ).described(
+        phase="where it stands",
+        broker="the broker that it was sent to",
+        topic="the header's topic",
+        default="the header's defaultTopic",
+        numbers="the header's defaultTopicQueueNums",
+        queue="the header's queueId, and then the queue that the message is stored in",
+        kind="the message's transaction type",
+        size="the message's size, in the scope's units",
+        read="readQueueNums of the configuration that is being made",
+        write="writeQueueNums of the configuration that is being made",
+        perm="the permission of the configuration that is being made",
+        fallback="whether it is the second try to create a retry topic",
+        created="whether it created its topic",
+        touched="whether it changed the topic table",
+        checks="whether it was refused by the checks of the header",
+        appended="how many records were appended for it",
+        answer="the answer's code",
+        offset="the answer's queueOffset",
+        tries="how often it was sent again",
     )
-    listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm)
+    listed = Record(entries=Int(0, 2), read=counts, write=counts, perm=perm).described(
+        entries="how many entries of the broker it has", read="readQueueNums", write="writeQueueNums", perm="the permission's bits"
+    )
     length = scope.brokers * max(counts.hi, 1)
 
     def advertised(b: int, t: int) -> Row:
@@ -280,43 +248,98 @@ def declare(scope: Scope) -> Specification:
         Queue=queue,
         Config=config,
         constant=constant,
-        up=m.var("up", Bool, over=broker, init=True),
-        config=m.var("config", config, over=(broker, topic), init=lambda b, t: at_start[t]),
-        version=m.var("version", Int(0, scope.versions), over=broker, init=0),
-        file=m.var("file", config, over=(broker, topic), init=lambda b, t: filed(t)),
-        file_version=m.var("file_version", Int(0, scope.versions), over=broker, init=0),
-        lock=m.var("lock", Maybe(producer), over=broker, init=None),
-        job=m.var("job", job, over=producer, init=idle(job, scope)),
-        registration=m.var("registration", config, over=(broker, topic), init=absent),
-        registration_version=m.var("registration_version", Int(0, scope.versions), over=broker, init=0),
-        registration_in_flight=m.var("registration_in_flight", Bool, over=broker, init=False),
-        route=m.var("route", listed, over=(broker, topic), init=advertised),
-        live=m.var("live", Bool, over=broker, init=True),
-        live_version=m.var("live_version", Int(0, scope.versions), over=broker, init=0),
-        known_route=m.var("known_route", Bool, over=producer, init=False),
-        queues=m.var("queues", Int(0, max(counts.hi, 0)), over=(producer, broker), init=0),
-        position=m.var("position", Int(0, length - 1), over=producer, init=0),
-        sent=m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0),
-        started=m.var("started", Bool, over=producer, init=~constant["round_robin"]),
-        refreshed=m.var("refreshed", Bool, over=producer, init=False),
-        creations=m.var("creations", Int(0, 2), over=(broker, topic), init=0),
-        announcements=m.var("announcements", Int(0, 2), over=(broker, topic), init=0),
-        crashes=m.var("crashes", Int(0, 1), init=0),
-        losses=m.var("losses", Int(0, 1), init=0),
-        updates=m.var("updates", Int(0, 1), init=0),
+        up=m.var("up", Bool, over=broker, init=True, sentence="whether the broker runs"),
+        config=m.var("config", config, over=(broker, topic), init=lambda b, t: at_start[t], sentence="the broker's topic table, in memory"),
+        version=m.var(
+            "version", Int(0, scope.versions), over=broker, init=0, sentence="the data version of the broker's topic table, counted from 0"
+        ),
+        file=m.var(
+            "file", config, over=(broker, topic), init=lambda b, t: filed(t), sentence="the broker's topic table as its file has it"
+        ),
+        file_version=m.var(
+            "file_version", Int(0, scope.versions), over=broker, init=0, sentence="the data version in the topic table's file"
+        ),
+        lock=m.var("lock", Maybe(producer), over=broker, init=None, sentence="the request that holds the broker's lock of the topic table"),
+        job=m.var("job", job, over=producer, init=idle(job, scope), sentence="the producer's request"),
+        registration=m.var(
+            "registration",
+            config,
+            over=(broker, topic),
+            init=absent,
+            sentence="the topics in the broker's registration that is on its way to the name server",
+        ),
+        registration_version=m.var(
+            "registration_version",
+            Int(0, scope.versions),
+            over=broker,
+            init=0,
+            sentence="the data version in the registration that is on its way",
+        ),
+        registration_in_flight=m.var(
+            "registration_in_flight",
+            Bool,
+            over=broker,
+            init=False,
+            sentence="whether a registration of the broker is on its way to the name server",
+        ),
+        route=m.var(
+            "route",
+            listed,
+            over=(broker, topic),
+            init=advertised,
+            sentence="what the name server has of the topic on this broker",
+            part="name server",
+        ),
+        live=m.var("live", Bool, over=broker, init=True, sentence="whether the name server takes the broker for alive", part="name server"),
+        live_version=m.var(
+            "live_version",
+            Int(0, scope.versions),
+            over=broker,
+            init=0,
+            sentence="the data version that the name server has of the broker",
+            part="name server",
+        ),
+        known_route=m.var("known_route", Bool, over=producer, init=False, sentence="whether the producer has a route for its topic"),
+        queues=m.var(
+            "queues",
+            Int(0, max(counts.hi, 0)),
+            over=(producer, broker),
+            init=0,
+            sentence="how many of the broker's queues the producer's route lists",
+        ),
+        position=m.var(
+            "position", Int(0, length - 1), over=producer, init=0, sentence="where the producer stands in the row of its queues"
+        ),
+        sent=m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0, sentence="how many messages the producer has sent"),
+        started=m.var(
+            "started",
+            Bool,
+            over=producer,
+            init=~constant["round_robin"],
+            sentence="whether the producer's counter of queues has its first value",
+        ),
+        refreshed=m.var(
+            "refreshed", Bool, over=producer, init=False, sentence="whether the producer's route was refreshed after the first messages"
+        ),
+        creations=m.var(
+            "creations",
+            Int(0, 2),
+            over=(broker, topic),
+            init=0,
+            sentence="how often the topic was created on the broker since it started, counted up to 2",
+        ),
+        announcements=m.var(
+            "announcements",
+            Int(0, 2),
+            over=(broker, topic),
+            init=0,
+            sentence="how often the topic's creation was announced to the name server, counted up to 2",
+        ),
+        crashes=m.var("crashes", Int(0, 1), init=0, sentence="how many crashes there were"),
+        losses=m.var("losses", Int(0, 1), init=0, sentence="how many registrations were lost"),
+        updates=m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were"),
         own=owned,
-        kept=_log(m, scope, broker, (broker, topic, queue)) if scope.store else None,
-    )
-
-
-def _log(m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> Log:
-    return Log(
-        offset=m.var("offset", Int(0, scope.offsets), over=queues, init=0),
-        records=m.var("records", Int(0, scope.offsets), over=queues, init=0),
-        entries=m.var("entries", Int(0, scope.offsets), over=queues, init=0),
-        filled=m.var("filled", Int(0, scope.file_size), over=broker, init=0),
-        segment=m.var("segment", Int(0, scope.files - 1), over=broker, init=0),
-        flushed=m.var("flushed", Int(0, scope.file_size * scope.files), over=broker, init=0),
+        kept=declare_log(m, scope, broker, (broker, topic, queue)) if scope.store else None,
     )
 
 

@@ -47,19 +47,26 @@ class Waiting:
 def specify(scope: WaitingScope) -> Waiting:
     """The model in a scope."""
     m = Model(f"specification/{scope.name}")
-    request = m.index("Request", scope.requests)
+    request = m.index("Request", [f"request {r}" for r in range(scope.requests)])
+    m.acting(request, "clock", environment="clock")
     constant = {
-        "slow": m.constant("slow", Int(0, scope.slowest), scope.slowest),
-        "retries": m.constant("retries", Bool, True),
+        "slow": m.constant("slow", Int(0, scope.slowest), scope.slowest, "the longest persist, in seconds"),
+        "retries": m.constant("retries", Bool, True, "there are retry topics"),
     }
-    job = Record(step=Step, retry=Bool, second=Bool, now=Int(0, LOCK_TIMEOUT), waited=Int(0, 2 * LOCK_TIMEOUT + 1))
+    job = Record(step=Step, retry=Bool, second=Bool, now=Int(0, LOCK_TIMEOUT), waited=Int(0, 2 * LOCK_TIMEOUT + 1)).described(
+        step="where it stands",
+        retry="whether its topic is a retry topic",
+        second="whether it waits for the second time",
+        now="how many seconds it has waited this time",
+        waited="how many seconds it has waited in all",
+    )
     w = Waiting(
         scope=scope,
         model=m,
         Request=request,
         constant=constant,
-        job=m.var("job", job, over=request, init=job(step="new", retry=False, second=False, now=0, waited=0)),
-        held=m.var("held", Int(0, scope.slowest), init=0),
+        job=m.var("job", job, over=request, init=job(step="new", retry=False, second=False, now=0, waited=0), sentence="the request"),
+        held=m.var("held", Int(0, scope.slowest), init=0, sentence="how many seconds the lock has been held"),
     )
     _locking(w)
     _time(w)
@@ -89,6 +96,7 @@ def _locking(w: Waiting) -> None:
     @m.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
     def release(a: Body, r: Expr, heir: Expr) -> None:
         """The topic is created and written; the lock goes to one who waits, or is free."""
+        a.sends_to(heir)
         a.guard("holds", w.job[r].step == "holds", "the request holds the lock")
         waits = w.job[heir].step == "waits"
         a.guard("heir", waits | ((heir == r) & _nobody_waits(w)), "the next holder waits, or nobody does")

@@ -30,7 +30,7 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
         if guard is None:
             return Refusal("updates the topic")
         scope = _scope(machine, machine.update, shared + machine.idle, request.args)
-        return refusal_of(guard, scope, "update_topic", names, specified="refuses the update")
+        return refusal_of(guard, machine.instance, scope, "update_topic", names, specified="refuses the update")
     if isinstance(request, Bodiless):
         return Refusal("refuses a message without a body")
     assert isinstance(request, Send)
@@ -46,10 +46,10 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
         queue = request.ended.queue
         if queue is None or not 0 <= queue < machine.shape.queues:
             return Refusal(answers)
-        values = {
-            f"offset[{names['Broker'][0]},{names['Topic'][request.topic]},{queue}]": shared[machine.offset_slot(request.topic, queue)]
-        }
-        return Refusal(answers, sentence="a stored message is answered with its queue and that queue's next offset", values=values)
+        name = f"offset[{names['Broker'][0]}, {names['Topic'][request.topic]}, {queue}]"
+        values, meanings = {name: shared[machine.offset_slot(request.topic, queue)]}, {name: machine.spec.log.offset.meaning}
+        sentence = "a stored message is answered with its queue and that queue's next offset"
+        return Refusal(answers, sentence=sentence, values=values, meanings=meanings)
     answers = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
     for point in stuck:
         for shared, local in _alone(machine, request, point.shared, request.start):
@@ -57,7 +57,7 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
                 guard, args = _single(machine, request, function, shared, local)
                 if guard is not None and _would(machine, request, function, args, shared, local):
                     scope = _scope(machine, function, shared + local, args)
-                    return refusal_of(guard, scope, function.action.name, names, specified=answers)
+                    return refusal_of(guard, machine.instance, scope, function.action.name, names, specified=answers)
     return Refusal(answers)
 
 

@@ -16,9 +16,10 @@ from rocketproof_model.result import Witness
 
 from ..refusal import refusal_of
 from ..witness.choices import Choice, choices, scope_of
+from ..witness.parts import acting
 from ..witness.show import story
 from ..witness.truth import NO_VALUE, WAITING, Truth, still, truth
-from ..witness.words import lane, partner, value_text
+from ..witness.words import value_text
 from .view import model_view, property_view
 
 SCHEMA = 1
@@ -101,7 +102,8 @@ def _step(witness: Witness, k: int) -> dict[str, Any]:
 
 
 def _actors(instance: Instance, state: State, action: Action, args: Sequence[int]) -> dict[str, str | None]:
-    return {"by": lane(action, args), "to": partner(instance.model, action, args), "from": None}
+    who = acting(instance, state, action, args)
+    return {"by": who.by, "to": who.to, "from": who.source}
 
 
 def at(instance: Instance, claim: Property, state: State, before: State | None, *, waiting: bool) -> dict[str, Any]:
@@ -165,7 +167,7 @@ def _enabled(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
 
 def _refused(instance: Instance, state: State, one: Choice) -> dict[str, Any]:
     assert one.refused is not None
-    why = refusal_of(one.refused, scope_of(instance, state, one.action, one.args), one.label, error=one.error)
+    why = refusal_of(one.refused, instance, scope_of(instance, state, one.action, one.args), one.label, error=one.error)
     return {
         "action": one.action.name,
         "args": list(one.args),

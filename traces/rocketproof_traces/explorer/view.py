@@ -7,7 +7,8 @@ from typing import Any
 from rocketproof_model import Action, Instance, Model, Property
 from rocketproof_model.language import EnumType, IndexType, MaybeType, SetType, Type, show
 
-from ..witness.words import code_text, elements
+from ..witness.parts import owner
+from ..witness.words import elements
 
 
 class Indices:
@@ -24,7 +25,7 @@ class Indices:
         return found
 
     def data(self) -> list[dict[str, Any]]:
-        return [{"name": name, "elements": [code_text(of, code) for code in of.codes()]} for of, name in self.names.items()]
+        return [{"name": name, "elements": [of.text(code) for code in of.codes()]} for of, name in self.names.items()]
 
     def type(self, type_: Type) -> dict[str, Any]:
         """The type as the page reads codes by it."""
@@ -43,11 +44,11 @@ def model_view(instance: Instance) -> dict[str, Any]:
     variables = [
         {
             "name": variable.name,
-            "sentence": "",
+            "sentence": variable.meaning,
             "type": indices.type(variable.type),
             "over": [indices.name(axis) for axis in variable.over],
             "first": variable.first,
-            "part": None,
+            "part": variable.part or None,
         }
         for variable in model.variables
     ]
@@ -58,13 +59,18 @@ def model_view(instance: Instance) -> dict[str, Any]:
         "variables": variables,
         "slots": _slots(model),
         "actions": actions,
-        "constants": [{"name": name, "value": code_text(model.constants[name][0], code)} for name, code in instance.constants.items()],
+        "constants": [
+            {"name": name, "value": model.constants[name][0].text(code), "sentence": model.sentences.get(name, "")}
+            for name, code in instance.constants.items()
+        ],
     }
 
 
 def _slots(model: Model) -> list[dict[str, Any]]:
     number = {variable.name: k for k, variable in enumerate(model.variables)}
-    return [{"label": label, "variable": number[variable.name], "part": ""} for label, variable, _ in elements(model)]
+    return [
+        {"label": one.label, "variable": number[one.variable.name], "part": owner(model, one.variable, one.at)} for one in elements(model)
+    ]
 
 
 def _action(action: Action, indices: Indices) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
 from ..history import Event, Header
+from .parts import acting
 from .restore import NO_PROPERTY
-from .words import code_of, elements, lane, plain, present_names
+from .words import code_of, elements, plain, present_names
 
 MODEL = "model"
 
@@ -24,15 +25,19 @@ def from_witness(witness: Witness, origin: Mapping[str, Any]) -> tuple[Header, l
     facts = {"property": witness.property.id, "constants": constants, "loop": witness.loop}
     events = []
     if witness.states:
-        start = {name: plain(v.type, witness.states[0][slot]) for name, v, slot in elements(instance.model)}
+        start = {one.name: plain(one.variable.type, witness.states[0][one.slot]) for one in elements(instance.model)}
         events.append(Event(0, "state", MODEL, "start", start))
     for k, move in enumerate(witness.moves, 1):
         action = instance.model.named(move.action)
         before, after = witness.states[k - 1], witness.states[k]
         args = {name: plain(t, code) for (name, t), code in zip(action.parameters.items(), move.args, strict=True)}
-        new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
-        events.append(Event(k, "info", lane(action, move.args), move.action, {"args": args, "changes": new}))
+        new = _changes(instance.model, before, after)
+        events.append(Event(k, "info", acting(instance, before, action, move.args).by, move.action, {"args": args, "changes": new}))
     return Header(dict(origin), None, witness.note, facts), events
+
+
+def _changes(model: Model, before: State, after: State) -> dict[str, Any]:
+    return {one.name: plain(one.variable.type, after[one.slot]) for one in elements(model) if before[one.slot] != after[one.slot]}
 
 
 def to_witness(
@@ -75,13 +80,13 @@ def _property(place: str, model: Model, id_: Any) -> Property:
 def _start(where: str, event: Event, model: Model) -> State:
     if event.type != "state" or event.process != MODEL:
         raise TraceError(where, "is not the first state of a model", "only a history made of a witness can be replayed")
-    names = [name for name, _, _ in elements(model)]
+    names = [one.name for one in elements(model)]
     values = present_names(model, event.value)
     odd = sorted(values.keys() ^ set(names))
     if odd:
         what = "unknown" if odd[0] in values else "no"
         raise TraceError(where, f"{what} variable {odd[0]}", "build the model as 'origin' says")
-    return tuple(_value(where, v.type, name, values[name]) for name, v, _ in elements(model))
+    return tuple(_value(where, one.variable.type, one.name, values[one.name]) for one in elements(model))
 
 
 def _value(where: str, type_: Any, name: str, value: Any) -> int:
@@ -105,7 +110,7 @@ def _step(where: str, event: Event, instance: Instance, before: State) -> tuple[
     if guard is not None:
         refused = f"{action.label(codes)} is refused by guard {guard.name!r} ({guard.sentence})"
         raise TraceError(where, refused, "build the model as 'origin' says")
-    new = {name: plain(v.type, after[slot]) for name, v, slot in elements(instance.model) if before[slot] != after[slot]}
+    new = _changes(instance.model, before, after)
     recorded = event.value.get("changes")
     if new != (present_names(instance.model, recorded) if isinstance(recorded, dict) else recorded):
         raise TraceError(where, f"{action.label(codes)} changes {short(new)}", f"the history has {short(recorded)}")

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rocketproof_model import Action, Instance, Model
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import BoolType, EnumType, MaybeType, SetType, Type
+from rocketproof_model.language import BoolType, EnumType, IndexType, MaybeType, SetType, Type
 from rocketproof_model.result import Witness
 
 from ..errors import TraceError
@@ -104,7 +104,7 @@ def answer(instance: Instance, state: State, action: Action, args: Codes) -> Ans
             views.append(GuardView(guard.name, guard.sentence, True if passed else None))
     label, guards = asked.label, tuple(views)
     if asked.refused is not None:
-        why = refusal_of(asked.refused, scope_of(instance, state, action, args), label, error=asked.error)
+        why = refusal_of(asked.refused, instance, scope_of(instance, state, action, args), label, error=asked.error)
         return Answer(label, action.sentence, False, guards, why, (), "")
     would = changes(instance, state, asked.after) if asked.after is not None else ()
     return Answer(label, action.sentence, True, guards, None, would, asked.error)
@@ -156,8 +156,11 @@ def _value(type_: Type, name: str, word: str) -> object:
     if isinstance(type_, MaybeType) and word.lower() == "none":
         return None
     if isinstance(type_, SetType):
-        inside = word.removeprefix("frozenset(").rstrip(")").strip("{}")  # the form that labels have
-        return frozenset(int(i) for i in inside.split(",") if i.strip())
+        inside = word.removeprefix("frozenset(").rstrip(")").strip("{}")  # in the form that labels had
+        return frozenset(_value(type_.of, name, element.strip()) for element in inside.split(",") if element.strip())
+    of = type_.of if isinstance(type_, MaybeType) else type_
+    if isinstance(of, IndexType) and (word in of.names or word.strip("'\"") in of.names):
+        return word.strip("'\"")
     return int(word.removeprefix(name) if re.fullmatch(rf"{re.escape(name)}\d+", word) else word)
 
 
@@ -231,5 +234,6 @@ def _refused(refusal: Refusal) -> list[str]:
     if refusal.part:
         text.append(f"    false part {refusal.part}")
     width = max(map(len, refusal.values), default=0)
-    values = [f"{name:<{width}} = {value_text(value)}" for name, value in refusal.values.items()]
+    meant = {name: f"  ({sentence})" for name, sentence in refusal.meanings.items()}
+    values = [f"{name:<{width}} = {value_text(value)}{meant.get(name, '')}" for name, value in refusal.values.items()]
     return [*text, *(f"    {'where' if k == 0 else '':<10} {value}" for k, value in enumerate(values))]

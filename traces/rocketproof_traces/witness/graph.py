@@ -14,9 +14,10 @@ import networkx as nx
 
 from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.interpreter import State, holds, initial, successors
+from rocketproof_model.language import IndexType
 
 from ..errors import TraceError
-from .words import code_text, elements
+from .words import elements
 
 if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[int]
@@ -59,9 +60,10 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
 
 def _node(instance: Instance, state: State, claims: Sequence[Property]) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for name, variable, slot in elements(instance.model):
-        value = variable.type.decode(state[slot])
-        row[name] = value if variable.type.sort in ("bool", "int") else code_text(variable.type, state[slot])
+    for one in elements(instance.model):
+        type_, code = one.variable.type, state[one.slot]
+        plain = type_.sort == "bool" or (type_.sort == "int" and not isinstance(type_, IndexType))
+        row[one.label] = type_.decode(code) if plain else type_.text(code)
     return row | {f"property {c.id}": holds(instance, c.formula, state) for c in claims if c.kind in ("always", "reachable")}
 
 

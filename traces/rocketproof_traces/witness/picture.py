@@ -128,8 +128,11 @@ def _row(view: StepView, place: Place, y: float, height: float, body: list[str])
     body.append(_text(PAD + place.gutter + 14, middle + 4, str(view.number), "s", "end"))
     if view.lane in place.lanes:
         x, size = place.lanes[view.lane], _box(view)
-        if view.partner in place.lanes:
-            _arrow(x, size, place.lanes[view.partner], middle, body)
+        source, to = (view.acting.source, view.acting.to) if view.acting else (None, None)
+        if to in place.lanes and to != view.lane:
+            _arrow(x + (size / 2 if place.lanes[to] > x else -size / 2), place.lanes[to], middle, body)
+        if source in place.lanes and source != view.lane:
+            _arrow(place.lanes[source], x + (-size / 2 if place.lanes[source] < x else size / 2), middle, body)
         body.append(f"<g><title>{escape(view.sentence)}</title>")
         body.append(_rect(x - size / 2, middle - BOX / 2, size, BOX, "#ddf4ff", "#0969da"))
         body.append(_text(x, middle + 4, view.label, "", "middle"))
@@ -142,9 +145,9 @@ def _row(view: StepView, place: Place, y: float, height: float, body: list[str])
         body.append(_text(place.truth, middle + 4, view.truth, "b", fill=_INK.get(view.truth, "#57606a")))
 
 
-def _arrow(x: float, size: float, to: float, y: float, body: list[str]) -> None:
-    side = 1 if to > x else -1
-    start, tip = x + side * size / 2, to - side * 2
+def _arrow(start: float, to: float, y: float, body: list[str]) -> None:
+    side = 1 if to > start else -1
+    tip = to - side * 2
     body.append(f'<line x1="{_n(start)}" y1="{_n(y)}" x2="{_n(tip - side * 8)}" y2="{_n(y)}" stroke="#0969da" stroke-width="1.5"/>')
     body.append(f'<path d="M{_n(tip)} {_n(y)}l{_n(-side * 10)} -5v10z" fill="#0969da"/>')
 

@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-from rocketproof_model import EvaluationError
+from rocketproof_model import EvaluationError, Variable
 from rocketproof_model.interpreter import initial
 from rocketproof_model.result import Witness
 
+from .parts import Acting, acting, concerned, in_order
 from .truth import truths
-from .words import Change, change_lines, changes, fill, in_order, lane, partner
+from .words import Change, change_lines, changes, fill
 
 SHOWN: Final[Mapping[str, str]] = {
     "always": "fails",
@@ -37,23 +39,28 @@ class StepView:
 
     `truth` is the word for the property after the step (`holds`, `fails`; `not yet`, `reached`;
     `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
-    `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them.
+    `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them. `acting` is None for number 0.
     """
 
     number: int
     label: str
     sentence: str
-    lane: str
-    partner: str | None
+    acting: Acting | None
     changes: tuple[Change, ...]
     truth: str
     in_loop: bool = False
     opens_loop: bool = False
 
+    @property
+    def lane(self) -> str:
+        """Who acts, "" in the state that the story starts in."""
+        return self.acting.by if self.acting else ""
+
 
 @dataclass(frozen=True)
 class Story:
-    """The steps with what belongs to all of them."""
+    """The steps with what belongs to all of them. `lanes` are the parts that act, and those that the property speaks of; `names` are the
+    actions and variables that occur, each with its sentence."""
 
     title: str
     sentence: str
@@ -62,6 +69,7 @@ class Story:
     loop: str
     end: str
     note: str
+    names: tuple[tuple[str, str], ...] = ()
 
 
 def steps(witness: Witness) -> list[StepView]:
@@ -80,8 +88,7 @@ def steps(witness: Witness) -> list[StepView]:
                 number=k,
                 label=action.label(move.args),
                 sentence=action.sentence,
-                lane=lane(action, move.args),
-                partner=partner(model, action, move.args),
+                acting=acting(instance, witness.states[k - 1], action, move.args),
                 changes=moved,
                 truth=words[k],
                 in_loop=looping,
@@ -97,17 +104,39 @@ def _start(witness: Witness, truth: str) -> StepView:
     except EvaluationError:
         first = witness.states[0]
     odd = changes(witness.instance, first, witness.states[0])
-    return StepView(0, "starts elsewhere" if odd else "initial state", "", "", None, odd, truth)
+    return StepView(0, "starts elsewhere" if odd else "initial state", "", None, odd, truth)
 
 
 def story(witness: Witness) -> Story:
     """Everything that `render` and the picture show."""
     views = steps(witness)
     claim = witness.property
-    involved = {name for v in views[1:] for name in (v.lane, v.partner) if name}
-    lanes = tuple(in_order(witness.instance.model, involved))
     title = f"{claim.id} ({claim.kind.replace('_', ' ')})"
-    return Story(title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note)
+    lanes = tuple(lanes_of(witness, views))
+    return Story(
+        title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note, tuple(_names(witness, views))
+    )
+
+
+def lanes_of(witness: Witness, views: Sequence[StepView]) -> list[str]:
+    """The parts that the steps involve, and those that the property speaks of, though they may do nothing; none where nothing happens."""
+    involved = {name for v in views if v.acting for name in (v.acting.by, v.acting.to, v.acting.source) if name}
+    return in_order(witness.instance.model, involved | concerned(witness.instance.model, witness.property)) if involved else []
+
+
+def _names(witness: Witness, views: Sequence[StepView]) -> Iterator[tuple[str, str]]:
+    """The actions that are taken, then the variables that change, with their sentences; of a table also those of its columns."""
+    model = witness.instance.model
+    taken = {move.action for move in witness.moves}
+    yield from ((action.name, action.sentence) for action in model.actions if action.name in taken)
+    changed = {change.variable for view in views for change in view.changes}
+    tables: dict[str, list[Variable]] = {}
+    for variable in model.variables:
+        if variable in changed and variable.meaning:
+            tables.setdefault(variable.name.partition(".")[0], []).append(variable)
+    for name, columns in tables.items():
+        details = [f"{column.name.partition('.')[2]}: {column.detail}" for column in columns if column.detail]
+        yield name, "; ".join(text for text in (columns[0].sentence, *details) if text)
 
 
 def _loop(witness: Witness) -> str:
@@ -175,6 +204,12 @@ def render(told: Story, console: Console, more: str = "") -> None:
     for text in (told.end, told.note):
         if text:
             _wrapped(console, text)
+    if told.names:
+        console.print()
+        for name, sentence in told.names:
+            for k, text in enumerate(fill(f"{name}: {sentence}".split(), max(console.width - 2, 1))):
+                console.print(Text(("  " if k else "") + text, style="dim"), soft_wrap=True)
+        console.print()
     if more:
         console.print(Text(more, style="dim"), soft_wrap=True)
 
@@ -212,10 +247,17 @@ def _columns(told: Story, width: int) -> Columns:
 
 
 def _shortened(lanes: Sequence[str]) -> tuple[str, ...]:
-    """`P0` for `Producer 0`; as many letters as tell the kinds apart."""
-    kinds = list(dict.fromkeys(name.rpartition(" ")[0] or name for name in lanes))
-    size = next((n for n in range(1, 20) if len({k[:n] for k in kinds}) == len(kinds)), 20)
-    return tuple((name.rpartition(" ")[0] or name)[:size] + (name.rpartition(" ")[2] if " " in name else "") for name in lanes)
+    """`P0` for `Producer 0`, `ba` for `broker-a`: the first letters of a name's words, as many of the first as tell the lanes apart."""
+    for size in range(1, 20):
+        names = tuple(_initials(name, size) for name in lanes)
+        if len(set(names)) == len(names):
+            return names
+    return tuple(lanes)
+
+
+def _initials(name: str, size: int) -> str:
+    first, *others = re.split(r"[ _-]+", name)
+    return first[:size] + "".join(word if word.isdecimal() else word[:1] for word in others)
 
 
 def _body(told: Story, console: Console) -> list[Text]:
@@ -245,7 +287,8 @@ def _body(told: Story, console: Console) -> list[Text]:
 
 
 def _texts(view: StepView, width: int, glyphs: Glyphs) -> list[str]:
-    label = fill(view.label.split(), width)
+    first, *more = fill(view.label.split(), width - 2)
+    label = [first, *(f"  {part}" for part in more)]
     if view.number == 0:
         moved = fill([f"{c.name} = {c.after}" for c in view.changes], width - 2, "   ")
     else:
@@ -267,19 +310,24 @@ def _idle(columns: Columns, glyphs: Glyphs) -> str:
 def _acting(view: StepView, lanes: Sequence[str], columns: Columns, glyphs: Glyphs) -> str:
     row = list(_idle(columns, glyphs))
     where = dict(zip(lanes, columns.middles, strict=False))
-    if view.lane not in where:
+    if view.acting is None or view.lane not in where:
         return "".join(row)
-    start = where[view.lane]
-    if view.partner in where:
-        end = where[view.partner]
-        step = 1 if end > start else -1
-        for at in range(start, end, step):
-            row[at] = glyphs.line
-        row[end] = glyphs.other
-        if abs(end - start) > 1:
-            row[end - step] = glyphs.right if step > 0 else glyphs.left
-    row[start] = glyphs.acts
+    middle = where[view.lane]
+    for start, end in ((view.acting.source, view.lane), (view.lane, view.acting.to)):
+        if start in where and end in where and start != end:
+            _arrow(row, where[start], where[end], glyphs)
+    row[middle] = glyphs.acts
     return "".join(row)
+
+
+def _arrow(row: list[str], start: int, end: int, glyphs: Glyphs) -> None:
+    """Draw a message from one lane to another; who acts stands at one of its ends and is drawn later."""
+    step = 1 if end > start else -1
+    for at in range(start, end, step):
+        row[at] = glyphs.line
+    row[start] = row[end] = glyphs.other
+    if abs(end - start) > 1:
+        row[end - step] = glyphs.right if step > 0 else glyphs.left
 
 
 def _line(gutter: str, number: str, lanes: str, text: str, truth: str, columns: Columns, style: str = "") -> Text:

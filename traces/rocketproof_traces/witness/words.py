@@ -1,37 +1,25 @@
-"""How this room names things: values as text and as JSON, elements of arrays, changes, and the lanes of actors.
-
-A *lane* is the process that acts, by the action's parameter that names it, written with the index's name
-(`Producer 0`); an action without such a parameter belongs to the lane `system`. The *actor kinds* of a model are the
-indices that name a lane; an action that also has a parameter of an actor kind goes from its lane to that partner.
-"""
+"""How this room names things: values as text and as JSON, elements of arrays, and changes."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from textwrap import wrap
+from typing import Any, NamedTuple
 
-from rocketproof_model import Action, Index, Instance, Model, ModelError, Variable
+from rocketproof_model import Instance, Model, ModelError, Variable
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import MaybeType, SetType, Type
 
 from ..errors import short
 
-SYSTEM = "system"
 _NAME = re.compile(r"[^.\[]+")  # of the variable or table that an element belongs to
 
 
 def value_text(value: Any) -> str:
     """A readable value as the model's author writes it; sets as `{0, 2}`."""
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(map(str, sorted(value))) + "}"
-    return str(value)
-
-
-def code_text(type_: Type, code: int) -> str:
-    return value_text(type_.decode(code))
+    return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
 
 
 def plain(type_: Type, code: int) -> Any:
@@ -54,20 +42,31 @@ def code_of(type_: Type, value: Any) -> int:
         raise ValueError(f"{short(value)} is not a value of {type_} ({type_.describe()})") from None
 
 
-def elements(model: Model) -> Iterator[tuple[str, Variable, int]]:
-    """Name, variable and slot of everything that a state holds, in the order of the slots."""
+class Element(NamedTuple):
+    """Something that a state holds: its name in files, its label for people, and the slot that it lies in."""
+
+    name: str
+    label: str
+    variable: Variable
+    at: tuple[int, ...]
+    slot: int
+
+
+def elements(model: Model) -> Iterator[Element]:
+    """Everything that a state holds, in the order of the slots."""
     for variable in model.variables:
         for at in variable.elements():
-            yield variable.name_at(at), variable, variable.slot(at)
+            yield Element(variable.name_at(at), variable.label_at(at), variable, at, variable.slot(at))
 
 
 @dataclass(frozen=True)
 class Change:
-    """One element that a step changes, with its readable values."""
+    """One element that a step changes, with its values as a person reads them; `variable` is what it is an element of."""
 
     name: str
     before: str
     after: str
+    variable: Variable
 
 
 def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,78 +78,42 @@ def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def changes(instance: Instance, before: State, after: State) -> tuple[Change, ...]:
     return tuple(
-        Change(name, code_text(variable.type, before[slot]), code_text(variable.type, after[slot]))
-        for name, variable, slot in elements(instance.model)
-        if before[slot] != after[slot]
+        Change(one.label, one.variable.type.text(before[one.slot]), one.variable.type.text(after[one.slot]), one.variable)
+        for one in elements(instance.model)
+        if before[one.slot] != after[one.slot]
     )
-
-
-def actor_kinds(model: Model) -> list[str]:
-    """Names of the indices that name lanes, in the order of the actions.
-
-    Where all actions start with one index, every index that an action takes counts, so that its partners show.
-    """
-    kinds: dict[str, None] = {}
-    for action in model.actions:
-        key = action.process
-        if key is not None:
-            kinds[str(getattr(action.parameters[key], "name", ""))] = None
-    if len(kinds) == 1:
-        for action in model.actions:
-            kinds.update({type_.name: None for type_ in action.parameters.values() if isinstance(type_, Index)})
-    return list(kinds)
-
-
-def lane(action: Action, args: Sequence[int]) -> str:
-    """Who acts, as its line is called."""
-    key = action.process
-    if key is None:
-        return SYSTEM
-    return f"{getattr(action.parameters[key], 'name', '')} {args[list(action.parameters).index(key)]}"
-
-
-def partner(model: Model, action: Action, args: Sequence[int]) -> str | None:
-    """The other actor that an action involves, or None."""
-    kinds, own = actor_kinds(model), lane(action, args)
-    for type_, code in zip(action.parameters.values(), args, strict=True):
-        if isinstance(type_, Index) and type_.name in kinds and f"{type_.name} {code}" != own:
-            return f"{type_.name} {code}"
-    return None
-
-
-def in_order(model: Model, lanes: set[str]) -> list[str]:
-    """The lanes by kind, in the order of the actions, and by element; `system` comes first."""
-    kinds = actor_kinds(model)
-
-    def rank(name: str) -> tuple[float, int]:
-        kind, _, number = name.rpartition(" ")
-        return (kinds.index(kind) if kind in kinds else -math.inf, int(number) if number.isdigit() else 0)
-
-    return sorted(lanes, key=rank)
 
 
 def change_lines(moved: Sequence[Change], width: int, arrow: str, *, flow: bool) -> list[str]:
     """Changes as lines of text: the fields of one row of a table together, the rest before them (side by side if `flow`)."""
     rows: dict[str, list[tuple[str, Change]]] = {}
     for change in moved:
-        table, dot, rest = change.name.partition(".")
-        field, bracket, index = rest.partition("[")
-        rows.setdefault(table + bracket + index if dot else change.name, []).append((field, change))
+        row, _, field = change.name.rpartition(".") if "." in change.variable.name else (change.name, "", "")
+        rows.setdefault(row, []).append((field, change))
     single = [f"{c.name}: {c.before} {arrow} {c.after}" for fields in rows.values() if len(fields) == 1 for _, c in fields]
     lines = fill(single, width, "   ") if flow else [line for text in single for line in fill([text], width)]
     for row, fields in rows.items():
         if len(fields) > 1:
             texts = [f"{field} {c.before} {arrow} {c.after}" for field, c in fields]
-            first, *more = fill([f"{row}: {texts[0]}", *texts[1:]], width - 3, ", ")
-            lines += [first + ("," if more else ""), *(f"  {part}{',' if k < len(more) else ''}" for k, part in enumerate(more, 1))]
+            head = f"{row}: {texts[0]}"
+            if len(head) > width - 1:
+                lines.append(f"{row}:")
+            else:
+                texts[0] = head
+            for k, text in enumerate(texts):
+                ends = text + ("," if k < len(texts) - 1 else "")
+                if k and len(lines[-1]) + 1 + len(ends) <= width:
+                    lines[-1] += f" {ends}"
+                else:
+                    lines += [("" if text is head else "  ") + part for part in fill([ends], width - 2)]
     return lines
 
 
 def fill(words: Sequence[str], width: int, between: str = " ") -> list[str]:
-    """Lines of whole words; a word longer than a line is broken."""
+    """Lines of whole words; a word longer than a line is broken, at a blank if it has one."""
     lines: list[str] = []
     for whole in words:
-        for word in [whole[i : i + width] for i in range(0, len(whole), width)] or [""]:
+        for word in wrap(whole, width, break_on_hyphens=False) or [""]:
             if lines and len(lines[-1]) + len(between) + len(word) <= width:
                 lines[-1] += between + word
             else:

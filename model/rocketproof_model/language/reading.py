@@ -1,0 +1,439 @@
+"""Terms read from text: `config["broker-a", "orders"].perm & 2 == 2`, `all(up[b] for b in Broker)`, and whatever `show` prints.
+
+The text has Python's syntax, of which a few forms have a meaning: the operators of terms, indexing, fields, the functions of the language,
+and quantifiers as generators or as in a model (`forall(Broker, lambda b: up[b])`). Names are those of a model: variables, constants,
+parameters, indices, and elements and values with or without quotes. Nothing is evaluated by Python. Each form of the syntax is a method of
+one reader, so the module is a long one.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError, RocketproofError
+from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets
+from .model import Model
+from .operations import all_of, any_of, implies, java_abs, maximum, minimum, rem, single, without_bits, wrap32
+from .records import Row, after, ite
+from .spelling import AFTER, Spelled, spell
+from .traverse import walk
+from .types import Bool, IndexType, Maybe, MaybeType, SetType, Type
+from .variables import Variable
+from .vocabulary import Vocabulary, names_of
+
+LONGEST = 10_000
+"""Characters that a text may have."""
+LARGEST = 100_000
+"""Parts that quantifiers may unfold into."""
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "rem": rem,
+    "wrap32": wrap32,
+    "java_abs": java_abs,
+    "minimum": minimum,
+    "maximum": maximum,
+    "without_bits": without_bits,
+    "implies": implies,
+    "single": single,
+    "after": after,
+    "ite": ite,
+}
+_ALL, _ANY, _SUM, _COUNT = ("all", "forall"), ("any", "exists"), ("sum", "total"), ("count",)
+_QUANTIFIERS = (*_ALL, *_ANY, *_SUM, *_COUNT)
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda x, y: x + y,
+    ast.Sub: lambda x, y: x - y,
+    ast.Mult: lambda x, y: x * y,
+    ast.Mod: rem,
+    ast.BitAnd: lambda x, y: x & y,
+    ast.BitOr: lambda x, y: x | y,
+}
+
+
+class ReadingError(RocketproofError):
+    """A text that is no term of the model: the column, counted from 1, what is wrong there, and what would be right."""
+
+    def __init__(self, column: int, problem: str, remedy: str) -> None:
+        self.column = column
+        super().__init__(" ".join(f"column {column}: {problem}; {remedy}".split()))
+
+
+@dataclass(frozen=True)
+class _Untyped:
+    """A value whose type what it is compared with decides: a name, None, a set, or a choice of such."""
+
+    make: Callable[[Type], Expr]
+    text: str
+
+
+def read(text: str, model: Model, parameters: Mapping[str, Type] | None = None, type_: Type | None = None) -> Expr:
+    """The term that a text means in a model, and inside an action with these parameters; a single name is a value of `type_`.
+
+    Raises ReadingError in one line.
+    """
+    if len(text) > LONGEST:
+        raise ReadingError(LONGEST, f"the text has {len(text):,} characters", f"write at most {LONGEST:,}")
+    if not text.strip():
+        raise ReadingError(1, "there is no text", "write an expression such as x + 1 == 2")
+    vocabulary = Vocabulary.of(model, parameters)
+    spelled = spell(text.rstrip(), vocabulary.values)
+    try:
+        body = ast.parse(spelled.text.lstrip(), mode="eval").body
+        return _Reader(vocabulary, spelled, len(spelled.text) - len(spelled.text.lstrip())).whole(body, type_)
+    except SyntaxError as error:
+        offset = error.offset - 1 if error.offset else len(spelled.text.encode())
+        raise ReadingError(spelled.column(offset), error.msg.partition(";")[0], "write an expression as in Python") from None
+    except (RecursionError, MemoryError, ValueError):
+        raise ReadingError(1, "the text is nested too deeply, or has a number that is too long", "write a shorter one") from None
+
+
+class _Reader:
+    def __init__(self, vocabulary: Vocabulary, spelled: Spelled, offset: int) -> None:
+        self.known, self.spelled, self.offset = vocabulary, spelled, offset
+        self.bound: dict[str, Expr] = {}
+        self.size = 0
+
+    def whole(self, node: ast.expr, type_: Type | None) -> Expr:
+        found = self.value(node) if type_ is None else self.typed(node, type_)
+        if isinstance(found, _Untyped) and type_ is not None:
+            return self.made(node, found, type_)
+        if isinstance(found, _Untyped):
+            raise self.wrong(node, f"{found.text} alone has no type", "compare it with something")
+        term = self.term(node, found)
+        return self.made(node, term, type_) if isinstance(type_, MaybeType) and not isinstance(term.type, MaybeType) else term
+
+    def wrong(self, node: ast.AST, problem: str, remedy: str) -> ReadingError:
+        return ReadingError(self.spelled.column(getattr(node, "col_offset", 0) + self.offset), problem, remedy)
+
+    def value(self, node: ast.expr) -> Any:
+        """A term, a row, an index, a Python number or truth, or something untyped."""
+        self.size += 1
+        if self.size > LARGEST:
+            raise self.wrong(node, "the quantifiers unfold into too many parts", "quantify over fewer elements")
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise self.wrong(node, f"{self.text(node)} has no meaning here", "there are + - * % & | ~ == < in, if else, all(), after()")
+        return self.placed(node, lambda: method(node))
+
+    def placed(self, node: ast.expr, make: Callable[[], Any]) -> Any:
+        """What is made; a mistake that the language finds gets its column."""
+        try:
+            return make()
+        except ModelError as error:
+            raise self.wrong(node, error.problem, error.remedy) from None
+
+    def term(self, node: ast.expr, value: Any) -> Expr:
+        if isinstance(value, bool):
+            return const(value, Bool)
+        if isinstance(value, int):
+            return number(value)
+        if not isinstance(value, Expr):
+            raise self.wrong(node, f"{self.text(node)} is no value by itself", "name a field, or an element: table[i].field")
+        return value
+
+    def text(self, node: ast.AST) -> str:
+        """A part of the text as it was typed."""
+        shown = ast.unparse(node)
+        for stand_in, name in self.spelled.names.items():
+            shown = shown.replace(stand_in, name)
+        return shown.replace(f".{AFTER}", "'")[:60]
+
+    # Names
+
+    def _name(self, node: ast.Name) -> Any:
+        name = self.spelled.names.get(node.id, node.id)
+        known = self.known
+        if name in self.bound:
+            return self.bound[name]
+        if name in known.parameters:
+            return Expr("par", (name,), known.parameters[name])
+        if name in known.variables:
+            variable = known.variables[name]
+            return variable if variable.over else variable[()]
+        if name in known.tables:
+            columns = known.tables[name]
+            return columns if any(v.over for v in columns.values()) else Row({c: v[()] for c, v in columns.items()})
+        if name in known.constants:
+            return Expr("given", (name,), known.constants[name])
+        if name in known.indices:
+            return known.indices[name]
+        if name in known.values:
+            return self.word(name)
+        near = difflib.get_close_matches(name, [*known.known(), *_FUNCTIONS, *_QUANTIFIERS], 3)
+        having = ", ".join([*known.variables, *known.tables]) or "none"
+        raise self.wrong(
+            node, f"nothing is called {name!r}", f"did you mean {' or '.join(near)}?" if near else f"the variables are {having}"
+        )
+
+    def word(self, name: str) -> _Untyped:
+        return _Untyped(lambda type_: coerce(name, type_), repr(name))
+
+    def _constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, str):
+            return self.word(node.value)
+        if node.value is None:
+            return _Untyped(lambda type_: coerce(None, type_), "None")
+        if isinstance(node.value, bool | int):
+            return node.value
+        raise self.wrong(node, f"{node.value!r} is no value of a model", "there are whole numbers, True, False, None and names")
+
+    def typed(self, node: ast.expr, type_: Type) -> Any:
+        """The value of a part where a value of this type is expected: there a name of one of its values is that value."""
+        of = type_.of if isinstance(type_, MaybeType | SetType) else type_
+        if isinstance(node, ast.Name):
+            name = self.spelled.names.get(node.id, node.id)
+            if name in names_of(of) and name not in self.bound and name not in self.known.parameters:
+                return self.word(name)
+        if isinstance(node, ast.IfExp):
+            return self.placed(node, lambda: self._ifexp(node, type_))
+        return self.value(node)
+
+    # Elements and fields
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        base = self.value(node.value)
+        at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(base, Variable):
+            return base[self.places(node, base, at)]
+        if isinstance(base, Mapping):
+            some: Variable = next(iter(base.values()))
+            places = self.places(node, some, at)
+            return Row({name: column[places] for name, column in base.items()})
+        raise self.wrong(node, f"{self.text(node.value)} has no elements", "index a variable over indices, or a table")
+
+    def places(self, node: ast.AST, variable: Variable, at: Sequence[ast.expr]) -> tuple[Expr, ...]:
+        table = variable.name.partition(".")[0]
+        if len(at) != len(variable.over):
+            needs = ", ".join(axis.name for axis in variable.over)
+            raise self.wrong(node, f"{table} is indexed by {len(at)} values", f"write {table}[{needs}]")
+        return tuple(self.element(part, axis) for part, axis in zip(at, variable.over, strict=True))
+
+    def element(self, node: ast.expr, axis: IndexType) -> Expr:
+        found = self.typed(node, axis)
+        if isinstance(found, Expr):
+            return found.get if isinstance(found.type, MaybeType) else found
+        return self.made(node, found, axis)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        table = node.value.id if isinstance(node.value, ast.Name) and node.value.id not in self.bound else ""
+        if node.attr in self.known.tables.get(table, {}):
+            column = self.known.tables[table][node.attr]
+            return column if column.over else column[()]
+        base = self.value(node.value)
+        if node.attr == AFTER:
+            return after(base)
+        if isinstance(base, Mapping):
+            if node.attr in base:
+                return base[node.attr]
+            raise self.wrong(node, f"{self.text(node.value)} has no field {node.attr!r}", f"its fields are {', '.join(base)}")
+        if isinstance(base, Row):
+            return getattr(base, node.attr)
+        if isinstance(base, Expr) and node.attr in ("is_none", "is_some", "get"):
+            return getattr(base, node.attr)
+        raise self.wrong(node, f"{self.text(node.value)} has no field {node.attr!r}", "a Maybe has is_none, is_some and get")
+
+    # Operators
+
+    def pair(self, left: ast.expr, right: ast.expr) -> tuple[Any, Any]:
+        """Two values; one without a type takes that of the other."""
+        x = self.value(left)
+        y = self.typed(right, x.type) if isinstance(x, Expr) else self.value(right)
+        if isinstance(left, ast.Name) and isinstance(x, Expr) and isinstance(y, Expr) and x.type.sort != y.type.sort:
+            x = self.typed(left, y.type)
+        return self.joined(left, x, right, y)
+
+    def joined(self, left: ast.expr, x: Any, right: ast.expr, y: Any) -> tuple[Any, Any]:
+        """Both values, of which one that has no type takes that of the other."""
+        x = self.made(left, x, _beside(y, x)) if isinstance(y, Expr) and _open(x, y) else x
+        y = self.made(right, y, _beside(x, y)) if isinstance(x, Expr) and _open(y, x) else y
+        for node, value in ((left, x), (right, y)):
+            if isinstance(value, _Untyped):
+                raise self.wrong(node, f"{value.text} has no type here", "compare it with a variable")
+        return x, y
+
+    def made(self, node: ast.expr, value: Any, type_: Type) -> Expr:
+        made: Expr = self.placed(node, lambda: value.make(type_) if isinstance(value, _Untyped) else coerce(value, type_))
+        return made
+
+    def _compare(self, node: ast.Compare) -> Any:
+        sides = [node.left, *node.comparators]
+        return all_of(self.compared(op, x, y) for op, x, y in zip(node.ops, sides, sides[1:], strict=False))
+
+    def compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Expr:
+        if isinstance(op, ast.In | ast.NotIn):
+            found = self.contained(left, right)
+            return ~found if isinstance(op, ast.NotIn) else found
+        x, y = self.pair(left, right)
+        if isinstance(op, ast.Eq | ast.NotEq):
+            if isinstance(x, Row) or isinstance(y, Row):
+                same: Expr = x == y
+            else:
+                same = equal(self.term(left, x), self.term(right, y))
+            return ~same if isinstance(op, ast.NotEq) else same
+        x, y = self.count(left, x), self.count(right, y)
+        if isinstance(op, ast.Lt | ast.LtE):
+            return compare("lt" if isinstance(op, ast.Lt) else "le", x, y)
+        if isinstance(op, ast.Gt | ast.GtE):
+            return compare("lt" if isinstance(op, ast.Gt) else "le", y, x)
+        raise self.wrong(left, "is and is not have no meaning here", "use == and !=")
+
+    def contained(self, left: ast.expr, right: ast.expr) -> Expr:
+        if isinstance(right, ast.Set | ast.Tuple | ast.List):
+            return any_of(self.compared(ast.Eq(), left, one) for one in right.elts)
+        if isinstance(right, ast.Dict) and not right.keys:
+            return const(0, Bool)
+        holder = self.term(right, self.value(right))
+        of = holder.type.of if isinstance(holder.type, SetType) else holder.type
+        return holder.has(self.element(left, of)) if isinstance(of, IndexType) else holder.has(0)
+
+    def count(self, node: ast.expr, value: Any) -> Expr:
+        """A number; of a Maybe it is its element."""
+        found = self.term(node, value)
+        return found.get if isinstance(found.type, MaybeType) else found
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        operator = _OPERATORS.get(type(node.op))
+        if operator is None:
+            raise self.wrong(node, "this operator has no meaning here", "there are + - * % & | &~")
+        if isinstance(node.op, ast.BitAnd) and isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.Invert):
+            x, y = self.pair(node.left, node.right.operand)
+            first, second = self.term(node.left, x), self.term(node.right, y)
+            if first.type.sort == "bool":
+                return logical("and", "bitand", first, ~second)
+            return of_sets("bitandnot", first, second) if first.type.sort == "set" else bitwise("bitandnot", first, second)
+        x, y = (self.term(n, v) for n, v in zip((node.left, node.right), self.pair(node.left, node.right), strict=True))
+        if x.type.sort in ("bool", "set") or y.type.sort in ("bool", "set"):
+            return operator(x, y)
+        return operator(self.count(node.left, x), self.count(node.right, y))
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        parts = [coerce(self.term(part, self.value(part)), Bool) for part in node.values]
+        return all_of(parts) if isinstance(node.op, ast.And) else any_of(parts)
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        found = self.value(node.operand)
+        if isinstance(node.op, ast.Invert | ast.Not):
+            return ~self.term(node.operand, found)
+        if isinstance(node.op, ast.UAdd):
+            return found
+        return -found if isinstance(found, int) and not isinstance(found, bool) else -self.count(node.operand, found)
+
+    def _ifexp(self, node: ast.IfExp, type_: Type | None = None) -> Any:
+        test = coerce(self.term(node.test, self.value(node.test)), Bool)
+        then, otherwise = (self.value(arm) if type_ is None else self.typed(arm, type_) for arm in (node.body, node.orelse))
+        if isinstance(then, _Untyped) and isinstance(otherwise, _Untyped):
+            first, second = then, otherwise
+            return _Untyped(lambda of: choose(test, first.make(of), second.make(of)), self.text(node))
+        then, otherwise = self.joined(node.body, then, node.orelse, otherwise)
+        if isinstance(then, Row) or isinstance(otherwise, Row):
+            return ite(test, then, otherwise)
+        return choose(test, self.term(node.body, then), self.term(node.orelse, otherwise))
+
+    def _set(self, node: ast.Set) -> Any:
+        return self.members(node, node.elts)
+
+    def _dict(self, node: ast.Dict) -> Any:
+        if node.keys:
+            raise self.wrong(node, "a dict has no meaning here", "a set is written {0, 2}")
+        return self.members(node, [])
+
+    def members(self, node: ast.AST, elements: Sequence[ast.expr]) -> _Untyped:
+        def make(type_: Type) -> Expr:
+            if not isinstance(type_, SetType):
+                raise ModelError(f"{self.text(node)} is a set where {type_} is needed", "compare it with a set")
+            found = const(0, type_)
+            for element in elements:
+                found = found | single(self.element(element, type_.of))
+            return found
+
+        return _Untyped(make, self.text(node))
+
+    # Functions and quantifiers
+
+    def _call(self, node: ast.Call) -> Any:
+        if node.keywords:
+            raise self.wrong(node, "arguments have no names here", "write them in their order")
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "has" and len(node.args) == 1:
+            return self.contained(node.args[0], node.func.value)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _QUANTIFIERS:
+            return self.quantified(name, node)
+        if name not in _FUNCTIONS:
+            near = difflib.get_close_matches(name, [*_FUNCTIONS, *_QUANTIFIERS], 1)
+            remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join([*_FUNCTIONS, *_QUANTIFIERS])}"
+            raise self.wrong(node, f"{self.text(node.func)} is no function of the language", remedy)
+        if name == "ite" and len(node.args) == 3:
+            test, then, otherwise = node.args
+            return self._ifexp(ast.copy_location(ast.IfExp(test, then, otherwise), node))
+        values = [self.value(one) for one in node.args]
+        if name != "after":
+            values = [self.term(one, value) for one, value in zip(node.args, values, strict=True)]
+        if name == "single" and values and isinstance(values[0].type, MaybeType):
+            values[0] = values[0].get
+        try:
+            return _FUNCTIONS[name](*values)
+        except TypeError:
+            raise self.wrong(node, f"{name} does not take {len(values)} arguments", f"write {name}(x) or {name}(x, y)") from None
+
+    def quantified(self, name: str, node: ast.Call) -> Any:
+        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            made = node.args[0]
+            parts = list(self.unfolded(made.generators, made.elt))
+        elif len(node.args) == 2 and isinstance(node.args[1], ast.Lambda) and len(node.args[1].args.args) == 1:
+            each = node.args[1]
+            over = ast.comprehension(ast.Name(each.args.args[0].arg), node.args[0], [], 0)
+            parts = list(self.unfolded([over], each.body))
+        else:
+            raise self.wrong(node, f"{name} needs elements", f"write {name}(up[b] for b in Broker)")
+        if name in _ALL:
+            return all_of(implies(test, coerce(value, Bool)) for test, value in parts)
+        if name in _ANY:
+            return any_of(test & coerce(value, Bool) for test, value in parts)
+        if name in _COUNT:
+            parts = [(test & coerce(value, Bool), number(1)) for test, value in parts]
+        chosen = [choose(test, value, 0) for test, value in parts]
+        return sum(chosen[1:], chosen[0]) if chosen else number(0)
+
+    def unfolded(self, generators: Sequence[ast.comprehension], body: ast.expr) -> Iterable[tuple[Expr, Expr]]:
+        """For each choice of elements the condition under which it counts, and the body's value."""
+        if not generators:
+            yield const(1, Bool), self.term(body, self.value(body))
+            return
+        first, *rest = generators
+        over = self.value(first.iter)
+        if not isinstance(over, Index) or not isinstance(first.target, ast.Name):
+            having = ", ".join(self.known.indices) or "none"
+            raise self.wrong(first.iter, f"{self.text(first.iter)} is no index", f"the indices are {having}")
+        name = first.target.id
+        hidden = self.bound.get(name)
+        for one in over:
+            self.bound[name] = one
+            tests = all_of([coerce(self.term(test, self.value(test)), Bool) for test in first.ifs])
+            for inner, value in self.unfolded(rest, body):
+                yield tests & inner, value
+        del self.bound[name]
+        if hidden is not None:
+            self.bound[name] = hidden
+
+
+def _open(value: Any, beside: Expr) -> bool:
+    """Whether the other side decides a value's type: it has none, or it is the number of an element."""
+    return isinstance(value, _Untyped) or (type(value) is int and isinstance(beside.type, MaybeType))
+
+
+def _beside(term: Expr, other: Any) -> Type:
+    """The type of what is compared with a term: an element is compared with None as a Maybe."""
+    none = isinstance(other, _Untyped) and other.text == "None"
+    return Maybe(term.type) if isinstance(term.type, IndexType) and none else term.type
+
+
+def of_step(term: Expr) -> bool:
+    """Whether a term speaks of a step, and not of a single state."""
+    return any(e.op == "after" for e in walk(term))
+
+
+__all__ = ["ReadingError", "of_step", "read"]

@@ -1,0 +1,266 @@
+// What Python hands to the page: one document, of a trace or of a history. Codes are integers; `values.ts` makes text of them.
+
+export type Type =
+  | { sort: "bool" }
+  | { sort: "int"; lo: number; hi: number }
+  | { sort: "enum"; names: string[] }
+  | { sort: "index"; of: string }
+  | { sort: "maybe"; of: string }
+  | { sort: "set"; of: string };
+
+export interface Variable {
+  name: string;
+  sentence: string;
+  type: Type;
+  over: string[];
+  first: number;
+  part: string | null;
+}
+
+export interface Slot {
+  label: string;
+  variable: number;
+  part: string;
+}
+
+export interface Guard {
+  name: string;
+  sentence: string;
+  condition: string;
+  bound: boolean;
+}
+
+export interface Action {
+  name: string;
+  sentence: string;
+  rules: string[];
+  role: string;
+  parameters: { name: string; type: Type }[];
+  guards: Guard[];
+}
+
+export interface ModelView {
+  name: string;
+  indices: { name: string; elements: string[] }[];
+  variables: Variable[];
+  slots: Slot[];
+  actions: Action[];
+  constants: { name: string; value: string }[];
+}
+
+export interface Property {
+  id: string;
+  sentence: string;
+  kind: "always" | "reachable" | "step" | "deadlock_free" | "leads_to" | "lemma";
+  formula: string;
+  goal: string | null;
+}
+
+/** Who acts, whom it sends to, whose message it takes. */
+export interface Actors {
+  by: string;
+  to: string | null;
+  from: string | null;
+}
+
+export interface Step extends Actors {
+  action: string;
+  args: number[];
+  label: string;
+  changed: number[];
+}
+
+export interface Truth {
+  word: string;
+  bad: boolean;
+  part: string;
+  values: [string, string][];
+}
+
+export interface Choice extends Actors {
+  action: string;
+  args: number[];
+  label: string;
+  effect: [number, number][];
+  error: string;
+}
+
+export interface Refused {
+  action: string;
+  args: number[];
+  label: string;
+  guard: string;
+  sentence: string;
+  bound: boolean;
+  part: string;
+  values: [string, string][];
+  error: string;
+}
+
+/** `refused` are positions in the document's `refusals`: the same ones come again in state after state. */
+export interface Choices {
+  enabled: Choice[];
+  refused: number[];
+  more: { action: string; guard: string; count: number }[];
+}
+
+export interface Subject {
+  model: string;
+  scope: string;
+  profile: string;
+  condition: string;
+  engine: string;
+}
+
+export interface Command {
+  label: string;
+  command: string;
+}
+
+export interface Live {
+  session: string;
+}
+
+export interface TraceDocument {
+  schema: number;
+  kind: "trace";
+  title: string;
+  subject: Subject;
+  model: ModelView;
+  property: Property;
+  parts: string[];
+  states: number[][];
+  steps: Step[];
+  loop: number | null;
+  loop_text: string;
+  note: string;
+  end: string;
+  truths: Truth[];
+  choices: Choices[];
+  refusals: Refused[];
+  commands: Command[];
+  live: Live | null;
+}
+
+export interface Operation {
+  id: number;
+  client: string;
+  name: string;
+  label: string;
+  begin: number;
+  end: number | null;
+  outcome: "ok" | "fail" | "unknown";
+  fields: [string, string][];
+  answer: [string, string][];
+  position: number | null;
+  status: "explained" | "refused" | "beyond" | "unjudged";
+}
+
+export interface Mark {
+  at: number;
+  kind: string;
+  text: string;
+}
+
+export interface Refusal {
+  operation: number;
+  specified: string;
+  action: string;
+  guard: string;
+  sentence: string;
+  values: [string, string][];
+}
+
+export interface HistoryDocument {
+  schema: number;
+  kind: "history";
+  title: string;
+  subject: Subject;
+  clients: string[];
+  operations: Operation[];
+  marks: Mark[];
+  verdict: { verdict: string; sentence: string };
+  order: number[];
+  refusal: Refusal | null;
+  commands: Command[];
+  live: Live | null;
+}
+
+export type Document = TraceDocument | HistoryDocument;
+
+export interface Case {
+  profile: string;
+  scope: string;
+  condition: string;
+  expected: string;
+}
+
+export interface Catalogue {
+  properties: { id: string; sentence: string; cases: Case[] }[];
+  witnesses: { id: string; title: string; path: string }[];
+  scopes: { name: string; about: string }[];
+}
+
+export interface Start {
+  document: Document | null;
+  catalogue: Catalogue;
+  version: string;
+}
+
+const SCHEMA = 1;
+
+/** The document in a text, or an error of one line that says what is wrong with it. */
+export function readDocument(text: string): Document {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error("this is not a document of a trace: its text is no JSON, or it was cut short");
+  }
+  return checkDocument(value);
+}
+
+export function checkDocument(value: unknown): Document {
+  const some = value as Partial<Document> | null;
+  if (typeof some !== "object" || some === null || !("schema" in some)) {
+    throw new Error("this is not a document of a trace: it names no schema");
+  }
+  if (some.schema !== SCHEMA) {
+    throw new Error(`this document has schema ${String(some.schema).slice(0, 40)}, this page reads ${SCHEMA}: open it with the rocketproof that wrote it`);
+  }
+  if (some.kind === "trace") return checkTrace(some as TraceDocument);
+  if (some.kind === "history") return checkHistory(some as HistoryDocument);
+  throw new Error("this document is neither a trace nor a history");
+}
+
+function checkTrace(trace: TraceDocument): TraceDocument {
+  const states = trace.states?.length;
+  const lengths: [string, number | undefined, number][] = [
+    ["steps", trace.steps?.length, states - 1],
+    ["truths", trace.truths?.length, states],
+    ["choices", trace.choices?.length, states],
+  ];
+  if (!states || !trace.model?.slots || !trace.parts || !trace.refusals) throw new Error("this document is incomplete: it has no states, no model or no parts");
+  for (const [name, have, want] of lengths) {
+    if (have !== want) throw new Error(`this document is incomplete: ${states} states need ${want} ${name}, it has ${have ?? "none"}`);
+  }
+  if (trace.states.some((state) => state.length !== trace.model.slots.length)) {
+    throw new Error("this document is inconsistent: a state has another number of values than the model");
+  }
+  return trace;
+}
+
+function checkHistory(history: HistoryDocument): HistoryDocument {
+  for (const name of ["clients", "operations", "marks", "order", "commands"] as const) {
+    if (!Array.isArray(history[name])) throw new Error(`this document is incomplete: it has no ${name}`);
+  }
+  return history;
+}
+
+/** The document in a file that somebody opens: JSON, or a page that carries one. */
+export function documentOfFile(text: string): Document {
+  if (!text.trimStart().startsWith("<")) return readDocument(text);
+  const inside = new DOMParser().parseFromString(text, "text/html").getElementById("document")?.textContent;
+  if (!inside || inside === "null") throw new Error("this page carries no trace");
+  return readDocument(inside);
+}

@@ -1,0 +1,59 @@
+// The page begins here: with the document in it, or, served, with what the server gives.
+
+import { render } from "preact";
+import { setAddress } from "./address";
+import { readDocument, type Document, type Start } from "./document";
+import { Server } from "./live";
+import { readRequest } from "./opened";
+import { readPlace } from "./place";
+import { HistoryPage } from "./views/history";
+import { StartPage } from "./views/start";
+import { TracePage } from "./views/trace";
+import { textOf, Walker } from "./walker";
+
+const root = document.getElementById("page") as HTMLElement;
+const carried = document.getElementById("document")?.textContent?.trim() || "null";
+const token = new URLSearchParams(location.search).get("token");
+
+function show(shown: Document, server: Server | null, start: Start | null, opened: string): void {
+  document.title = `${shown.title} · rocketproof`;
+  const home = server && start ? () => showStart(server, start, "") : undefined;
+  if (shown.kind === "history") return render(<HistoryPage key={opened} history={shown} home={home} />, root);
+  const walker = new Walker(shown, server, opened);
+  render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} />, root);
+  void walker.arrive(location.hash);
+}
+
+function showStart(server: Server, start: Start, error: string): void {
+  document.title = "rocketproof";
+  setAddress("#");
+  render(<StartPage server={server} catalogue={start.catalogue} version={start.version} error={error} open={(shown, opened) => show(shown, server, start, opened)} />, root);
+}
+
+function fail(text: string): void {
+  render(
+    <p class="failure" role="alert">
+      {text}
+    </p>,
+    root,
+  );
+}
+
+async function served(server: Server): Promise<void> {
+  const start = await server.start();
+  const wanted = readRequest(readPlace(location.hash).opened);
+  if (!wanted) return start.document ? show(start.document, server, start, "") : showStart(server, start, "");
+  try {
+    show(await server.open(wanted, fail), server, start, readPlace(location.hash).opened);
+  } catch (error) {
+    showStart(server, start, textOf(error));
+  }
+}
+
+try {
+  if (carried !== "null") show(readDocument(carried), null, null, "");
+  else if (token && location.protocol.startsWith("http")) void served(new Server(token)).catch((error: unknown) => fail(textOf(error)));
+  else fail("This page carries no trace. `rocketproof explore` prints the address of one that does.");
+} catch (error) {
+  fail(textOf(error));
+}

@@ -1,0 +1,168 @@
+// The head of the page: what is shown, search, branches, an expression to evaluate, views, theme, help.
+
+import { useState, type MutableRef } from "preact/hooks";
+import { toggleTheme } from "../theme";
+import type { View } from "../place";
+import type { Walker } from "../walker";
+import { NEEDS_SERVER } from "../walker";
+import { useStore } from "./use";
+
+const VIEWS: { view: View; name: string; key: string }[] = [
+  { view: "trace", name: "Trace", key: "Esc" },
+  { view: "compare", name: "Compare", key: "c" },
+  { view: "graph", name: "State graph", key: "m" },
+];
+
+interface Props {
+  walker: Walker;
+  search: MutableRef<HTMLInputElement | null>;
+  help: () => void;
+  home: (() => void) | undefined;
+}
+
+export function Bar({ walker, search, help, home }: Props) {
+  const state = useStore(walker.store);
+  const { trace } = walker;
+  const { subject } = trace;
+  const about = [subject.model, subject.profile, subject.scope, subject.condition].filter(Boolean).join(" · ");
+  return (
+    <header class="bar">
+      <div class="title">
+        {home && (
+          <button type="button" class="quiet home" onClick={home} title="choose a property, a witness or a scope">
+            ☰ catalogue
+          </button>
+        )}
+        <h1>{trace.title}</h1>
+        <span class="sentence">{trace.property.sentence}</span>
+        <span class="about">{about}</span>
+        <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
+          ◐
+        </button>
+        <button type="button" class="quiet" onClick={help} title="keys and signs (?)" aria-label="help">
+          ?
+        </button>
+      </div>
+      <nav class="tools" aria-label="Tools">
+        <span class="group" role="group" aria-label="Views">
+          {VIEWS.map(({ view, name, key }) => (
+            <button
+              type="button"
+              key={view}
+              aria-pressed={state.view === view}
+              aria-disabled={view === "graph" && !walker.live}
+              title={view === "graph" && !walker.live ? NEEDS_SERVER : `key ${key}`}
+              onClick={() => walker.show(view)}
+            >
+              {name}
+            </button>
+          ))}
+        </span>
+        <Paths walker={walker} />
+        <span class="group search">
+          <input
+            ref={search}
+            type="search"
+            value={state.query}
+            placeholder="search steps ( / )   actor: action: variable:"
+            aria-label="Search the steps"
+            onInput={(event) => walker.search(event.currentTarget.value)}
+            onKeyDown={(event) => event.key === "Enter" && walker.nextInteresting(event.shiftKey ? -1 : 1)}
+          />
+          {state.hits && (
+            <>
+              <span class="count" role="status">
+                {state.hits.size} found
+              </span>
+              <label>
+                <input type="checkbox" checked={state.onlyHits} onChange={() => walker.store.set({ onlyHits: !state.onlyHits })} /> only these
+              </label>
+            </>
+          )}
+        </span>
+        <Evaluate walker={walker} />
+        <span class="group">
+          <button type="button" aria-pressed={state.unfolded} onClick={() => walker.toggleFolds()} title="key f">
+            all steps
+          </button>
+        </span>
+      </nav>
+    </header>
+  );
+}
+
+/** The trace and its branches: which one is walked, keep it, leave it out, undo. */
+function Paths({ walker }: { walker: Walker }) {
+  const { walk, undo } = useStore(walker.store);
+  const [name, setName] = useState<string | null>(null);
+  const path = walker.path;
+  const save = (): void => {
+    walker.keep(name ?? path.name);
+    setName(null);
+  };
+  if (walk.paths.length === 1 && !undo.past.length && !undo.future.length) return null;
+  return (
+    <span class="group paths" role="group" aria-label="Branches">
+      <select aria-label="Which branch is walked" value={walk.current} onChange={(event) => walker.choosePath(Number(event.currentTarget.value))}>
+        {walk.paths.map((one, k) => (
+          <option value={k} key={k}>
+            {k === 0 ? "the trace" : `${one.name}${one.kept ? "" : " (not kept)"}`}
+          </option>
+        ))}
+      </select>
+      <button type="button" onClick={() => walker.undo()} disabled={!undo.past.length} title="undo (u)">
+        undo
+      </button>
+      <button type="button" onClick={() => walker.redo()} disabled={!undo.future.length} title="do it again (r)">
+        redo
+      </button>
+      {walk.current > 0 && name === null && (
+        <>
+          <button type="button" onClick={() => setName(path.name)} title="give it a name; it stands in the page's address">
+            {path.kept ? "rename" : "keep"}
+          </button>
+          <button type="button" onClick={() => walker.discard(walk.current)}>
+            discard
+          </button>
+        </>
+      )}
+      {name !== null && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            save();
+          }}
+        >
+          <input ref={(box) => box?.focus()} aria-label="Name of the branch" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+          <button type="submit">keep</button>
+        </form>
+      )}
+    </span>
+  );
+}
+
+function Evaluate({ walker }: { walker: Walker }) {
+  const { columns } = useStore(walker.store);
+  const [text, setText] = useState("");
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (text.trim() && (await walker.evaluate(text.trim()))) setText("");
+  };
+  return (
+    <form class="group evaluate" onSubmit={(event) => void submit(event)}>
+      <input
+        value={text}
+        placeholder="evaluate an expression along the trace"
+        aria-label="Expression to evaluate at each state"
+        aria-disabled={!walker.live}
+        title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {columns.map(({ expression, type }) => (
+        <button type="button" class="column" key={expression} title={`${type}; click to take it away`} onClick={() => walker.dropColumn(expression)}>
+          {expression} ×
+        </button>
+      ))}
+    </form>
+  );
+}

@@ -1,0 +1,193 @@
+// Two traces side by side: what they have in common is folded, the first difference stands out, and two states can be held against each other.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { align, type Pair } from "../align";
+import { sidesOf, type Given, type Side } from "../compare";
+import { documentOfFile } from "../document";
+import { typing } from "../keys";
+import { textOf, type Other, type Walker } from "../walker";
+import { TruthWord } from "./truth";
+import { useStore } from "./use";
+
+const BEFORE = 2; // pairs shown before the first difference
+
+export function Compare({ walker }: { walker: Walker }) {
+  const { walk, other } = useStore(walker.store);
+  const left = given(walker, walk.current);
+  const right = otherSide(walker, other);
+  return (
+    <div class="compare">
+      <div class="tools">
+        <label>
+          left{" "}
+          <select value={walk.current} onChange={(event) => walker.choosePath(Number(event.currentTarget.value))}>
+            {walk.paths.map((path, k) => (
+              <option value={k} key={k}>
+                {path.name || "the trace"}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          right{" "}
+          <select
+            value={right ? (other && "trace" in other ? "file" : right.name) : ""}
+            onChange={(event) => walker.compareWith({ path: event.currentTarget.value === "the trace" ? "" : event.currentTarget.value })}
+          >
+            {!right && <option value="">…</option>}
+            {other && "trace" in other && <option value="file">{other.name}</option>}
+            {walk.paths.map((path) => (
+              <option value={path.name || "the trace"} key={path.name}>
+                {path.name || "the trace"}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="file">
+          or a file: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
+        </label>
+      </div>
+      {right ? <Pairs key={`${left.name} ${right.name}`} left={left} right={right} /> : <p class="nothing">Choose a branch of this trace, or a page or document of another one.</p>}
+    </div>
+  );
+}
+
+function given(walker: Walker, which: number): Given {
+  const path = walker.now.walk.paths[which] ?? walker.path;
+  return { name: path.name || "the trace", trace: walker.trace, path };
+}
+
+/** What was chosen; else the branch that is not walked. */
+function otherSide(walker: Walker, other: Other | null): Given | null {
+  const { walk } = walker.now;
+  if (other && "trace" in other) return { name: other.name, trace: other.trace, path: other.trace };
+  const which = other ? walk.paths.findIndex((path) => path.name === other.path) : walk.paths.findIndex((_, k) => k !== walk.current);
+  return which < 0 ? null : given(walker, which);
+}
+
+async function opened(walker: Walker, input: HTMLInputElement): Promise<void> {
+  const file = input.files?.[0];
+  if (!file) return;
+  try {
+    const found = documentOfFile(await file.text());
+    if (found.kind !== "trace") throw new Error("it holds a history, and only traces are compared");
+    walker.compareWith({ trace: found, name: found.title === walker.trace.title ? file.name : found.title });
+  } catch (error) {
+    walker.say(`${file.name}: ${textOf(error)}`);
+  } finally {
+    input.value = ""; // so that the same file can be opened again
+  }
+}
+
+function Pairs({ left, right }: { left: Given; right: Given }) {
+  const sides = useMemo(() => sidesOf(left, right), [left.path, right.path]);
+  const { pairs, first } = useMemo(() => align(sides.left, sides.right), [sides]);
+  const [at, setAt] = useState(first ?? 0);
+  const [open, setOpen] = useState(false);
+  const hidden = open || first === null ? 0 : Math.max(0, first - BEFORE);
+
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (typing(event)) return;
+      const way = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+      if (way) setAt((now) => Math.max(hidden, Math.min(pairs.length - 1, now + way)));
+      else if (event.key === "n" && first !== null) setAt((now) => nextDifference(pairs, now));
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, [pairs, hidden]);
+
+  useEffect(() => document.getElementById(`pair-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
+
+  return (
+    <div class="two">
+      <div class="pairs" role="listbox" tabIndex={0} aria-label="Steps of both traces">
+        <div class="pair head">
+          <span class="side">{sides.left.name}</span>
+          <span class="side">{sides.right.name}</span>
+        </div>
+        {hidden > 0 && (
+          <button type="button" class="quiet alike" onClick={() => setOpen(true)}>
+            ▸ {hidden} states alike
+          </button>
+        )}
+        {pairs.slice(hidden).map((pair, k) => {
+          const number = hidden + k;
+          const differs = pair.left === null || pair.right === null;
+          return (
+            <div
+              id={`pair-${number}`}
+              key={number}
+              role="option"
+              aria-selected={number === at}
+              class={`pair${number === at ? " current" : ""}${number === first ? " first" : ""}${differs ? " differs" : ""}`}
+              onClick={() => setAt(number)}
+            >
+              <SideView side={sides.left} k={pair.left} />
+              <SideView side={sides.right} k={pair.right} />
+            </div>
+          );
+        })}
+      </div>
+      <aside class="panel">
+        <h2>{first === null ? "The two are alike." : `They part at state ${pairs[first]?.left ?? pairs[first]?.right}.`}</h2>
+        <Difference shared={sides.shared} left={sides.left} right={sides.right} pair={pairs[at]} />
+      </aside>
+    </div>
+  );
+}
+
+function nextDifference(pairs: readonly Pair[], now: number): number {
+  const next = pairs.findIndex((pair, k) => k > now && !pair.same);
+  return next < 0 ? now : next;
+}
+
+function SideView({ side, k }: { side: Side; k: number | null }) {
+  if (k === null) return <span class="side none" />;
+  return (
+    <span class="side">
+      <span class="number">{k}</span>
+      <span class="label">{side.steps[k - 1]?.label ?? "initial state"}</span>
+      <TruthWord truth={side.truths[k]} />
+    </span>
+  );
+}
+
+function Difference({ shared, left, right, pair }: { shared: string[]; left: Side; right: Side; pair: Pair | undefined }) {
+  if (!pair) return null;
+  if (pair.left === null || pair.right === null) return <p class="nothing">Only {pair.left === null ? right.name : left.name} has this step.</p>;
+  const one = left.states[pair.left] ?? [];
+  const other = right.states[pair.right] ?? [];
+  const rows = shared.flatMap((label, k) => (one[k] === other[k] ? [] : [{ label, left: one[k], right: other[k] }]));
+  return (
+    <>
+      <h3>
+        their states after {left.steps[pair.left - 1]?.label ?? "the start"} <span class="count">{rows.length} differ</span>
+      </h3>
+      {rows.length ? (
+        <table class="difference">
+          <thead>
+            <tr>
+              <th scope="col">value</th>
+              <th scope="col">{left.name}</th>
+              <th scope="col">{right.name}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.label}>
+                <th scope="row">{row.label}</th>
+                <td>{row.left}</td>
+                <td>{row.right}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : (
+        <p class="nothing">These two states are the same.</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// Where one stands: the step that led here, in words, and the property's truth with the part that decides it.
+
+import type { Walker } from "../walker";
+import { Values, Who } from "./actions";
+import { toneOf } from "./truth";
+import { useStore } from "./use";
+
+export function Here({ walker }: { walker: Walker }) {
+  const { walk } = useStore(walker.store);
+  const path = walker.path;
+  const step = path.steps[walk.at - 1];
+  const truth = path.truths[walk.at];
+  const action = walker.trace.model.actions.find((one) => one.name === step?.action);
+  const last = path.states.length - 1;
+  return (
+    <header class="here" aria-live="polite">
+      <div class="where">
+        <span class="step-number">
+          step {walk.at} of {last}
+          {path.loop !== null && walk.at > path.loop && " · in the loop"}
+          {path.name && ` · ${path.name}`}
+        </span>
+        <span class="turn">
+          <button type="button" onClick={() => walker.single(-1)} disabled={walk.at === 0} aria-label="one step back">
+            ←
+          </button>
+          <button type="button" onClick={() => walker.single(1)} disabled={walk.at === last} aria-label="one step on">
+            →
+          </button>
+        </span>
+      </div>
+      {step ? (
+        <>
+          <h2>{step.label}</h2>
+          <p class="sentence">
+            <Who {...step} />
+            {step.by && ": "}
+            {action?.sentence}
+            {action?.rules.map((rule) => (
+              <span class="rule" key={rule}>
+                {rule}
+              </span>
+            ))}
+          </p>
+        </>
+      ) : (
+        <>
+          <h2>{last ? "initial state" : "the only state"}</h2>
+          <p class="sentence">{walker.trace.property.sentence}</p>
+        </>
+      )}
+      {truth?.word && (
+        <div class={`verdict ${toneOf(truth)}`}>
+          <span class="id">{walker.trace.property.id || "the property"}</span> <b>{truth.word}</b>
+          {truth.part && <span class="formula">{truth.part}</span>}
+          <Values values={truth.values} />
+        </div>
+      )}
+    </header>
+  );
+}

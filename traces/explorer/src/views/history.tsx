@@ -1,0 +1,264 @@
+// A history of concurrent clients on a time line: bars from call to answer, faults as lines across, the explained order, what nothing explains.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { setAddress } from "../address";
+import type { HistoryDocument, Operation } from "../document";
+import { typing } from "../keys";
+import { matches } from "../search";
+import { toggleTheme } from "../theme";
+import { timelineOf, type Bar } from "../timeline";
+import { Values } from "./actions";
+import { KeyList } from "./help";
+import { Commands, SubjectList } from "./property";
+import { usePrinting, useSize } from "./use";
+
+const ROW = 30;
+const TOP = 34;
+const LEFT = 130;
+const KEYS = [
+  { keys: ["ArrowRight", "j"], what: "the next operation of the explained order" },
+  { keys: ["ArrowLeft", "k"], what: "the one before" },
+  { keys: ["Home", "End"], what: "the first, the last of them" },
+  { keys: ["n"], what: "the operation that nothing explains" },
+  { keys: ["+", "-", "0"], what: "stretch the time, shrink it, all of it" },
+  { keys: ["/"], what: "search" },
+  { keys: ["t"], what: "dark or light" },
+];
+const STATUS = { explained: "explained", refused: "explained by nothing", beyond: "after what could be explained", unjudged: "not judged" };
+
+/** What is walked: the operations of the order, then the one that nothing explains. */
+function walkOf(history: HistoryDocument): number[] {
+  return history.refusal && !history.order.includes(history.refusal.operation) ? [...history.order, history.refusal.operation] : history.order;
+}
+
+export function HistoryPage({ history, home }: { history: HistoryDocument; home?: (() => void) | undefined }) {
+  const timeline = useMemo(() => timelineOf(history), [history]);
+  const walk = useMemo(() => walkOf(history), [history]);
+  const [chosen, setChosen] = useState<number | null>(() => idOf(location.hash) ?? history.refusal?.operation ?? walk[0] ?? history.operations[0]?.id ?? null);
+  const [query, setQuery] = useState("");
+  const [stretch, setStretch] = useState(1);
+  const [left, setLeft] = useState(0);
+  const scroller = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const { width } = useSize(scroller);
+  const printing = usePrinting();
+  const scale = (Math.max(300, (printing ? 900 : width) - LEFT - 20) / (timeline.end - timeline.begin)) * (printing ? 1 : stretch);
+  const px = (at: number): number => LEFT + (at - timeline.begin) * scale;
+  const rows = timeline.lanes.reduce((sum, lane) => sum + lane.rows, 0);
+  const height = TOP + rows * ROW + 12;
+  const full = px(timeline.end) + 20;
+  const operation = history.operations.find((one) => one.id === chosen);
+  const position = chosen === null ? -1 : walk.indexOf(chosen);
+  const reached = position < 0 ? walk.length : position + 1;
+  const inSight = (from: number, to: number): boolean => printing || (px(to) >= left - 200 && px(from) <= left + width + 200);
+  const points = timeline.points.slice(0, reached);
+
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && event.target === search.current) {
+        setQuery("");
+        search.current?.blur();
+        return;
+      }
+      if (typing(event)) return;
+      const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
+      if (to !== undefined) setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
+      else if (event.key === "n" && history.refusal) setChosen(history.refusal.operation);
+      else if (event.key === "+" || event.key === "=") setStretch((now) => Math.min(400, now * 1.5));
+      else if (event.key === "-") setStretch((now) => Math.max(1, now / 1.5));
+      else if (event.key === "0") setStretch(1);
+      else if (event.key === "/") search.current?.focus();
+      else if (event.key === "t") toggleTheme();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  });
+
+  useEffect(() => {
+    if (chosen !== null) setAddress(`#operation=${chosen}`);
+    const bar = timeline.bars.find((one) => one.operation.id === chosen);
+    const box = scroller.current;
+    if (!bar || !box || !width) return;
+    const from = px(bar.from);
+    if (from < box.scrollLeft + LEFT || from > box.scrollLeft + width - 120) box.scrollLeft = from - width / 2;
+  }, [chosen, stretch, width]);
+
+  const { verdict } = history.verdict;
+  const tone = history.refusal ? "bad" : /^holds|allowed|explained|ok/i.test(verdict) ? "good" : "";
+  return (
+    <div class="page history">
+      <header class="bar">
+        <div class="title">
+          {home && (
+            <button type="button" class="quiet home" onClick={home}>
+              ☰ catalogue
+            </button>
+          )}
+          <h1>{history.title}</h1>
+          <span class={`verdict-word ${tone}`}>{verdict}</span>
+          <span class="sentence">{history.verdict.sentence}</span>
+          <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
+            ◐
+          </button>
+        </div>
+        <nav class="tools" aria-label="Tools">
+          <span class="group">
+            <button type="button" onClick={() => setChosen(walk[Math.max(0, position - 1)] ?? chosen)} disabled={position <= 0} aria-label="one back in the order">
+              ←
+            </button>
+            <button type="button" onClick={() => setChosen(walk[Math.min(walk.length - 1, position + 1)] ?? chosen)} disabled={position >= walk.length - 1} aria-label="one on in the order">
+              →
+            </button>
+            <span class="count">
+              {position >= 0 ? `${position + 1} of ` : ""}
+              {walk.length} in order
+            </span>
+          </span>
+          {history.refusal && (
+            <button type="button" onClick={() => setChosen(history.refusal?.operation ?? null)} title="key n">
+              what nothing explains
+            </button>
+          )}
+          <span class="group">
+            <button type="button" onClick={() => setStretch(Math.max(1, stretch / 1.5))} aria-label="shrink the time" title="-">
+              −
+            </button>
+            <button type="button" onClick={() => setStretch(stretch * 1.5)} aria-label="stretch the time" title="+">
+              +
+            </button>
+          </span>
+          <span class="group search">
+            <input ref={search} type="search" value={query} placeholder="search operations ( / )" aria-label="Search the operations" onInput={(event) => setQuery(event.currentTarget.value)} />
+          </span>
+        </nav>
+      </header>
+      <main>
+        <section class="timeline" ref={scroller} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)} tabIndex={0} aria-label="Time line">
+          <svg width={full} height={height} role="group" aria-label={`${history.operations.length} operations of ${timeline.lanes.length} clients`}>
+            {timeline.lanes.map((lane, k) => (
+              <rect class={k % 2 ? "lane odd" : "lane"} x={0} y={TOP + lane.first * ROW} width={full} height={lane.rows * ROW} key={lane.client} />
+            ))}
+            {history.marks.filter((mark) => inSight(mark.at, mark.at)).map((mark, k) => (
+              <g class={`mark ${/restart|settings/.test(mark.kind) ? "calm" : ""}`} key={k}>
+                <title>{mark.text}</title>
+                <line x1={px(mark.at)} x2={px(mark.at)} y1={TOP - 12} y2={height} />
+                <text x={px(mark.at) + 3} y={TOP - 14 - (k % 2) * 10}>
+                  {mark.kind}
+                </text>
+              </g>
+            ))}
+            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 0.5) * ROW}`).join(" ")} />
+            {timeline.bars.filter((bar) => inSight(bar.from, bar.to)).map((bar) => (
+              <BarView key={bar.operation.id} bar={bar} px={px} chosen={bar.operation.id === chosen} dim={query !== "" && !found(query, bar.operation)} choose={setChosen} />
+            ))}
+            {points.filter((point) => inSight(point.at, point.at)).map((point) => (
+              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 0.5) * ROW} r={3} key={point.id} />
+            ))}
+            {timeline.lanes.map((lane) => (
+              <g class="client" transform={`translate(${printing ? 0 : left},0)`} key={lane.client}>
+                <rect x={0} y={TOP + lane.first * ROW} width={LEFT - 10} height={lane.rows * ROW} />
+                <text x={12} y={TOP + (lane.first + lane.rows / 2) * ROW + 4}>
+                  {lane.client}
+                </text>
+              </g>
+            ))}
+          </svg>
+        </section>
+        <aside class="panel" aria-label="The operation">
+          {operation && <OperationView operation={operation} history={history} />}
+          <h3>this history</h3>
+          <SubjectList subject={history.subject} />
+          <p class="sentence">
+            {history.operations.length} operations of {timeline.lanes.length} clients, {history.order.length} of them explained
+            {history.marks.length ? `, ${history.marks.length} faults and changes` : ""}.
+          </p>
+          <Commands commands={history.commands} />
+          <details class="key-list">
+            <summary>keys</summary>
+            <KeyList keys={KEYS} />
+          </details>
+        </aside>
+      </main>
+    </div>
+  );
+}
+
+function idOf(hash: string): number | null {
+  const text = new URLSearchParams(hash.replace(/^#/, "")).get("operation");
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+}
+
+function found(query: string, { label, name, client, fields, answer }: Operation): boolean {
+  return matches(query, label, name, client, ...[...fields, ...answer].map((pair) => pair.join(" ")));
+}
+
+interface BarProps {
+  bar: Bar;
+  px: (at: number) => number;
+  chosen: boolean;
+  dim: boolean;
+  choose: (id: number) => void;
+}
+
+function BarView({ bar, px, chosen, dim, choose }: BarProps) {
+  const { operation, row, open } = bar;
+  const x = px(bar.from);
+  const width = Math.max(7, px(bar.to) - x);
+  const y = TOP + row * ROW + 4;
+  const number = operation.position === null ? "" : `${operation.position + 1} `;
+  const room = Math.floor((width - 8) / 6.4);
+  const text = `${number}${operation.label || operation.name}`;
+  return (
+    <g class={`operation ${operation.status} ${operation.outcome}${open ? " open" : ""}${chosen ? " chosen" : ""}${dim ? " dim" : ""}`} onClick={() => choose(operation.id)}>
+      <title>{`${operation.client}: ${operation.label} (${STATUS[operation.status]})`}</title>
+      <rect x={x} y={y} width={width} height={ROW - 8} rx={3} />
+      {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 8} />)}
+      {room >= 2 && (
+        <text x={x + 5} y={y + 15}>
+          {text.length > room ? `${text.slice(0, room - 1)}…` : text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function OperationView({ operation, history }: { operation: Operation; history: HistoryDocument }) {
+  const { refusal } = history;
+  const refused = refusal?.operation === operation.id;
+  return (
+    <>
+      <p class="where">
+        {operation.client} · {STATUS[operation.status]}
+        {operation.position !== null && ` · number ${operation.position + 1} of the order`}
+      </p>
+      <h2>{operation.label || operation.name}</h2>
+      {refused && refusal && (
+        <div class="verdict bad">
+          <p>
+            The specification {refusal.specified}
+            {refusal.sentence && "; "}
+            {refusal.guard ? (
+              <>
+                <b>{refusal.action}</b> is refused by <b>{refusal.guard}</b>, which needs: {refusal.sentence}
+              </>
+            ) : (
+              refusal.sentence
+            )}
+          </p>
+          <Values values={refusal.values} />
+        </div>
+      )}
+      <h3>asked</h3>
+      <Values values={operation.fields} />
+      <h3>
+        answered <span class="count">{{ ok: "", fail: "with a failure", unknown: "unknown: no answer came" }[operation.outcome]}</span>
+      </h3>
+      <Values values={operation.answer} />
+      <p class="nothing">
+        from {operation.begin} to {operation.end ?? "the end of the history"} in the order of events
+      </p>
+    </>
+  );
+}

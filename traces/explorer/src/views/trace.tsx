@@ -1,0 +1,108 @@
+// The page of a trace: its head, the steps, and beside them what there is to know about the state that one stands in.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { setAddress } from "../address";
+import { bindingOf, typing } from "../keys";
+import { toggleTheme } from "../theme";
+import type { Panel, Walker } from "../walker";
+import { NEEDS_SERVER } from "../walker";
+import { ActionsPanel } from "./actions";
+import { Bar } from "./bar";
+import { Compare } from "./compare";
+import { GraphView } from "./graph";
+import { Help } from "./help";
+import { PropertyPanel } from "./property";
+import { StatePanel } from "./state";
+import { Steps } from "./steps";
+import { Here } from "./here";
+import { useStore } from "./use";
+
+const PANELS: { panel: Panel; name: string; key: string }[] = [
+  { panel: "state", name: "State", key: "s" },
+  { panel: "actions", name: "Actions", key: "a" },
+  { panel: "property", name: "Property", key: "p" },
+];
+
+export function TracePage({ walker, home }: { walker: Walker; home?: (() => void) | undefined }) {
+  const state = useStore(walker.store);
+  const [help, setHelp] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && event.target === search.current) return leaveSearch(walker);
+      if (typing(event)) return;
+      if (event.key === "?") setHelp(true);
+      else if (event.key === "/") search.current?.focus();
+      else if (event.key === "t") toggleTheme();
+      else if (event.key === "Escape") walker.store.set({ view: "trace", message: "" });
+      else {
+        const binding = bindingOf(event, walker.now.view === "trace");
+        if (!binding) return;
+        binding.run(walker);
+      }
+      event.preventDefault();
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, [walker]);
+
+  useEffect(() => setAddress(walker.fragment()));
+
+  return (
+    <div class={`page view-${state.view}`}>
+      <Bar walker={walker} search={search} help={() => setHelp(true)} home={home} />
+      {state.message && (
+        <div class="message" role="alert">
+          <span>{state.message}</span>
+          {state.message.startsWith(NEEDS_SERVER) && <ServeHint walker={walker} />}
+          <button type="button" class="quiet" onClick={() => walker.say("")}>
+            close
+          </button>
+        </div>
+      )}
+      {state.view === "compare" && <Compare walker={walker} />}
+      {state.view === "graph" && <GraphView walker={walker} />}
+      {state.view === "trace" && (
+        <main>
+          <Steps walker={walker} />
+          <aside aria-label="The state">
+            <Here walker={walker} />
+            <div class="tabs" role="tablist">
+              {PANELS.map(({ panel, name, key }) => (
+                <button type="button" role="tab" key={panel} aria-selected={state.panel === panel} title={`key ${key}`} onClick={() => walker.store.set({ panel })}>
+                  {name}
+                  {panel === "actions" && <span class="count">{walker.options()?.enabled.length ?? ""}</span>}
+                </button>
+              ))}
+            </div>
+            <div class="panel" role="tabpanel" tabIndex={-1}>
+              {state.panel === "state" && <StatePanel walker={walker} />}
+              {state.panel === "actions" && <ActionsPanel walker={walker} />}
+              {state.panel === "property" && <PropertyPanel walker={walker} />}
+            </div>
+          </aside>
+        </main>
+      )}
+      <div class="busy" role="status">
+        {state.busy}
+      </div>
+      {help && <Help close={() => setHelp(false)} live={walker.live} />}
+    </div>
+  );
+}
+
+function leaveSearch(walker: Walker): void {
+  walker.search("");
+  (document.activeElement as HTMLElement | null)?.blur();
+}
+
+function ServeHint({ walker }: { walker: Walker }) {
+  const command = walker.trace.commands.find((one) => / explore /.test(one.command))?.command ?? "rocketproof explore FILE";
+  return (
+    <span>
+      {" "}
+      In a terminal: <code>{command}</code>
+    </span>
+  );
+}

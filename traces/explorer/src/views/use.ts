@@ -1,0 +1,36 @@
+// Hooks: a store's value, the size of a box.
+
+import { useEffect, useLayoutEffect, useReducer, useState, type MutableRef } from "preact/hooks";
+import type { Store } from "../store";
+
+export function useStore<T>(store: Store<T>): T {
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useLayoutEffect(() => store.subscribe(() => redraw(undefined)), [store]);
+  return store.value;
+}
+
+/** Whether the page is being printed: then nothing is folded away by scrolling. */
+export function usePrinting(): boolean {
+  const [printing, set] = useState(() => matchMedia("print").matches);
+  useEffect(() => {
+    const media = matchMedia("print");
+    const listen = (): void => set(media.matches);
+    media.addEventListener("change", listen);
+    return () => media.removeEventListener("change", listen);
+  }, []);
+  return printing;
+}
+
+export function useSize(ref: MutableRef<HTMLElement | null>): { width: number; height: number } {
+  const [size, set] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (!box) return;
+    const measure = (): void => set({ width: box.clientWidth, height: box.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}

@@ -1,0 +1,387 @@
+// Walking in one trace: everything that a key or a click does there. Views read `store.value` and call these methods.
+
+import * as branches from "./branches";
+import { currentPath, optionsOf, sameMove, type Options, type Path, type Undo, type Walk } from "./branches";
+import type { Choice, TraceDocument } from "./document";
+import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
+import type { Server, StateGraph } from "./live";
+import { fragment, placeOf, readPlace, type Moves, type View } from "./place";
+import { found } from "./search";
+import { Store } from "./store";
+import { lively, treeOf, type Branch } from "./tree";
+import { namesOf, slotText, type Names } from "./values";
+
+export type Panel = "state" | "actions" | "property";
+
+/** A column beside the steps: an expression of the language with its text at each state of the current path. */
+export interface Column {
+  expression: string;
+  type: string;
+  values: (string | null)[];
+  error: string | null;
+}
+
+/** What a trace is compared with: a path of this walk by its name, or a trace from a file. */
+export type Other = { path: string } | { trace: TraceDocument; name: string };
+
+export interface WalkState {
+  walk: Walk;
+  undo: Undo;
+  view: View;
+  panel: Panel;
+  open: ReadonlySet<number>; // states of runs that were opened
+  unfolded: boolean;
+  loopClosed: boolean;
+  query: string;
+  hits: ReadonlySet<number> | null;
+  onlyHits: boolean;
+  filter: string; // of the state
+  everything: boolean; // also show what never changes
+  asked: string; // search among the actions
+  pins: number[]; // slots
+  columns: Column[];
+  other: Other | null;
+  graph: StateGraph | null;
+  busy: string;
+  message: string;
+}
+
+export const NEEDS_SERVER = "This is a static page: it knows each step's choices, but only rocketproof can work out new steps.";
+
+export class Walker {
+  readonly store: Store<WalkState>;
+  readonly tree: Branch[];
+  readonly names: Names;
+  private readonly whys = new WeakMap<Path, Why[]>();
+
+  constructor(
+    readonly trace: TraceDocument,
+    readonly server: Server | null,
+    readonly opened = "",
+  ) {
+    this.tree = treeOf(trace.model, trace.parts);
+    this.names = namesOf(trace.model);
+    this.store = new Store<WalkState>({
+      walk: branches.walkOf(trace),
+      undo: branches.NOTHING,
+      view: "trace",
+      panel: "state",
+      open: new Set(),
+      unfolded: false,
+      loopClosed: false,
+      query: "",
+      hits: null,
+      onlyHits: false,
+      filter: "",
+      everything: false,
+      asked: "",
+      pins: [],
+      columns: [],
+      other: null,
+      graph: null,
+      busy: "",
+      message: "",
+    });
+  }
+
+  get now(): WalkState {
+    return this.store.value;
+  }
+
+  get path(): Path {
+    return currentPath(this.now.walk);
+  }
+
+  get live(): boolean {
+    return this.server !== null && this.trace.live !== null;
+  }
+
+  private get session(): string {
+    return this.trace.live?.session ?? "";
+  }
+
+  text(slot: number, code: number): string {
+    return slotText(this.trace.model, this.names, slot, code);
+  }
+
+  why(path = this.path): Why[] {
+    let known = this.whys.get(path);
+    if (!known) this.whys.set(path, (known = reasons({ ...path, model: this.trace.model, property: this.trace.property })));
+    return known;
+  }
+
+  lines(): Line[] {
+    const { open, unfolded, loopClosed, hits, onlyHits } = this.now;
+    const { loop, states } = this.path;
+    if (hits && onlyHits) return states.flatMap((_, k): Line[] => (hits.has(k) ? [{ sort: "state", k }] : []));
+    const list = lines(this.why(), open, unfolded);
+    if (!loopClosed || loop === null || loop + 1 >= states.length) return list;
+    const before = list.flatMap((line): Line[] => {
+      if (line.sort === "state") return line.k <= loop ? [line] : [];
+      return line.from > loop ? [] : [{ ...line, to: Math.min(line.to, loop) }];
+    });
+    return [...before, { sort: "fold", from: loop + 1, to: states.length - 1 }];
+  }
+
+  lively(): Set<number> {
+    return lively(this.path.states);
+  }
+
+  // Going
+
+  go(to: number): void {
+    const { walk } = this.now;
+    const at = Math.max(0, Math.min(this.path.states.length - 1, to));
+    this.store.set({ walk: { ...walk, at }, message: "" });
+  }
+
+  /** One step, over folded runs: what is folded is passed at once. */
+  step(way: 1 | -1): void {
+    const list = this.lines();
+    const { at } = this.now.walk;
+    const next = list[lineOf(list, at) + way];
+    if (next) this.go(next.sort === "state" ? next.k : way > 0 ? next.to : next.from);
+  }
+
+  /** One step of the trace, whatever is folded; its run opens. */
+  single(way: 1 | -1): void {
+    const to = this.now.walk.at + way;
+    if (to < 0 || to >= this.path.states.length) return;
+    this.openAt(to);
+    this.go(to);
+  }
+
+  nextInteresting(way: 1 | -1): void {
+    const { hits, walk } = this.now;
+    if (hits) {
+      const found = [...hits].sort((a, b) => a - b);
+      const to = way > 0 ? found.find((k) => k > walk.at) : found.findLast((k) => k < walk.at);
+      if (to !== undefined) this.go(to);
+    } else this.go(nextReason(this.why(), walk.at, way));
+  }
+
+  /** The loop's first step from its end: the walk goes round. */
+  round(): void {
+    const { loop, states } = this.path;
+    if (loop !== null) this.go(this.now.walk.at >= states.length - 1 ? loop + 1 : states.length - 1);
+  }
+
+  openAt(k: number): void {
+    this.store.set({ open: new Set([...this.now.open, ...runOf(this.why(), k)]), loopClosed: false });
+  }
+
+  closeAt(k: number): void {
+    const run = new Set(runOf(this.why(), k));
+    this.store.set({ open: new Set([...this.now.open].filter((one) => !run.has(one))) });
+  }
+
+  toggleFolds(): void {
+    this.store.set({ unfolded: !this.now.unfolded, open: new Set() });
+  }
+
+  toggleLoop(): void {
+    if (this.path.loop !== null) this.store.set({ loopClosed: !this.now.loopClosed });
+  }
+
+  // Looking
+
+  search(query: string): void {
+    const hits = found(query, this.path.steps, this.path.truths, this.trace.model);
+    this.store.set({ query, hits });
+  }
+
+  togglePin(slot: number): void {
+    const { pins } = this.now;
+    this.store.set({ pins: pins.includes(slot) ? pins.filter((one) => one !== slot) : [...pins, slot] });
+  }
+
+  show(view: View): void {
+    if (view === "graph" && !this.live) this.say(NEEDS_SERVER);
+    else this.store.set({ view });
+  }
+
+  say(message: string): void {
+    this.store.set({ message });
+  }
+
+  // Branches
+
+  options(k = this.now.walk.at): Options | null {
+    return this.path.options[k] ?? null;
+  }
+
+  /** Go on with a choice. In a static page only along the trace. */
+  async follow(choice: Choice): Promise<void> {
+    const { walk, undo } = this.now;
+    const path = currentPath(walk);
+    if (sameMove(path.steps[walk.at], choice)) {
+      this.openAt(walk.at + 1);
+      return this.go(walk.at + 1);
+    }
+    if (!this.live) return this.say(NEEDS_SERVER);
+    if (choice.error) return this.say(`${choice.label} has no meaning here: ${choice.error}`);
+    await this.work("asking what can happen there", async () => {
+      const after = await this.after(walk, choice);
+      if (this.now.walk !== walk) return; // somebody went elsewhere in the meantime
+      this.store.set({ walk: after, undo: branches.done(undo, walk), message: "" });
+      this.refresh();
+    });
+  }
+
+  private async after(walk: Walk, choice: Choice): Promise<Walk> {
+    const path = currentPath(walk);
+    const before = path.states[walk.at] ?? [];
+    const state = branches.stateAfter(before, choice);
+    const answer = await (this.server as Server).at(this.session, state, before, path.truths[walk.at]?.word ?? "");
+    return branches.follow(walk, choice, answer.truth, optionsOf(answer.choices, answer.refusals));
+  }
+
+  undo(): void {
+    const [undo, walk] = branches.undone(this.now.undo, this.now.walk);
+    this.store.set({ undo, walk, message: "" });
+    this.refresh();
+  }
+
+  redo(): void {
+    const [undo, walk] = branches.redone(this.now.undo, this.now.walk);
+    this.store.set({ undo, walk, message: "" });
+    this.refresh();
+  }
+
+  private change(walk: Walk): void {
+    this.store.set({ walk, undo: branches.done(this.now.undo, this.now.walk), message: "" });
+    this.refresh();
+  }
+
+  keep(name: string): void {
+    this.change(branches.keep(this.now.walk, name));
+  }
+
+  discard(which: number): void {
+    this.change(branches.discard(this.now.walk, which));
+  }
+
+  choosePath(which: number): void {
+    this.store.set({ walk: branches.change(this.now.walk, which) });
+    this.refresh();
+  }
+
+  compareWith(other: Other): void {
+    this.store.set({ other, view: "compare" });
+  }
+
+  // What belongs to the path that is walked: hits and columns follow it
+
+  private refresh(): void {
+    this.search(this.now.query);
+    const { columns } = this.now;
+    if (columns.length && this.live) void Promise.all(columns.map((column) => this.column(column.expression))).then((all) => this.store.set({ columns: all }));
+  }
+
+  private async column(expression: string): Promise<Column> {
+    try {
+      return { expression, ...(await (this.server as Server).evaluate(this.session, expression, this.path.states)) };
+    } catch (error) {
+      return { expression, type: "", values: [], error: textOf(error) };
+    }
+  }
+
+  /** Evaluate an expression along the path; it becomes a column unless it is wrong, then the message says why. */
+  async evaluate(expression: string): Promise<boolean> {
+    if (!this.live) {
+      this.say(NEEDS_SERVER);
+      return false;
+    }
+    let right = false;
+    await this.work("evaluating", async () => {
+      const column = await this.column(expression);
+      right = column.error === null;
+      if (right) this.store.set({ columns: [...this.now.columns.filter((one) => one.expression !== expression), column], message: "" });
+      else this.say(column.error ?? "");
+    });
+    return right;
+  }
+
+  dropColumn(expression: string): void {
+    this.store.set({ columns: this.now.columns.filter((one) => one.expression !== expression) });
+  }
+
+  async loadGraph(limit: number, signal?: AbortSignal): Promise<void> {
+    if (!this.live) return this.say(NEEDS_SERVER);
+    await this.work("exploring the scope", async () => {
+      const graph = await (this.server as Server).graph(this.session, limit, (text) => this.store.set({ busy: text }), signal);
+      this.store.set({ graph });
+    });
+  }
+
+  /** Walk a path that is given by its states, from the trace's first one; where it leaves the trace it is a branch. */
+  async walkStates(states: readonly (readonly number[])[]): Promise<void> {
+    const { walk, undo } = this.now;
+    const same = (one: readonly number[] | undefined, other: readonly number[] | undefined): boolean => one?.join() === other?.join();
+    if (!same(this.trace.states[0], states[0])) return this.say("the trace begins in another state than the graph: this path cannot be walked from it");
+    await this.work("walking there", async () => {
+      let now: Walk = { ...walk, current: 0, at: 0 };
+      for (const next of states.slice(1)) {
+        const path = currentPath(now);
+        if (same(path.states[now.at + 1], next)) {
+          now = { ...now, at: now.at + 1 };
+          continue;
+        }
+        const choice = path.options[now.at]?.enabled.find((one) => same(branches.stateAfter(path.states[now.at] ?? [], one), next));
+        if (!choice) throw new Error("no action that is listed here leads to the next state of this path");
+        now = await this.after(now, choice);
+      }
+      this.store.set({ walk: now, undo: branches.done(undo, walk), view: "trace", message: "" });
+      this.refresh();
+    });
+  }
+
+  private async work(what: string, job: () => Promise<void>): Promise<void> {
+    this.store.set({ busy: what });
+    try {
+      await job();
+    } catch (error) {
+      this.say(textOf(error));
+    } finally {
+      this.store.set({ busy: "" });
+    }
+  }
+
+  // The place in the URL
+
+  fragment(): string {
+    return fragment(placeOf(this.now.walk, this.now.view, this.opened));
+  }
+
+  /** Go where a link leads. Branches are walked again, so they stand there only if the model still allows them. */
+  async arrive(hash: string): Promise<void> {
+    const place = readPlace(hash);
+    this.store.set({ view: place.view === "graph" && !this.live ? "trace" : place.view });
+    if (place.branches.length && this.live) {
+      await this.work("walking the link's branches", async () => {
+        for (const branch of place.branches) this.store.set({ walk: await this.rebuilt(this.now.walk, branch) });
+      });
+    } else if (place.branches.length) this.say(`${NEEDS_SERVER} The link names a branch, this is the trace it left.`);
+    const { walk } = this.now;
+    const current = Math.max(0, walk.paths.findIndex((path) => path.name === place.path));
+    const at = Math.min(place.step, (walk.paths[current]?.states.length ?? 1) - 1);
+    this.store.set({ walk: { ...walk, current, at } });
+  }
+
+  private async rebuilt(walk: Walk, branch: Moves): Promise<Walk> {
+    let now: Walk = { ...walk, current: 0, at: Math.min(branch.fork, (walk.paths[0]?.states.length ?? 1) - 1) };
+    for (const move of branch.moves) {
+      const choice = currentPath(now).options[now.at]?.enabled.find((one) => sameMove({ ...one, changed: [] }, move));
+      if (!choice) {
+        this.say(`the link's branch ends after ${now.at - branch.fork} of its ${branch.moves.length} steps: ${move.action} cannot happen there`);
+        break;
+      }
+      now = now.current === 0 && sameMove(currentPath(now).steps[now.at], move) ? { ...now, at: now.at + 1 } : await this.after(now, choice);
+    }
+    return now.current === 0 ? now : branches.keep(now, branch.name);
+  }
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

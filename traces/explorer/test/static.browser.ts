@@ -1,0 +1,185 @@
+// A static page in a real browser: the walk of a newcomer, keys, folds, search, comparison, what is hostile, what is missing, paper.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { Bench, press, textOf } from "./browser";
+import { history, trace } from "./example";
+
+let bench: Bench;
+before(async () => void (bench = await Bench.open()));
+after(() => bench.close());
+
+test("a newcomer walks: the start, a message, the end, why it fails there, and back", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    assert.equal(await textOf(page, "h1"), "COUNT-01 (always)");
+    assert.match(await textOf(page, ".here"), /step 0 of 12.*initial state/);
+    await page.getByText("ask(client 1)").first().click();
+    assert.match(await textOf(page, ".here"), /step 4 of 12.*ask.*client 1 → server: Somebody does ask\./);
+    assert.equal(await textOf(page, ".row.moved"), "asked 0 → 1");
+    await page.keyboard.press("End");
+    assert.match(await textOf(page, ".verdict"), /COUNT-01 fails.*counter <= 1.*counter = 1/);
+    await page.getByRole("tab", { name: "Actions" }).click();
+    await page.locator(".refused summary").click();
+    assert.match(await textOf(page, ".refused .instance"), /refused by in turn, which needs: it is this client's turn.*bound.*turn == 1 is false.*turn = 0/);
+    await page.getByRole("tab", { name: "Property" }).click();
+    assert.match(await textOf(page, ".property-panel"), /counter <= limit.*rocketproof explore count/);
+    await page.keyboard.press("Home");
+    await page.waitForURL(/#step=0$/);
+  }));
+
+test("keys walk lines and steps, fold and unfold, and the address follows and leads back", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    const where = async (): Promise<string> => (await textOf(page, ".step-number")).split(" ")[1] ?? "";
+    await press(page, "j", "j");
+    assert.equal(await where(), "4", "a fold is passed at once");
+    await press(page, "ArrowLeft");
+    assert.equal(await where(), "3", "one step back opens the fold");
+    assert.equal(await page.locator(".line.fold").count(), 2);
+    await press(page, "n", "n");
+    assert.equal(await where(), "7");
+    await press(page, "f");
+    assert.equal(await page.locator(".line.state").count(), 13);
+    await press(page, "a");
+    assert.equal(await page.getByRole("tab", { name: "Actions" }).getAttribute("aria-selected"), "true");
+    await press(page, "?");
+    assert.match(await textOf(page, "dialog"), /the next line/);
+    await press(page, "j", "Escape");
+    assert.equal(await where(), "7", "a dialog keeps the keys");
+    await page.waitForURL(/#step=7$/);
+    const address = page.url();
+    await page.goto("about:blank");
+    await page.goto(address);
+    assert.equal(await where(), "7");
+  }));
+
+test("the loop is one bracket and can be one line", () =>
+  bench.visit(bench.file(trace({ steps: 76, loop: 30 })), async (page) => {
+    assert.equal(await page.locator(".loop-first").count(), 1);
+    assert.equal(await page.locator(".loop-last").count(), 1);
+    const height = await page.locator(".list").evaluate((list) => list.scrollHeight);
+    assert.ok(height < 3 * 800, `${height} pixels`);
+    await press(page, "o");
+    assert.match(await textOf(page, ".step-number"), /step 76 of 76 · in the loop/);
+    await press(page, "o");
+    assert.match(await textOf(page, ".step-number"), /step 31 of 76/);
+    await press(page, "l");
+    assert.match(await textOf(page, ".loop-first"), /31–76.*46 steps/);
+  }));
+
+test("a search marks what it finds, Enter goes there, Escape leaves it", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await press(page, "/");
+    await page.keyboard.type("variable:counter");
+    assert.equal(await page.locator(".line.hit").count(), 1);
+    await press(page, "Enter");
+    assert.match(await textOf(page, ".step-number"), /step 7/);
+    await page.getByText("only these").click();
+    assert.equal(await page.locator(".line.state").count(), 1);
+    await page.locator(".bar input[type=search]").focus();
+    await press(page, "Escape");
+    assert.equal(await page.locator(".line.hit").count(), 0);
+  }));
+
+test("a value that is pinned stands beside every step, and a filter finds values", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await page.getByRole("button", { name: /^counter is 0/ }).click();
+    assert.equal(await textOf(page, ".line.head .cell"), "counter");
+    await press(page, "End");
+    assert.equal(await textOf(page, ".line.current .cell"), "1");
+    await page.getByLabel("Filter the state").fill("phase");
+    assert.deepEqual(await page.locator("details .row .key").allInnerTexts(), ["job[client 1]", "job[client 2]"]);
+  }));
+
+test("what needs the served page says so, with the command", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await press(page, "a");
+    await page.locator(".follow[aria-disabled=true]").first().click({ force: true });
+    assert.match(await textOf(page, ".message"), /static page.*rocketproof explore count\.itf\.json/);
+    await press(page, "Escape", "m");
+    assert.match(await textOf(page, ".message"), /static page/);
+    await page.getByLabel("Expression to evaluate").focus();
+    await page.keyboard.type("counter");
+    await press(page, "Enter");
+    assert.match(await textOf(page, ".message"), /static page/);
+    assert.equal(await page.locator(".follow[aria-disabled=false]").count(), 1, "the trace's own next step can be walked");
+    await page.locator(".follow[aria-disabled=false]").click();
+    assert.match(await textOf(page, ".step-number"), /step 1/);
+  }));
+
+test("a page of another trace is read beside this one, and the first difference is named", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    const other = trace({ steps: 13 });
+    const path = new URL(bench.file(other, "other")).pathname;
+    await press(page, "c");
+    await page.locator("input[type=file]").setInputFiles(path);
+    assert.match(await textOf(page, ".compare"), /They part at state 13/);
+    assert.equal(await page.locator(".pair.first").count(), 1);
+    writeFileSync(path, "<!doctype html><p>no trace");
+    await page.locator("input[type=file]").setInputFiles(path);
+    assert.match(await textOf(page, ".message"), /carries no trace/);
+  }));
+
+const HOSTILE = '</script><img src=x onerror="alert(1)"><script>alert(2)</script><!-- ‮desrever‬ שלום 🦀 \u0000 {{x}} ' + "w".repeat(5000);
+
+test("whatever a trace says is text: markup, right-to-left, and values of thousands of letters", () =>
+  bench.visit(bench.file(trace({ hostile: HOSTILE })), async (page) => {
+    for (const key of ["End", "a", "p", "s", "f", "?", "Escape", "c"]) await press(page, key);
+    assert.equal(await page.locator("img, #page script").count(), 0);
+    assert.ok((await page.content()).includes("&lt;img"));
+    await press(page, "Escape", "a");
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 1280, `the page is ${width} wide`);
+  }));
+
+test("a history shows lanes, the explained order, faults, and what nothing explains with its guard", () =>
+  bench.visit(bench.file(history()), async (page) => {
+    assert.equal(await page.locator(".operation").count(), 5);
+    assert.equal(await page.locator(".mark").count(), 2);
+    assert.match(await textOf(page, "aside"), /explained by nothing.*store\(client 2\) is refused by offset follows, which needs: a message is stored behind the last one.*offset = 7.*last = 1/);
+    await press(page, "Home");
+    assert.match(await textOf(page, "aside"), /client 2 · explained · number 1 of the order.*send\(1\)/);
+    await press(page, "ArrowRight");
+    assert.match(await textOf(page, "aside"), /client 1.*number 2 of the order/);
+    assert.equal(await page.locator(".point").count(), 2);
+    await press(page, "n");
+    await page.waitForURL(/#operation=3$/);
+    await press(page, "+", "+");
+    assert.equal(await page.locator(".operation.open .fade").count(), 3);
+  }));
+
+test("a broken, a newer and a missing document are told of in a line", async () => {
+  for (const [text, says] of [
+    [JSON.stringify(trace()).slice(0, 3000), /cut short/],
+    [JSON.stringify({ ...trace(), schema: 99 }), /schema 99, this page reads 1/],
+    ["null", /carries no trace/],
+  ] as const) {
+    await bench.visit(bench.file(text), async (page) => assert.match(await textOf(page, "[role=alert]"), says));
+  }
+});
+
+test("a trace of 5,000 states walks at once, only what is in sight is drawn, and all of it is printed", () =>
+  bench.visit(bench.file(trace({ steps: 5000 })), async (page) => {
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+    assert.ok(paint < 2500, `first paint after ${paint} ms`);
+    await press(page, "f", "End");
+    assert.match(await textOf(page, ".line.current .number"), /5000/);
+    assert.ok((await page.locator(".line").count()) < 200);
+    await page.emulateMedia({ media: "print" });
+    await page.waitForFunction(() => document.querySelectorAll(".line.state").length === 5001);
+    assert.equal(await page.locator("aside").first().isVisible(), false);
+  }));
+
+test("it can be used 900 wide, in the dark, with nothing cut off at the side", () =>
+  bench.visit(
+    bench.file(trace()),
+    async (page) => {
+      const light = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      await page.emulateMedia({ colorScheme: "dark" });
+      assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), light);
+      await press(page, "t");
+      assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), light);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 900);
+    },
+    { width: 900, height: 700 },
+  ));

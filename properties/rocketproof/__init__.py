@@ -1,7 +1,11 @@
-"""The public surface: the modelling language, the engines, their results, and the witnesses that a check has kept.
+"""The public surface: the modelling language, what decides a model, asserts it in a test, and judges brokers, histories and stores.
 
-Every name is another package's; what a model is made of and what decides it is all that a model of one's own needs.
+Every name is another package's. The language and the results are here at once; whatever needs an engine, a deployment or a table is
+imported when it is first asked for, so that `import rocketproof` costs a tenth of a second. What is not in `__all__` is private.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import (
     Action,
@@ -36,22 +40,52 @@ from rocketproof_model import (
     implies,
     ite,
     java_abs,
-    lemmas,
-    liveness,
     maximum,
     minimum,
     rem,
-    search,
-    simulate,
     single,
-    symbolic,
     total,
     without_bits,
     wrap32,
 )
 from rocketproof_model.result import Coverage, Explored, Limits, Move, Outcome, Witness
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.checks.witnessfiles import load as load_witness
+
+if TYPE_CHECKING:
+    from rocketproof_model import lemmas, liveness, search, simulate, symbolic
+    from rocketproof_properties.library.asserting import Refuted, Undecided, assert_holds, assert_violated
+    from rocketproof_properties.library.checking import Outcomes, check
+    from rocketproof_properties.library.recorded import audit, judge
+    from rocketproof_properties.library.target import Target
+    from rocketproof_properties.library.witnesses import load_witness
+else:
+    _LATER = {
+        "Outcomes": "checking",
+        "Refuted": "asserting",
+        "Target": "target",
+        "Undecided": "asserting",
+        "assert_holds": "asserting",
+        "assert_violated": "asserting",
+        "audit": "recorded",
+        "check": "checking",
+        "judge": "recorded",
+        "load_witness": "witnesses",
+    }
+    _ENGINES = ("lemmas", "liveness", "search", "simulate", "symbolic")
+
+    def __getattr__(name: str) -> Any:
+        if name in _ENGINES:
+            value = import_module(f"rocketproof_model.{name}")
+        elif name in _LATER:
+            value = getattr(import_module(f"rocketproof_properties.library.{_LATER[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Action",
@@ -73,18 +107,26 @@ __all__ = [
     "ModelError",
     "Move",
     "Outcome",
+    "Outcomes",
     "PROFILES",
     "Property",
     "Record",
+    "Refuted",
     "RocketproofError",
     "Row",
     "SetOf",
+    "Target",
     "Type",
+    "Undecided",
     "Variable",
     "Witness",
     "after",
     "all_of",
     "any_of",
+    "assert_holds",
+    "assert_violated",
+    "audit",
+    "check",
     "count",
     "exists",
     "forall",
@@ -93,6 +135,7 @@ __all__ = [
     "implies",
     "ite",
     "java_abs",
+    "judge",
     "lemmas",
     "liveness",
     "load_witness",

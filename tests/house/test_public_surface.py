@@ -1,6 +1,9 @@
-"""`import rocketproof` offers what is documented, has nothing of its own, and is enough for a model of one's own."""
+"""`import rocketproof` offers what is documented, has nothing of its own, is cheap, and is enough for a model of one's own."""
 
 import ast
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import rocketproof
@@ -8,15 +11,34 @@ import rocketproof_model
 from rocketproof import Int, Model, after, search
 
 HOUSE = Path(__file__).resolve().parents[2]
+PAGE = HOUSE / "properties/docs/api.md"
 
 
 def test_it_only_names_what_other_packages_have() -> None:
     tree = ast.parse((HOUSE / "properties/rocketproof/__init__.py").read_text("utf-8"))
-    docstring, *imports, listed = tree.body
-    assert ast.get_docstring(tree) and isinstance(docstring, ast.Expr)
-    assert all(isinstance(node, ast.ImportFrom) for node in imports) and isinstance(listed, ast.Assign)
-    named = [name.asname or name.name for node in imports if isinstance(node, ast.ImportFrom) for name in node.names]
-    assert sorted(named) == sorted(rocketproof.__all__)
+    later = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in (*tree.body, *later.body) if isinstance(node, ast.ImportFrom)]
+    named = [name.asname or name.name for node in imports for name in node.names]
+    assert sorted(set(named) - {"import_module", "TYPE_CHECKING", "Any"}) == sorted(rocketproof.__all__)
+    assert all(isinstance(node, ast.ImportFrom) for node in later.body)
+    assert not [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+
+
+def test_every_name_is_there_and_a_wrong_one_is_refused() -> None:
+    assert all(getattr(rocketproof, name) is not None for name in rocketproof.__all__)
+    assert set(rocketproof.__all__) <= set(dir(rocketproof))
+    assert not hasattr(rocketproof, "chekc")
+
+
+def test_importing_it_brings_no_engine() -> None:
+    heavy = ("numpy", "numba", "z3", "pyarrow", "networkx", "hypothesis", "rich", "cyclopts", "pyspark")
+    program = f"import rocketproof, sys; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"
+
+
+def test_every_name_is_on_the_page() -> None:
+    spans = set(re.findall(r"`(\w+)", PAGE.read_text("utf-8")))
+    assert set(rocketproof.__all__) <= spans
 
 
 def test_it_has_the_whole_language_and_what_the_map_lists() -> None:

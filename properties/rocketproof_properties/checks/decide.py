@@ -87,21 +87,13 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
 
     Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
     """
-    work = _Work(unit, budget, report)
-    engines = {
-        "explicit": work.explicit,
-        "symbolic": work.symbolic,
-        "simulate": work.simulate,
-        "stateful": work.stateful,
-        "spark": work.spark,
-    }
-    engine = engines[unit.engine]
+    work = Work(unit, budget, report)
     reason = GAVE_UP
     try:
         if unit.source.is_messages:
             work.history()
         else:
-            engine(unit.source.subject())
+            work.on(unit.source.subject())
     except KeyboardInterrupt:
         reason, work.answer.interrupted = INTERRUPTED, True
     except LimitReached as error:
@@ -126,13 +118,27 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
     return work.answer
 
 
-class _Work:
+class Work:
+    """The engines on one subject. What they answer goes through `enter`."""
+
     def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
         self.unit, self.budget, self.report = unit, budget, report
         self.answer = Answer()
         self.paths = dict(zip(unit.tasks, unit.paths, strict=True))
 
+    def on(self, subject: Subject) -> None:
+        """Let the unit's engine answer its tasks."""
+        engines = {
+            "explicit": self.explicit,
+            "symbolic": self.symbolic,
+            "simulate": self.simulate,
+            "stateful": self.stateful,
+            "spark": self.spark,
+        }
+        engines[self.unit.engine](subject)
+
     def enter(self, tasks: Iterable[Task], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
+        """Keep an answer as the rows of its tasks, and its witness as a file."""
         for task in tasks:
             saved = witnessfiles.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
             self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous)

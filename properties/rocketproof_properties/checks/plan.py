@@ -17,7 +17,7 @@ DEPTH = 8
 NAMED = 8  # ids in a line about what is left out
 ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
 ALL = "all"  # but for spark, which is the explicit engine on more machines
-_APPLICABLE = {
+APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
     "simulate": ("always", "reachable", "step", "deadlock_free"),
@@ -109,7 +109,7 @@ def _from_file(request: Request) -> Plan:
         engines = tuple(e for e in wanted if e != "stateful")
         questions.append((claim.kind, claim.id))
         for engine in engines:
-            method = _method(claim.kind, engine, "")
+            method = method_of(claim.kind, engine, "")
             verdict = expectation(claim.kind, engine, method, expected)
             tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict))
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
@@ -163,7 +163,7 @@ def _from_catalogue(request: Request) -> Plan:
                 continue
         questions.append((case.kind, case.property))
         for engine in engines:
-            method = _method(case.kind, engine, case.method)
+            method = method_of(case.kind, engine, case.method)
             expected = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
@@ -181,10 +181,10 @@ def _plan(tasks: list[Task], left_out: list[str]) -> Plan:
 
 
 def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
-    return tuple(e for e in ENGINES if kind in _APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
+    return tuple(e for e in ENGINES if kind in APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
 
 
-def _method(kind: str, engine: str, method: str) -> str:
+def method_of(kind: str, engine: str, method: str) -> str:
     """What the symbolic engine does: as the catalogue says, else bounded checking, and for always and step then a proof."""
     if engine != "symbolic":
         return ""
@@ -201,7 +201,7 @@ def _not_by(engine: str | None, questions: list[tuple[str, str]], never: str = "
     engines = () if engine is None else (engine,) if engine != ALL else tuple(e for e in ENGINES if e not in ("spark", never))
     lines = []
     for kind, ids in by_kind.items():
-        silent = [e for e in engines if kind not in _APPLICABLE[e] or e == never]
+        silent = [e for e in engines if kind not in APPLICABLE[e] or e == never]
         if silent:
             use = f"; use --engine {_DECIDES.get(kind, 'explicit')}" if engine != ALL else ""
             verb = "do" if len(silent) > 1 else "does"

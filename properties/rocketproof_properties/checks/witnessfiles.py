@@ -35,9 +35,9 @@ def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:
     for task in tasks:
         source = task.source
         stem = "" if source.file is None else Path(source.file).stem
-        parts = [stem, task.property, source.profile, _slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
-        plain = "-".join(_slug(part) for part in parts if part)
-        longer = f"{plain}-{_slug(source.scope)}"
+        parts = [stem, task.property, source.profile, slug(task.condition.lower()), "" if task.engine == "explicit" else task.engine]
+        plain = "-".join(slug(part) for part in parts if part)
+        longer = f"{plain}-{slug(source.scope)}"
         name = next(t for t in chain((plain, longer), (f"{longer}-{n}" for n in count(2))) if t not in used)
         used.add(name)
         found[task] = str(folder / (f"{name}.py" if task.kind == "history" else f"{name}.itf.json"))
@@ -61,7 +61,7 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
     """The witness and where its instance comes from. Raises RocketproofError in one line."""
     file = itf.read(path)
     if not file.origin:
-        raise InputError(f"{path}: it does not say which model it belongs to; give a file that `rocketproof check` wrote")
+        raise InputError(f"{path}: it does not say which model it belongs to; read it with that: rocketproof.load_witness(FILE, model)")
     source = Source.read(file.origin)
     try:
         subject = source.subject()
@@ -79,6 +79,7 @@ def read_program(path: str) -> str:
         raise InputError(f"{path}: cannot be read ({said}); give a file that `rocketproof check` or `test` wrote") from None
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """Words for the name of a file."""
     words = re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")
     return words if len(words) <= 48 else words[:48].rsplit("-", 1)[0]

@@ -94,34 +94,22 @@ def judge(
 
 def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting) -> int:
     """Judge one history or recording as it is."""
-    from rocketproof_traces import history
-    from rocketproof_traces.checker import histories, recordings
-    from rocketproof_traces.errors import TraceError
+    from rocketproof_traces.checker.histories import Verdict
 
     from .. import output
     from ..judging import results, show
+    from ..library.recorded import judge
 
-    if history.is_history(file):
-        header, lines = history.read(file)
-        events = list(lines)
-        try:
-            with output.counting("judging answer") as report:
-                verdict = histories.judge_history(header, events, profile, limit or histories.LIMIT, report)
-        except TraceError as error:
-            raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
-        write(json, verdict.data())
-        with reports.printing():
-            show.print_verdict(verdict)
-        code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[verdict.verdict]
-        reports.write(lambda: results.run(verdict.data(), str(file), code))
-        return code
-    with output.counting("judging case") as report:
-        found = recordings.judge_recording(file, profile, limit or recordings.LIMIT, report)
+    with output.counting("judging answer") as report:
+        found = judge(file, profile=profile, limit=limit, report=report)
     write(json, found.data())
     with reports.printing():
-        show.print_judgement(found)
-    code = DIFFERS if found.unexplained else STOPPED if found.unknown else OK
-    reports.write(lambda: results.run({**found.data(), "unknown": found.unknown}, str(file), code))
+        if isinstance(found, Verdict):
+            show.print_verdict(found)
+        else:
+            show.print_judgement(found)
+    code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[found.verdict]
+    reports.write(lambda: results.run({**found.data(), "unknown": list(found.unknown)}, str(file), code))
     return code
 
 

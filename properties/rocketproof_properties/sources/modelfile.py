@@ -2,50 +2,61 @@
 
 The file defines `model(**sizes)` that returns a Model, or a Model called `model`. `SCOPES`, a dict of a name to the
 sizes, is optional; its first entry is the default. `EXPECTED`, a dict of a property's id to `holds`, `violated` or
-`unknown`, is optional too; what it does not name is expected to hold. Whatever goes wrong becomes one line
-`file:line: what; how to fix it`.
+`unknown`, is optional too; what it does not name is expected to hold. `FILE::NAME` is another function or Model of a file,
+such as one that a test has, without SCOPES and EXPECTED. Whatever goes wrong becomes one line `file:line: what; how to fix it`.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
-from rocketproof_model import EvaluationError, Model, ModelError
+from rocketproof_model import EvaluationError, Instance, Model, ModelError
 from rocketproof_model.interpreter import initial
 
 from ..choices import InputError, known, offer
 
 VERDICTS = ("holds", "violated", "unknown")
 DEFAULT = "default"
+NAMED = "::"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A loaded file: its model in one scope and the verdict that its author expects of each property."""
+    """A loaded file: its model in one scope, as an instance, and the verdict that its author expects of each property."""
 
     path: str
     scope: str
-    model: Model
+    instance: Instance
     expected: dict[str, str]
 
+    @property
+    def model(self) -> Model:
+        return self.instance.model
 
-def load(path: str, scope: str | None = None) -> ModelFile:
+
+def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHING) -> ModelFile:
     """Run the file and build its model in `scope` (the first of SCOPES if None; `default` if the file has no SCOPES).
 
-    Raises InputError in one line.
+    `given` are values of the parameters of `model`, instead of the scope's, and of the model's constants. Raises InputError in one line.
     """
+    path, _, named = path.partition(NAMED)
+    name = named or "model"
     source = _read(path)
     module = _run(path, source)
-    made = getattr(module, "model", None)
+    made = getattr(module, name, None)
     if not isinstance(made, Model) and not callable(made):
-        raise InputError(f"{path}:1: no model in this file; define `def model(): ...` that returns a Model, or a Model called `model`")
+        raise InputError(f"{path}:1: no {name} in this file; define `def {name}(): ...` that returns a Model, or a Model called `{name}`")
+    if named:
+        return ModelFile(path, DEFAULT, _instance(path, source, made, name, {}, given), {})
     scopes = getattr(module, "SCOPES", None) or {}
     line = _line(source, "SCOPES")
     if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
@@ -53,14 +64,42 @@ def load(path: str, scope: str | None = None) -> ModelFile:
     if scope not in (None, DEFAULT) and not scopes:
         raise InputError(f"unknown scope {scope!r}; {path} has no SCOPES: leave out --scope, or add SCOPES = {{{scope!r}: {{...}}}}")
     name = known("scope", scope, scopes) if scope is not None and scopes else next(iter(scopes), DEFAULT)
+    if isinstance(made, Model) and scopes:
+        raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
+    instance = _instance(path, source, made, "model", {name: scopes[name]} if scopes else {}, given)
+    return ModelFile(path, name, instance, _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model))
+
+
+def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a function that builds a model takes; the others are meant for the model's constants."""
+    parameters = inspect.signature(make).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return dict(given)
+    return {one.name: given[one.name] for one in parameters if one.name in given and one.kind is not one.POSITIONAL_ONLY}
+
+
+def with_constants(model: Model, given: Mapping[str, Any], parameters: Sequence[str] = ()) -> Instance:
+    """The model with its constants given. Raises InputError for a value that is neither a constant nor one of the parameters."""
+    for name in given:
+        if name not in model.constants:
+            names = [*parameters, *model.constants]
+            raise InputError(f"{name} is no size and no constant of model {model.name}; {offer(name, names)}")
+    try:
+        return model.given(**given)
+    except (ModelError, ValueError, TypeError) as error:
+        text = error.problem if isinstance(error, ModelError) else str(error)
+        raise InputError(f"constants of model {model.name}: {text}") from None
+
+
+def _instance(path: str, source: str, made: Any, name: str, scope: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> Instance:
+    """What the file's function builds with the sizes of the scope and those that are given, or its finished model."""
     if isinstance(made, Model):
-        if scopes:
-            raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
-        model = made
+        model, sizes, parameters = made, {}, []
     else:
-        model = _build(path, source, made, scopes.get(name, {}), name)
-    _inspect(path, _line(source, "model"), model)
-    return ModelFile(path, name, model, _expected(path, source, getattr(module, "EXPECTED", None) or {}, model))
+        sizes, parameters = parameters_of(made, given), list(inspect.signature(made).parameters)
+        model = _build(path, source, made, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
+    _inspect(path, _line(source, name), model)
+    return with_constants(model, {key: value for key, value in given.items() if key not in sizes}, parameters)
 
 
 def _read(path: str) -> str:
@@ -103,17 +142,17 @@ def _run(path: str, source: str) -> ModuleType:
     return module
 
 
-def _build(path: str, source: str, make: Any, sizes: Mapping[str, Any], scope: str) -> Model:
+def _build(path: str, source: str, make: Any, name: str, sizes: Mapping[str, Any], scope: str) -> Model:
     try:
         model = make(**sizes)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
         if isinstance(error, TypeError) and not _frames(path, error):
-            given = f"SCOPES[{scope!r}]" if sizes else "a call without sizes"
+            given = f"SCOPES[{scope!r}]" if scope else f"a call with {', '.join(sizes)}" if sizes else "a call without sizes"
             what = str(error).replace("()", "")
-            raise InputError(f"{path}:{_line(source, 'model')}: {given} does not fit: {what}; name the parameters of model()") from None
+            raise InputError(f"{path}:{_line(source, name)}: {given} does not fit: {what}; name the parameters of {name}()") from None
         raise _failed(path, source, error) from None
     if not isinstance(model, Model):
-        raise InputError(f"{path}:{_line(source, 'model')}: model() returned {type(model).__name__}; end it with `return m`, the Model")
+        raise InputError(f"{path}:{_line(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
     return model
 
 

@@ -49,8 +49,8 @@ class Source:
         if self.is_messages:
             raise InputError("programs of messages have no model; give a scope of the specification")
         if self.file is not None:
-            loaded = _file(self.file, self.scope, _stamp(self.file))
-            return Subject(loaded.model.given(**dict(self.given)), tuple(loaded.model.properties))
+            loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
+            return Subject(loaded.instance, tuple(loaded.model.properties))
         specification, properties = _specification(self.scope)
         return Subject(specification.model.given(**self._constants()), properties)
 
@@ -94,7 +94,7 @@ class Source:
     def read(record: Mapping[str, Any]) -> Source:
         """The source that `record()` wrote; raises InputError if it is none."""
         try:
-            given = tuple(sorted(dict(record["given"]).items()))
+            given = tuple(sorted((name, _hashable(value)) for name, value in dict(record["given"]).items()))
             return Source(str(record["scope"]), str(record.get("profile") or ""), given, record.get("file"))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError("the witness does not say which model it belongs to; make it anew with `rocketproof check`") from None
@@ -115,15 +115,19 @@ def choose(file: str | None, scope: str | None, profile: str | None) -> Source:
 def _stamp(path: str) -> tuple[object, ...]:
     """What changes when another file stands at the path."""
     try:
-        found = Path(path).stat()
+        found = Path(path.partition(modelfile.NAMED)[0]).stat()
     except OSError:
         return (Path(path).absolute(),)
     return (Path(path).absolute(), found.st_mtime_ns, found.st_size)
 
 
 @functools.lru_cache(maxsize=16)
-def _file(path: str, scope: str, stamp: tuple[object, ...]) -> modelfile.ModelFile:
-    return modelfile.load(path, scope)
+def _file(path: str, scope: str, given: tuple[tuple[str, Any], ...], stamp: tuple[object, ...]) -> modelfile.ModelFile:
+    return modelfile.load(path, scope, dict(given))
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def specified(scope: str) -> tuple[Property, ...]:

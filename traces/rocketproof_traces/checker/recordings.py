@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rocketproof_model.specification import constants
 
@@ -44,6 +44,16 @@ class Judgement:
     out_of_reach: dict[str, int]
     unexplained: tuple[Unexplained, ...]
     unknown: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Literal["ok", "illegal", "unknown"]:
+        """That of a history: `unknown` where a bound left something open and nothing is illegal."""
+        return "illegal" if self.unexplained else "unknown" if self.unknown else "ok"
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was not explained, as of a history."""
+        return tuple(one.finding for one in self.unexplained)
 
     @property
     def cases(self) -> int:

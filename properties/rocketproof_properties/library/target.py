@@ -1,0 +1,88 @@
+"""`Target`: a broker for a program of one's own, whose answers are recorded and judged."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rocketproof_profiles import PROFILES
+
+from ..choices import InputError, known
+
+if TYPE_CHECKING:
+    from ..judging.judging import Judged
+    from ..validation.suite import Suite, SuiteClient
+
+
+class Target:
+    """A broker, or one that is started for this: a context manager that gives clients of it and judges what they have seen.
+
+    `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
+    `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
+    unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, else only while it is open.
+
+        with rocketproof.Target("127.0.0.1:10911", profile="P494") as target:
+            client = target.client()
+            client.send(topic="orders", body="one")
+            target.judge(client)
+    """
+
+    def __init__(
+        self,
+        where: str,
+        *,
+        profile: str | None = None,
+        nameserver: str | None = None,
+        histories: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.where = where
+        self.profile = None if profile is None else known("profile", profile, PROFILES)
+        self._nameserver = nameserver
+        self._histories = None if histories is None else Path(histories)
+        self._stack = ExitStack()
+        self._suite: Suite | None = None
+
+    def __enter__(self) -> Target:
+        """Reach the broker, or start it. Raises RocketproofError if that fails."""
+        from ..deployments.choose import choose
+        from ..validation.suite import Suite
+
+        host, _, port = self.where.rpartition(":")
+        is_address = bool(host) and port.isdecimal()
+        target = choose(self.where if is_address else None, None if is_address else self.where, self.profile, configure=False)
+        with ExitStack() as stack:
+            running = stack.enter_context(target.open())
+            folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
+            folder.mkdir(parents=True, exist_ok=True)
+            self._suite = Suite(running, target.profile, folder, self._nameserver)
+            stack.callback(self._suite.close)
+            self._stack = stack.pop_all()
+        self.profile = target.profile
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._suite = None
+        self._stack.close()
+
+    def client(self) -> SuiteClient:
+        """A client with names of topics and groups that no other one has; what it sends and gets is recorded."""
+        return self._open.client()
+
+    def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
+        """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described.
+
+        `accept` are ids of properties whose findings are no failure; what the catalogue expects of the profile needs none.
+        """
+        __tracebackhide__ = True
+        return self._open.judge(client, accept)
+
+    @property
+    def _open(self) -> Suite:
+        if self._suite is None:
+            raise InputError(f"target {self.where} is not open; use it in a with statement")
+        return self._suite

@@ -1,0 +1,276 @@
+"""A model is checked and asserted in a test of one's own: what is accepted, what a failure shows, and what is refused."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rocketproof
+from rocketproof import (
+    Bool,
+    Int,
+    Limits,
+    Model,
+    Refuted,
+    RocketproofError,
+    Undecided,
+    assert_holds,
+    assert_violated,
+    check,
+    exists,
+    implies,
+)
+from rocketproof_properties import cli
+
+
+def lock(processes: int = 2, guarded: bool = True) -> Model:
+    """Processes that enter where nobody is inside; without the constant `atomic` they look first and enter later."""
+    m = Model("lock")
+    P = m.index("P", processes)
+    atomic = m.constant("atomic", Bool, guarded)
+    looked = m.var("looked", Bool, over=P, init=False)
+    inside = m.var("inside", Bool, over=P, init=False)
+    count = m.var("count", Int(0, processes), init=0)
+
+    @m.action(p=P)
+    def look(a: Any, p: Any) -> None:
+        """It sees that nobody is inside."""
+        a.guard("not yet", ~looked[p] & ~inside[p], "it has not looked")
+        a.guard("free", count == 0, "nobody is inside")
+        a.set(looked[p], True)
+
+    @m.action(p=P)
+    def enter(a: Any, p: Any) -> None:
+        """It enters."""
+        a.guard("looked", looked[p], "it has looked")
+        a.guard("still free", ~atomic | (count == 0), "nobody has entered since, where that is one step")
+        a.set(looked[p], False)
+        a.set(inside[p], True)
+        a.set(count, count + 1)
+
+    m.always("exclusion", count < 2, "at most one process is inside")
+    m.reachable("entered", exists(P, lambda p: inside[p]), "a process can enter")
+    m.reachable("crowd", count == processes, "all are inside")
+    m.always("never asked", implies(count > 1, count < processes), "two are never all")
+    m.leads_to("progress", looked[0], inside[0], "who has looked enters")
+    return m
+
+
+FINISHED = lock(guarded=False)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def inner() -> Callable[[], Model]:
+    def build() -> Model:
+        return lock(guarded=False)
+
+    return build
+
+
+# check
+
+
+FORMS: dict[str, Any] = {"builder": lock, "model": lock(), "instance": lock().given(atomic=True), "file": f"{__file__}::lock"}
+
+
+@pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
+def test_a_model_is_given_as_a_builder_a_model_an_instance_or_a_file(given: Any) -> None:
+    found = check(given)
+    assert [(one.property.id, one.verdict) for one in found] == [
+        ("exclusion", "holds"),
+        ("entered", "holds"),
+        ("crowd", "violated"),
+        ("never asked", "holds"),
+        ("progress", "violated"),
+    ]
+    assert (found["exclusion"].states, len(found["entered"].witness or ())) == (8, 2)
+    assert found.vacuous == {"never asked"}
+    assert not found.held and [one.property.id for one in found.violated] == ["crowd", "progress"] and not found.undecided
+    assert found["at most one  process is inside"] is found["exclusion"] is found[0]
+
+
+def test_sizes_and_constants_are_given_by_name() -> None:
+    assert check(lock, property="exclusion", processes=3)[0].states > check(lock, property="exclusion")[0].states
+    assert check(lock, property=["exclusion", "a process can enter"], processes=3, atomic=False)["exclusion"].verdict == "violated"
+    assert check(lock(), property="exclusion", atomic=False)[0].verdict == "violated"
+    assert check(f"{__file__}::lock", property="exclusion", processes=1, atomic=False)[0].verdict == "holds"
+
+
+def test_the_specification_is_checked_in_a_scope_under_a_profile() -> None:
+    found = check(property="REA-55", scope="flush", profile="P49")
+    assert [one.verdict for one in found] == ["holds"]
+
+
+@pytest.mark.parametrize(("engine", "verdict"), [("symbolic", "holds"), ("simulate", "unknown")])
+def test_other_engines_decide_what_they_can(engine: Any, verdict: str) -> None:
+    assert check(lock, property="exclusion", engine=engine)[0].verdict == verdict
+
+
+def test_outcomes_are_no_truth() -> None:
+    """`assert check(model)` would pass whatever came out."""
+    with pytest.raises(TypeError, match=r"ask \.held, or use assert_holds"):
+        assert check(lock, property="exclusion")
+
+
+WRONG = {
+    "unknown size": (lambda: check(lock, proceses=3), "proceses is no size and no constant of model lock; use processes, guarded, atomic"),
+    "constant out of type": (lambda: check(lock, atomic="perhaps"), "constants of model lock: "),
+    "unknown property": (lambda: check(lock, property="exclusoin"), "unknown property 'exclusoin'; use exclusion"),
+    "no property named": (lambda: check(lock, property=[]), "no property; name one"),
+    "no model": (lambda: check(7), "int is no model; give a Model, a function"),  # type: ignore[arg-type]
+    "no Model returned": (lambda: check(lambda: None), "returned NoneType; end it with `return m`"),  # type: ignore[arg-type,return-value]
+    "size missing": (lambda: check(lambda n: lock(n)), "cannot be called so: missing a required argument: 'n'; give its sizes"),
+    "no properties": (lambda: check(_bare()), "model bare has no properties; state some"),
+    "no variables": (lambda: check(Model("empty")), "model empty has no variables"),
+    "scope of a model": (lambda: check(lock, scope="tiny"), "scope='tiny' with a model of your own"),
+    "no such file": (lambda: check("nowhere.py"), "no such file nowhere.py"),
+    "no such name": (lambda: check(f"{__file__}::lok"), "no lok in this file"),
+    "engine": (lambda: check(lock, engine="explict"), "unknown engine 'explict'"),  # type: ignore[arg-type]
+    "not by this engine": (lambda: check(lock, engine="symbolic"), "symbolic does not decide progress (leads_to)"),
+    "workers": (lambda: check(lock, workers=0), "workers=0 is not positive"),
+    "not asked": (lambda: check(lock, property="crowd")["exclusion"], "'exclusion' was not asked for; those that were: crowd"),
+}
+
+
+def _bare() -> Model:
+    m = Model("bare")
+    n = m.var("n", Int(0, 1), init=0)
+
+    @m.action()
+    def up(a: Any) -> None:
+        """It goes up."""
+        a.guard("low", n == 0, "it is low")
+        a.set(n, 1)
+
+    return m
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_fit_is_refused_in_one_line(case: str) -> None:
+    call, said = WRONG[case]
+    with pytest.raises(RocketproofError, match=re.escape(said)) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
+
+# Assertions
+
+
+def test_a_property_that_holds_is_asserted_by_id_sentence_or_object() -> None:
+    model = lock()
+    for named in ("exclusion", "At most one process is inside", model.property("exclusion")):
+        assert assert_holds(model, named).held
+
+
+EXPECTED = """\
+'exclusion' is violated in lock with processes=2, atomic=False
+
+exclusion (always)
+at most one process is inside
+"""
+
+
+def test_a_failure_shows_the_shortest_witness_and_the_command_that_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AssertionError) as failed:
+        assert_holds(lock, "exclusion", processes=2, atomic=False)
+    text = str(failed.value)
+    assert text.startswith(EXPECTED)
+    assert isinstance(failed.value, Refuted) and failed.value.outcome.witness is not None and len(failed.value.outcome.witness) == 4
+    assert "exclusion fails after step 4" in text
+    command = text.splitlines()[-1].split()
+    assert command[:2] == ["rocketproof", "show"] and command[2] == failed.value.file
+    assert cli.run([*command[1:], "--width", "100"]) == 0
+    shown = "".join(line.rstrip() + "\n" for line in capsys.readouterr().out.splitlines()[:-1])
+    assert shown.rstrip() in text
+
+
+@pytest.mark.parametrize("model", [FINISHED, lock().given(atomic=False)], ids=["of the module", "an instance of nobody"])
+def test_a_witness_of_a_finished_model_is_kept_with_what_is_known_of_its_place(model: Any) -> None:
+    with pytest.raises(Refuted) as failed:
+        assert_holds(model, "exclusion")
+    file = failed.value.file
+    assert file is not None
+    origin = json.loads(Path(file).read_text("utf-8"))["#meta"]["rocketproof"]["origin"]
+    assert (origin["file"] if origin else None) == (f"{__file__}::FINISHED" if model is FINISHED else None)
+    assert len(rocketproof.load_witness(file, model)) == 4
+
+
+def test_a_witness_of_a_model_inside_a_function_is_read_with_its_model() -> None:
+    with pytest.raises(Refuted, match=r"rocketproof\.load_witness\('.*lock-exclusion.itf.json', model\) reads it") as failed:
+        assert_holds(inner(), "exclusion")
+    file = str(failed.value.file)
+    with pytest.raises(RocketproofError, match="does not say which model it belongs to; read it with that"):
+        rocketproof.load_witness(file)
+    assert len(rocketproof.load_witness(file, inner())) == 4
+
+
+def test_all_properties_are_asserted_where_none_is_named_and_all_violated_ones_are_listed() -> None:
+    with pytest.raises(Refuted) as failed:
+        assert_holds(lock)
+    assert "also violated: progress: who has looked enters" in str(failed.value)
+    assert "'crowd' is violated in lock\nall are inside\nno reachable state of 8 is such" in str(failed.value)
+
+
+def test_what_holds_because_nothing_happened_is_no_pass() -> None:
+    with pytest.raises(Refuted, match="'never asked' holds in lock only because its premise is true in no reachable state: two"):
+        assert_holds(lock, "never asked")
+
+
+def test_a_known_violation_is_asserted_and_its_witness_returned() -> None:
+    witness = assert_violated(lock, "exclusion", atomic=False)
+    assert witness is not None and [move.action for move in witness.moves] == ["look", "look", "enter", "enter"]
+    assert assert_violated(lock, "crowd") is None
+    with pytest.raises(Refuted, match="'exclusion' holds in lock, in 8 states: at most one process is inside"):
+        assert_violated(lock, "exclusion")
+
+
+@pytest.mark.parametrize("asserted", [assert_holds, assert_violated])
+def test_a_limit_is_an_error_of_its_own_kind(asserted: Callable[..., object]) -> None:
+    with pytest.raises(Undecided, match=r"'exclusion' of lock with processes=3 is unknown \(states\)") as open_:
+        asserted(lock, "exclusion", limits=Limits(states=3), processes=3)
+    assert not isinstance(open_.value, AssertionError) and open_.value.outcome.reason == "states"
+
+
+def test_a_witness_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / ".rocketproof").write_text("a file", "utf-8")
+    with pytest.raises(Refuted, match=r"(?s)fails after step 4.*not kept: witness .* cannot be written") as failed:
+        assert_holds(lock, "exclusion", atomic=False)
+    assert failed.value.file is None
+
+
+# Brokers, histories, stores
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def test_a_target_gives_clients_and_judges_what_they_have_seen_and_so_does_judge(tmp_path: Path) -> None:
+    with rocketproof.Target("inprocess", profile="P494", histories=tmp_path / "kept") as target:
+        client = target.client()
+        answer = client.send(topic="orders", body="one")
+        assert answer is not None and answer.code == 0
+        judged = target.judge(client)
+        assert judged.findings == [] and judged.path.parent == tmp_path / "kept"
+    found = rocketproof.judge(judged.path, profile="p494")
+    assert (found.verdict, found.findings) == ("ok", ()) and found.explained > 0
+    with pytest.raises(RocketproofError, match="target inprocess is not open; use it in a with statement"):
+        target.client()
+
+
+def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
+    for call, said in (
+        (lambda: rocketproof.Target("inprocess", profile="P4"), "unknown profile 'P4'"),
+        (lambda: rocketproof.Target("nonsense").__enter__(), "--target nonsense"),
+        (lambda: rocketproof.judge("nowhere", profile="P494"), "nowhere is no file"),
+        (lambda: rocketproof.judge(DATA, profile="P494"), "is no file"),
+        (lambda: rocketproof.audit(), "no store"),
+        (lambda: rocketproof.audit(DATA, property="INV-99"), "INV-99"),
+    ):
+        with pytest.raises(RocketproofError, match=re.escape(said)):
+            call()

@@ -10,7 +10,9 @@ import pytest
 
 import routing
 from rocketproof_model import Model
-from rocketproof_model.result import Witness
+from rocketproof_model.interpreter import initial, successors
+from rocketproof_model.result import Move, Witness
+from rocketproof_model.specification import part
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import itf
 from rocketproof_traces.witness.restore import restore
@@ -52,6 +54,17 @@ def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request:
     assert (file.origin, file.note, file.kind) == (ORIGIN, witness.note, witness.property.kind)
     assert same(restore(file, witness.instance), witness)
     assert [p.name for p in tmp_path.iterdir()] == ["w.itf.json"], "a temporary file is left"
+
+
+def test_numbers_have_their_names_beside_them() -> None:
+    instance = part("tiny").model.given()
+    state = initial(instance)
+    step = next(successors(instance, state))
+    witness = Witness(instance, instance.model.claim("x", "x", "always", True), (Move(step.action.name, step.args),), (state, step.state))
+    ours = json.loads(text_of(witness))["#meta"]["rocketproof"]
+    assert ours["elements"] == {"Broker": ["broker-a"], "Topic": ["TBW102", "orders"], "Producer": ["producer 0"]}
+    assert ours["moves"] == [{"action": "find_template", "args": {"p": 0}, "label": "find_template(p=producer 0)"}]
+    assert same(restore(itf.loads(text_of(witness), "w.itf.json"), instance, witness.property), witness)
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])

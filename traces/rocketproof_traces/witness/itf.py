@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Instance, Model, Variable
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import MaybeType, Type
+from rocketproof_model.language import IndexType, MaybeType, Type
 from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
@@ -81,7 +81,10 @@ def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "pl
     """The text of a witness file, a state a line; equal witnesses give equal text."""
     instance = witness.instance
     tables = tables_of(instance.model)
-    moves = [json.dumps({"action": m.action, "args": _args(instance, m)}) for m in witness.moves]
+    moves = [
+        json.dumps({"action": m.action, "args": _args(instance, m), "label": label})
+        for m, label in zip(witness.moves, witness.labels(), strict=True)
+    ]
     constants = {name: plain(instance.model.constants[name][0], code) for name, code in instance.constants.items()}
     facts = {
         "schema": str(SCHEMA),
@@ -89,6 +92,7 @@ def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "pl
         "kind": json.dumps(witness.property.kind),
         "origin": json.dumps(dict(origin)),
         "constants": json.dumps(constants),
+        "elements": json.dumps(elements_of(instance.model)),
         "note": json.dumps(witness.note),
         "moves": _block("[", moves, "]", 3),
     }
@@ -129,6 +133,12 @@ def _state(witness: Witness, k: int, tables: dict[str, list[Variable]], dialect:
     row[ACTION] = witness.moves[k - 1].action if k else "init"
     row[PICKS] = _picks(witness, witness.moves[k - 1], dialect) if k else {}
     return row
+
+
+def elements_of(model: Model) -> dict[str, list[str]]:
+    """The names of the elements of each index that has names, by the index's name: what numbers in a file mean."""
+    axes = [*(axis for v in model.variables for axis in v.over), *(t for a in model.actions for t in a.parameters.values())]
+    return {axis.name: list(axis.names) for axis in axes if isinstance(axis, IndexType) and axis.names}
 
 
 def _picks(witness: Witness, move: Move, dialect: Dialect) -> dict[str, Any]:

@@ -154,8 +154,14 @@ def holds(instance: Instance, formula: Expr, state: State, after: State | None =
     return bool(evaluate(formula, Scope(state, {}, instance.constants, after)))
 
 
+def labelled(instance: Instance, state: State) -> dict[str, str]:
+    """The state as a person reads it: `config[broker-a, orders].perm` to the value's text."""
+    variables = instance.model.variables
+    return {v.label_at(at): v.type.text(state[v.slot(at)]) for v in variables for at in v.elements()}
+
+
 def readable(instance: Instance, state: State) -> dict[str, Any]:
-    """The state as a person reads it: variable (with `[i,j]` for elements) to decoded value."""
+    """The state as data: variable (with `[i,j]` for elements) to decoded value."""
     result = {}
     for variable in instance.model.variables:
         for at in variable.elements():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import EvaluationError
-from ..interpreter import State, holds, initial, readable, successors
+from ..interpreter import State, holds, initial, labelled, successors
 from ..language import Instance, Property
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from . import kernel, loops
@@ -166,8 +166,8 @@ class Account:
 
     def _told(self, state: State) -> str:
         """The state in words; of a large one only what differs from the initial state."""
-        values = readable(self.instance, state)
-        start = readable(self.instance, initial(self.instance))
+        values = labelled(self.instance, state)
+        start = labelled(self.instance, initial(self.instance))
         shown = [f"{name}={value}" for name, value in values.items() if len(values) <= _SHOWN or value != start[name]]
         rest = len(values) - len(shown)
         return ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")

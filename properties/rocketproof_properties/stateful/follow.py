@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rocketproof_model import Action, EvaluationError, Instance, Property, RocketproofError
-from rocketproof_model.interpreter import State, effect, holds, initial, readable, refusing
+from rocketproof_model.interpreter import State, effect, holds, initial, labelled, refusing
 from rocketproof_model.result import Move, Witness
 
 from ..generators.offers import Args, Offers
@@ -134,7 +134,7 @@ class Run:
 
     def differences(self, expected: State, found: State) -> str:
         """The variables in which two states differ, one a line."""
-        one, two = readable(self.instance, expected), readable(self.instance, found)
+        one, two = labelled(self.instance, expected), labelled(self.instance, found)
         return "\n".join(f"  {name}: {one[name]} was expected, {two[name]} was found" for name in one if one[name] != two[name])
 
     def satisfied(self, claim: Property) -> bool:

@@ -1,5 +1,6 @@
 """The machine notices what the implementation should not do, says which guard refuses it, and keeps it as a test."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,7 +112,8 @@ def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monk
 
     monkeypatch.setattr(abstraction, "_put", forgetful)
     finding = found(scope, existing=True) if scope == "store" else found(scope)
-    assert variable in finding.text
+    table, dot, column = variable.partition(".")
+    assert re.search(rf"  {table}\[[^]]+\]{re.escape(dot + column)}: ", finding.text), finding.text
 
 
 def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from rocketproof_model.specification import Part, Specification
 from rocketproof_traces.audit.rules import Over, Rule, rule
 from rocketproof_traces.audit.small import row_rule
 
+from .premises import premise
+
 if TYPE_CHECKING:
     from ..histories.history import History
 
@@ -67,6 +69,20 @@ class HistoryClaim:
                 if not compiled.holds(row, following):
                     return f"{what}: {compiled.say(row, following)}" + ("" if each.id == self.id else f" ({each.id})")
         return None
+
+    def exercised(self, history: History) -> bool:
+        """Whether a row put a rule of the claim's own to the test: one for which the rule's premise is true, if it has any."""
+        facts = history.facts
+        number = self.id.partition(".")[0]
+        for each in [each for each in self.rules if each.id.partition(".")[0] == number] or self.rules:
+            term = premise(each.claim)
+            rows = facts.rows(each.over)
+            if term is None and rows:
+                return True
+            compiled = row_rule(each, facts.settings)
+            if term is not None and any(compiled.value(term, row, following) for row, following, _ in rows):
+                return True
+        return False
 
 
 def about(id_: str, sentence: str, over: Over, formula: Any, expected: Any, found: Any) -> HistoryClaim:

@@ -9,40 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocketproof_model import Expr, Property, any_of
+from rocketproof_model import Property
 from rocketproof_model.language import walk
 
+from ..catalogue.premises import premise
+
 PREFIX = "premise of "
-
-
-def premise(claim: Property) -> Expr | None:
-    """What must hold somewhere for the claim to say anything; None if it always does."""
-    if claim.kind == "leads_to":
-        return None if claim.formula.op == "const" else claim.formula
-    if claim.kind not in ("always", "step", "lemma"):
-        return None
-    premises = [_of(part) for part in _parts("and", claim.formula)]
-    if not premises or any(p is None for p in premises):
-        return None
-    return any_of(premises)
-
-
-def _of(part: Expr) -> Expr | None:
-    if part.op != "or" or part.args[0].op != "not":
-        return None
-    first: Expr = part.args[0].args[0]
-    further = _of(part.args[1])
-    return first if further is None else first & further
-
-
-def _parts(op: str, term: Expr) -> Iterable[Expr]:
-    stack = [term]
-    while stack:
-        e = stack.pop()
-        if e.op == op:
-            stack.extend(reversed(e.args))
-        else:
-            yield e
 
 
 def premises(claims: Iterable[Property]) -> list[Property]:

@@ -35,7 +35,8 @@ JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 @dataclass(frozen=True)
 class Verdict:
     """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
-    back at the end; `condition` that under which a known violation is known."""
+    back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
+    action which refuses, with its sentence and its values by name."""
 
     judge: Judge
     property: str
@@ -45,12 +46,15 @@ class Verdict:
     reason: str = ""
     seq: int = -1
     guard: str = ""
+    sentence: str = ""
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
 class Judged:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
-    `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`)."""
+    `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
+    explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `asked` are the kinds of its requests."""
 
     program: int
     path: Path
@@ -65,6 +69,9 @@ class Judged:
     explained: int = 0
     unknown: tuple[str, ...] = ()
     shared: Touched | None = field(default=None, repr=False)
+    actions: frozenset[str] = frozenset()
+    exercised: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
 
     @property
     def findings(self) -> list[Verdict]:
@@ -80,6 +87,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     rebuilt = rebuild(parsed, PROFILES[profile])
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
+    found.asked = frozenset(one.op for one in parsed.asked)
     used: list[Judge] = []
     if "specification" in judges and parsed.program.needs not in UNSPECIFIED:
         used.append("specification")
@@ -99,6 +107,7 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
     judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
+    found.actions = judged.actions
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
         about = asked.get(one.seq)
@@ -111,7 +120,8 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
 def _unexplained(one: Finding) -> Verdict:
     refused = one.refused
     guard = f"{refused.action}: {refused.guard}" if refused.guard else ""
-    return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard)
+    values = tuple((name, str(value)) for name, value in refused.values.items())
+    return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence, values=values)
 
 
 def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
@@ -120,17 +130,22 @@ def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
     for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
         judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
+        judged.actions = one.verdict.actions
         judged.verdicts += [_unexplained(one.finding)] if one.finding is not None else []
         found.append(judged)
     return found
 
 
 def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+    exercised = set()
     for claim in HISTORY_CLAIMS:
         if not _judgeable(claim, rebuilt, parsed):
             continue
         verdict, case = expected(profile, claim.id, found.conditions, parsed.program.source)
-        text = claim.check(rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole)
+        history = rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole
+        text = claim.check(history)
+        if text is not None or claim.exercised(history):
+            exercised.add(claim.id)
         found.claims[claim.id] = (text is None, verdict, "" if case is None else case.condition)
         if text is None or verdict == "open":
             continue
@@ -138,6 +153,7 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
         reason = case.reason if case is not None else ""
         condition = case.condition if case is not None and known else ""
         found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
+    found.exercised = frozenset(exercised)
 
 
 def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory) -> bool:
@@ -160,4 +176,5 @@ def _by_reference(parsed: ParsedHistory, profile: str, found: Judged) -> None:
 
 def data(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON values."""
-    return {key: value for key, value in vars(verdict).items() if value not in ("", -1)}
+    rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, ())}
+    return rows | {"values": dict(verdict.values)} if verdict.values else rows

@@ -82,13 +82,14 @@ def log_of(data: bytes, file_size: int) -> Log:
 
 def decided(
     log: Log, mine: Log, broker: str, profile: str, conditions: frozenset[str]
-) -> Iterator[tuple[HistoryClaim, Case | None, str | None]]:
+) -> Iterator[tuple[HistoryClaim, Case | None, str | None, History]]:
     """The claims that have to hold of a broker's log under these conditions, each with the case that says so and what breaks it, None for
-    nothing. Claims about queues see `mine`."""
+    nothing, and the history in which it was looked for. Claims about queues see `mine`."""
     for claim in HISTORY_CLAIMS:
         verdict, case = expected(profile, claim.id, conditions, SOURCE)
         if claim.id in CLAIMS and verdict == "holds":
-            yield claim, case, claim.check(History(logs={broker: mine if claim.id in OF_QUEUES else log}))
+            history = History(logs={broker: mine if claim.id in OF_QUEUES else log})
+            yield claim, case, claim.check(history), history
 
 
 def judge_log(path: Path, profile: str) -> Judged:
@@ -98,8 +99,12 @@ def judge_log(path: Path, profile: str) -> Judged:
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)
     mine = replace(log, records=[one for one in log.records if parsed.names.is_mine(one.topic)])
-    for claim, case, text in decided(log, mine, parsed.broker, profile, conditions):
+    exercised = set()
+    for claim, case, text, history in decided(log, mine, parsed.broker, profile, conditions):
         found.claims[claim.id] = (text is None, "holds", "")
+        if text is not None or claim.exercised(history):
+            exercised.add(claim.id)
         if text is not None:
             found.verdicts.append(Verdict("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else ""))
+    found.exercised = frozenset(exercised)
     return found

@@ -204,7 +204,7 @@ class _Store:
         self._found.kept += len(unanswered & {record.body for record in log.records})
         self._finding("lost", (str(one)[:200] for one in self._acknowledged.values() if not one.is_(records.get(one.place))))
         claims = decided(log, log, BROKER, self._profile, frozenset())
-        self._finding("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text in claims if text is not None))
+        self._finding("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
         self._finding("consume queue", (f"{key}" for key, wanted in queues.items() if not self._dispatched(key, wanted)))
         self._finding("topic lost", self._missing_topics())
         self._finding("next offset", self._strange_next({key: len(entries) for key, entries in queues.items()}))

@@ -41,6 +41,10 @@ class RowRule:
             self._functions[term] = term_function(self._instance, term)
         return self._functions[term]
 
+    def value(self, term: Expr, row: Row, after: Row = ()) -> int:
+        """The code of a term over such a row."""
+        return self._function(term)(row, after)
+
     def say(self, row: Row, after: Row = ()) -> str:
         """What was expected of a row that breaks the rule, and what was found."""
         expected = self._word(self.rule.expected, row, after)

@@ -42,10 +42,13 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     unknown: tuple[str, ...] = ()
     interrupted: bool = False
+    actions: frozenset[str] = frozenset()
+    """The actions of the specification by which the parts are explained, as far as they are."""
 
     def data(self) -> dict[str, Any]:
         """The verdict as JSON values."""
-        return {**vars(self), "findings": [f.data() for f in self.findings], "unknown": list(self.unknown)}
+        shown = {name: value for name, value in vars(self).items() if name != "actions"}
+        return {**shown, "findings": [f.data() for f in self.findings], "unknown": list(self.unknown)}
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class PartVerdict:
     out_of_reach: Counter[str]
     findings: tuple[Finding, ...] = ()
     unknown: str = ""
+    actions: frozenset[str] = frozenset()
 
 
 def judge_history(
@@ -102,6 +106,7 @@ def judge_history(
         tuple(findings),
         tuple(not_decided),
         bool(unknown),
+        frozenset().union(*(one.actions for one in judged)),
     )
 
 
@@ -148,13 +153,14 @@ def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable
         return _recorded(part, header, profile, limit, tick, make)
     checker, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
     left = left_out(checker.part, checker.reasons)
+    actions = frozenset(step.label for step in judged.steps)
     if judged.limit:
         bound = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
-        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound)
+        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound, actions=actions)
     if judged.complete:
-        return PartVerdict(part.name, judged.end, judged.expanded, left)
+        return PartVerdict(part.name, judged.end, judged.expanded, left, actions=actions)
     finding, more = checker.finding(judged, limit)
-    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,))
+    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,), actions=actions)
 
 
 def _recorded(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from rocketproof_properties.validation import suite
+from rocketproof_properties.suite import items
 
 pytest_plugins = ["pytester"]
 
 PLUGIN = "rocketproof_properties.pytest_plugin"
-assert suite, "it is imported before any pytest inside this one, which would forget it and all that it imports"
+assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
 
 SUITE = """
 def test_orders(rocketproof_client, rocketproof_judge):
@@ -75,15 +75,23 @@ def test_what_is_not_as_described_fails_the_test_unless_it_is_accepted(
         found.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
 
 
+def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]) -> None:
+    found = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
+    found.assert_outcomes(errors=1, skipped=1)
+    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--rocketproof-target=127.0.0.1:9"], "127.0.0.1:9"),
-        (["--rocketproof-target=nothing"], "*--target nothing*"),
-        (["--rocketproof-target=inprocess", "--rocketproof-profile=P48"], "*unknown profile 'P48'*"),
+        (["--rocketproof-target=nothing"], "ERROR: --rocketproof-target nothing: give the address*"),
+        (["--rocketproof-target=inprocess", "--rocketproof-profile=P48"], "ERROR: --rocketproof-profile P48: unknown profile; use *P49*"),
     ],
 )
-def test_a_target_that_is_none_is_told(inner: Callable[..., pytest.RunResult], options: list[str], said: str) -> None:
+def test_a_wrong_option_is_told_once_before_anything_is_collected(
+    inner: Callable[..., pytest.RunResult], options: list[str], said: str
+) -> None:
     found = inner(SUITE, *options)
-    found.assert_outcomes(errors=2)
-    found.stdout.fnmatch_lines([f"*{said}*"])
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([said])
+    found.stdout.no_fnmatch_line("*collected*")

@@ -21,6 +21,7 @@ from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, Case
 from ..runs.exchanges import Rebuilt
 from ..runs.parsed import ParsedHistory
+from ..steps.parts import Capability
 
 Expected = Literal["holds", "violated", "open"]
 BASE: Final = "P49"
@@ -37,6 +38,13 @@ OF_PLACES: Final = frozenset({"INV-06.records", "INV-43", "INV-44", "INV-45", "I
 
 
 BUSY: Final = "a busy broker"
+
+ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
+    **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.BY_NAME)),
+    **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.UNKNOWN, about.REGISTERED)),
+    about.TOO_LARGE: Capability.START,
+}
+"""Conditions that programs of clients bring about, and what a target has to offer for that."""
 
 
 @cache

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..choices import Table, read_toml
-from ..judging.judging import Verdict
+
+if TYPE_CHECKING:
+    from ..judging.judging import Verdict
 
 _KEYS: Final = ("property", "match", "reason", "until")
 _WHY: Final = "say which finding is accepted and why"
@@ -40,9 +42,9 @@ class Accepted:
         return f"{self.property} ({self.reason}, until {self.until})"
 
 
-def read(path: Path) -> tuple[Accepted, ...]:
-    """The entries of a file. Raises InputError that names the entry."""
-    shown = f"--accept {path}"
+def read(path: Path, option: str = "--accept") -> tuple[Accepted, ...]:
+    """The entries of the file that an option names. Raises InputError that names the entry."""
+    shown = f"{option} {path}"
     _, data = read_toml(path, shown, "a TOML file as in the documentation of validate")
     top = Table(data, lambda *_: shown, ("accept",))
     if "accept" not in top:

@@ -1,0 +1,196 @@
+"""What the plugin was asked for: on the command line, else by an environment variable, else in pytest's own configuration.
+
+Nothing heavy is imported here: what is wrong is said before anything is collected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..validation.accept import Accepted
+
+When = Literal["auto", "always", "never"]
+_WHEN: Final[tuple[When, ...]] = ("auto", "always", "never")
+_KINDS: Final = "the address of a broker or name server such as 127.0.0.1:10911, or apache:4.9.4, served, inprocess, FILE.toml"
+_PORT: Final = 65_535
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option under its three names, of which `name` is the stem: --rocketproof-name, rocketproof_name, ROCKETPROOF_NAME."""
+
+    name: str
+    metavar: str
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return f"--rocketproof-{self.name}"
+
+    @property
+    def ini(self) -> str:
+        return f"rocketproof_{self.name}"
+
+    @property
+    def variable(self) -> str:
+        return self.ini.upper()
+
+    def given(self, config: pytest.Config) -> tuple[str, str]:
+        """Its text and where that comes from; two empty texts if nobody gave it."""
+        typed = config.getoption(self.ini)
+        if typed is not None:
+            return str(typed), self.flag
+        if os.environ.get(self.variable, ""):
+            return os.environ[self.variable], self.variable
+        text = str(config.getini(self.ini) or "")
+        return text, f"{self.ini} in {config.inipath.name if config.inipath else 'the configuration'}" if text else ""
+
+
+TARGET: Final = Option("target", "TARGET", f"what to judge: {_KINDS}")
+PROFILE: Final = Option("profile", "NAME", "the profile that the target is judged by, such as P494 for RocketMQ 4.9.4")
+NAME_SERVER: Final = Option("nameserver", "ADDRESS", "the name server of a broker that is given by its address")
+PROGRAMS: Final = Option("programs", "N", "how many programs the suite performs on the target (200)")
+SEED: Final = Option("seed", "N", "the seed of the programs (0)")
+TIME: Final = Option("time", "SECONDS", "begin no program after so many seconds")
+ACCEPT: Final = Option("accept", "FILE", "a TOML file of differences that are accepted, as for `rocketproof validate --accept`")
+REPORT: Final = Option("report", "DIR", "the folder of the suite's run, new or empty (.rocketproof/suite with a number)")
+SUITE: Final = Option(
+    "suite",
+    "WHEN",
+    "collect the catalogue: always, never, or auto: with a target, unless paths are named or a collected test uses the target (auto)",
+)
+ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, ACCEPT, REPORT, SUITE)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for. `target` is "" where there is none; `seconds` of None is no bound."""
+
+    target: str = ""
+    profile: str | None = None
+    name_server: str | None = None
+    programs: int = 200
+    seed: int = 0
+    seconds: float | None = None
+    accept: Path | None = None
+    report: Path | None = None
+    suite: When = "auto"
+
+    @property
+    def address(self) -> bool:
+        """Whether the target is one that runs already, given by its address."""
+        return is_address(self.target)
+
+    def accepted(self) -> tuple[Accepted, ...]:
+        """The accepted differences. Raises InputError."""
+        from ..validation import accept
+
+        return () if self.accept is None else accept.read(self.accept, ACCEPT.flag)
+
+
+def is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal()
+
+
+def read(config: pytest.Config) -> Options:
+    """All options. Raises pytest.UsageError, one line that says which option is wrong and what to give."""
+    target, where = TARGET.given(config)
+    made = Options(
+        target,
+        _profile(config),
+        _text(config, NAME_SERVER, "give an address such as 127.0.0.1:9876", is_address),
+        int(_text(config, PROGRAMS, "give a number such as 200", _is_count) or Options.programs),
+        int(_text(config, SEED, "give a whole number", lambda text: re.fullmatch(r"-?\d+", text) is not None) or Options.seed),
+        _seconds(config),
+        _path(config, ACCEPT),
+        _path(config, REPORT),
+        cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
+    )
+    _check_target(target, where, config.invocation_params.dir)
+    return made
+
+
+def check(made: Options) -> None:
+    """That files and folders are as they have to be. Raises pytest.UsageError."""
+    from ..choices import InputError
+
+    try:
+        made.accepted()
+    except InputError as error:
+        raise pytest.UsageError(f"{error}") from None
+    folder = made.report
+    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise _wrong(REPORT.flag, str(folder), "it exists and is not empty: give a new folder")
+
+
+def _wrong(where: str, given: str, remedy: str) -> pytest.UsageError:
+    return pytest.UsageError(f"{where} {given}: {remedy}")
+
+
+def _check_target(target: str, where: str, folder: Path) -> None:
+    kind, colon, rest = target.partition(":")
+    if not target or (kind == "apache" and rest) or (kind in ("served", "inprocess") and (rest or not colon)):
+        return
+    if target.endswith(".toml"):
+        if not (folder / target).is_file():
+            raise _wrong(where, target, "there is no such file")
+        return
+    host, _, port = target.rpartition(":")
+    if not is_address(target) or any(sign in host for sign in "/@ ") or not 0 < int(port) <= _PORT:
+        raise _wrong(where, target, f"give {_KINDS}")
+
+
+def _text(config: pytest.Config, option: Option, remedy: str, fits: Callable[[str], bool]) -> str | None:
+    text, where = option.given(config)
+    if text and not fits(text):
+        raise _wrong(where, text, remedy)
+    return text or None
+
+
+def _profile(config: pytest.Config) -> str | None:
+    text, where = PROFILE.given(config)
+    if not text:
+        return None
+    from rocketproof_profiles import PROFILES
+
+    name = next((name for name in PROFILES if name.lower() == text.lower()), None)
+    if name is None:
+        from ..choices import offer
+
+        raise _wrong(where, text, f"unknown profile; {offer(text, PROFILES)}")
+    return name
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
+
+
+def _seconds(config: pytest.Config) -> float | None:
+    text, where = TIME.given(config)
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise _wrong(where, text, "give a number of seconds above 0")
+    return seconds
+
+
+def _path(config: pytest.Config, option: Option) -> Path | None:
+    """A path; on the command line and in a variable from where pytest was started, in a file from that file's folder."""
+    text, where = option.given(config)
+    if not text:
+        return None
+    base = config.inipath.parent if config.inipath is not None and where.startswith(option.ini) else config.invocation_params.dir
+    return base / text

@@ -1,0 +1,166 @@
+"""What a run says of each entry: passed, failed, skipped or accepted, in one line, with the evidence of a failure.
+
+An entry passes only if a program put it to the test. A known violation passes where it was seen, and fails where it has vanished: where
+many programs that should show it do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from ..generators.programs import Program
+from ..judging.expected import ENOUGH
+from ..judging.judging import Judged, Verdict
+from ..output import counted
+from ..runs.parsed import load
+from ..validation.report import ValidationFinding, ValidationReport
+from ..witnesses.known import HazardReplayed
+from . import text
+from .entries import Entry, entry_of, puts_to_the_test
+
+Status = Literal["passed", "failed", "skipped", "accepted"]
+_RANK: Final[Mapping[str, int]] = {"claims": 0, "specification": 1, "reference": 2}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One entry's. `words` is a line; `said` the whole text of a failure; `files` what belongs to it, by what it is."""
+
+    status: Status
+    words: str
+    said: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        return {**vars(self), "files": dict(self.files)}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A finding in one program."""
+
+    judged: Judged
+    verdict: Verdict
+
+
+def outcomes(report: ValidationReport, entries: Sequence[Entry], folder: Path) -> dict[str, Outcome]:
+    """Every entry's outcome, by its id. `folder` is the report's."""
+    return _Outcomes(report, entries, folder).all()
+
+
+class _Outcomes:
+    def __init__(self, report: ValidationReport, entries: Sequence[Entry], folder: Path) -> None:
+        self.report, self.entries, self.folder = report, entries, folder
+        self.everything = [*report.judged, *report.logs, *report.shared]
+        self.shown: dict[str, list[_Shown]] = {}
+        for judged in self.everything:
+            for verdict in judged.findings:
+                self.shown.setdefault(entry_of(verdict, report.profile), []).append(_Shown(judged, verdict))
+        self.found: dict[str, list[ValidationFinding]] = {}
+        for one in report.findings:
+            self.found.setdefault(entry_of(one.verdict, report.profile), []).append(one)
+
+    def all(self) -> dict[str, Outcome]:
+        replayed = {one.hazard: one for one in self.report.witnesses}
+        return {entry.id: self._of(entry, replayed.get(entry.id)) for entry in self.entries}
+
+    def _of(self, entry: Entry, replayed: HazardReplayed | None) -> Outcome:
+        if entry.kind == "hazard":
+            return self._hazard(entry, replayed)
+        tested = [one for one in self.everything if puts_to_the_test(one, entry, self.report.profile)]
+        if entry.expected == "violated":
+            return self._known(entry, tested)
+        shown = self.shown.get(entry.id, [])
+        if shown:
+            return self._contradicted(entry, shown, len({id(one) for one in tested} | {id(one.judged) for one in shown}))
+        if not tested:
+            return self._not_exercised(entry)
+        return Outcome("passed", f"nothing contradicts it in {counted(len(tested), 'program')} that put it to the test")
+
+    def _not_exercised(self, entry: Entry) -> Outcome:
+        offered = {str(one) for one in self.report.target.get("offers", ())}
+        if entry.needs is not None and entry.needs.value not in offered:
+            return Outcome("skipped", f"not exercised: the target does not offer {entry.needs.value!r}: {entry.lost}")
+        tried = counted(len(self.report.judged), "program")
+        stopped = f"; the run was stopped: {self.report.stopped}" if self.report.stopped else ""
+        what = f"with {entry.condition}" if entry.condition else "that could contradict it"
+        return Outcome("skipped", f"not exercised: no program {what} among {tried}{stopped}")
+
+    def _known(self, entry: Entry, tested: Sequence[Judged]) -> Outcome:
+        id_ = entry.id.partition("[")[0]
+        broken = [one for one in tested if not one.claims[id_][0]]
+        why = f" ({entry.reason})" if entry.reason else ""
+        if broken:
+            least = min(broken, key=lambda one: (one.events, one.program))
+            verdict = next(v for v in least.verdicts if v.property == id_)
+            words = f"violated, as {self.report.profile} expects{why}: in {len(broken)} of {counted(len(tested), 'program')}"
+            return Outcome("passed", words, verdict.text, {"history": self._shown_path(least.path)})
+        if not tested:
+            return self._not_exercised(entry)
+        if len(tested) < ENOUGH:
+            few = f"{counted(len(tested), 'program')} did it and did not show the violation that {self.report.profile} expects{why}"
+            return Outcome("skipped", f"not exercised enough: {few}; after {ENOUGH} it counts as vanished")
+        words = f"{self.report.profile} expects a violation{why}, and {counted(len(tested), 'program')} did not show it"
+        return Outcome("failed", words, text.vanished(entry, words))
+
+    def _hazard(self, entry: Entry, replayed: HazardReplayed | None) -> Outcome:
+        if replayed is None or replayed.reproduced is None:
+            why = replayed.said[-1] if replayed is not None and replayed.said else f"the run was stopped: {self.report.stopped}"
+            return Outcome("skipped", f"not exercised: {why}")
+        if replayed.reproduced:
+            return Outcome("passed", f"violated, as {self.report.profile} expects ({entry.reason}): the model's witness was followed")
+        words = f"{self.report.profile} expects it, and the target did not follow the model's witness: {replayed.said[-1]}"
+        return Outcome("failed", words, text.not_reproduced(entry, replayed))
+
+    def _contradicted(self, entry: Entry, shown: Sequence[_Shown], tried: int) -> Outcome:
+        """The evidence is the program that was made smaller, if it still shows this, or the shortest of all."""
+        mine = self.found.get(entry.id, [])
+        evidence = min(mine, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
+        programs = len({id(one.judged) for one in shown})
+        lost = [one for one in mine if getattr(one, "reproduced", None) is False]
+        if mine and len(lost) == len(mine):
+            return Outcome("skipped", f"seen in {counted(programs, 'program')} and not again when that was repeated: not reproduced")
+        accepted = [one.accepted for one in mine if one.accepted is not None]
+        if mine and len(accepted) == len(mine):
+            return Outcome("accepted", f"accepted: {accepted[0]}", evidence.verdict.text)
+        path = self.folder / evidence.history
+        said = text.Failure(
+            entry,
+            evidence,
+            load(path),
+            self.report.profile,
+            str(self.report.target.get("name", "")),
+            programs,
+            tried,
+            self._first(entry, shown),
+        )
+        files = {"history": self._shown_path(path)}
+        if evidence.file:
+            files["program"] = self._shown_path(self.folder / evidence.file)
+        return Outcome("failed", said.line(), said.whole(files), files)
+
+    def _shortest(self, shown: Iterable[_Shown]) -> ValidationFinding:
+        one = min(shown, key=lambda one: (one.judged.events or 1 << 30, one.judged.program))
+        program = load(one.judged.path).program if one.judged.program else Program(0, one.judged.source, ())
+        return ValidationFinding(one.verdict, program, f"{one.judged.path.parent.name}/{one.judged.path.name}")
+
+    def _first(self, entry: Entry, shown: Sequence[_Shown]) -> str:
+        """The entry at which to begin: one that all programs contradict that contradict this one, and that says more; "" if none."""
+        rank = {one.id: (_rank(one), number) for number, one in enumerate(self.entries)}
+        common: set[str] | None = None
+        for one in shown:
+            others = {entry_of(v, self.report.profile) for v in one.judged.findings}
+            common = others if common is None else common & others
+        better = [id_ for id_ in common or () if id_ in rank and rank[id_] < rank[entry.id]]
+        return min(better, key=lambda id_: rank[id_], default="")
+
+    def _shown_path(self, path: Path) -> str:
+        return str(path)
+
+
+def _rank(entry: Entry) -> int:
+    """What says more comes first: a rule, a property, the specification, the reference implementation."""
+    return ("rule", "property", "specification", "reference", "hazard").index(entry.kind)

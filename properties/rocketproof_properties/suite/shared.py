@@ -1,0 +1,148 @@
+"""One run for all processes of a pytest session: who comes first performs it, the others wait and read what came of it.
+
+They meet in a folder that the session's first process has named (`Session.scratch`). What was recorded stays in the folder of the run, with
+`suite.json`: the outcome of each entry.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock
+
+from rocketproof_model import RocketproofError
+
+from ..deployments.choose import choose
+from ..deployments.deployment import Target
+from ..validation.report import ValidationReport
+from ..validation.validate import Progress, ValidationRequest, validate
+from ..witnesses.known import WITNESSES
+from .entries import entries
+from .options import Options
+from .outcomes import Outcome, outcomes
+
+SCHEMA: Final = "rocketproof-suite"
+VERSION: Final = 1
+FILE: Final = "suite.json"
+SHRINK: Final = 10.0
+"""Seconds for making the program of one finding smaller."""
+_RESULTS, _LOCK, _TOLD = "results.json", "lock", "told"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of the run. `error`: why there is none; `stopped`: what ended it early; `notes`: what else is to be said of it."""
+
+    error: str = ""
+    folder: str = ""
+    stopped: str = ""
+    summary: str = ""
+    notes: tuple[str, ...] = ()
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether the target ended the run, and not the user's own limit."""
+        return bool(self.stopped) and not self.stopped.startswith("--time")
+
+    def data(self) -> dict[str, Any]:
+        rows = {id_: one.data() for id_, one in self.outcomes.items()}
+        return {"schema": SCHEMA, "version": VERSION, **vars(self), "notes": list(self.notes), "outcomes": rows}
+
+    @staticmethod
+    def read(path: Path) -> Results:
+        data = json.loads(path.read_text("utf-8"))
+        rows = {id_: Outcome(**row) for id_, row in data["outcomes"].items()}
+        return Results(data["error"], data["folder"], data["stopped"], data["summary"], tuple(data["notes"]), rows)
+
+
+def target_of(options: Options) -> Target:
+    """What is validated. Raises InputError, TargetError."""
+    address = options.target if options.address else None
+    return choose(address, None if address else options.target, options.profile, configure=False)
+
+
+def identities(options: Options) -> tuple[str, ...]:
+    """The ids of all entries for these options. Raises InputError, TargetError."""
+    target = target_of(options)
+    return tuple(one.id for one in entries(target.profile, target.offers))
+
+
+def known(scratch: Path) -> Results | None:
+    """What came of the run, None if nobody has made it yet."""
+    path = scratch / _RESULTS
+    return Results.read(path) if path.exists() else None
+
+
+def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str, int, int], None]) -> Results:
+    """What came of the run; it is made now unless another process has. `base`: the folder under which runs get a number.
+
+    Raises KeyboardInterrupt when it was interrupted; what was recorded is kept.
+    """
+    scratch.mkdir(parents=True, exist_ok=True)
+    with FileLock(scratch / _LOCK):
+        found = known(scratch)
+        if found is not None:
+            return found
+        try:
+            found = _perform(options, base, progress)
+        except RocketproofError as error:
+            found = Results(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
+        except Exception as error:
+            _keep(scratch, Results(error=f"the run failed: {type(error).__name__}: {error}"))
+            raise
+        _keep(scratch, found)
+    if found.stopped == "Ctrl-C":
+        raise KeyboardInterrupt
+    return found
+
+
+def is_first_to_tell(scratch: Path) -> bool:
+    """Whether nobody has told yet what went wrong with the run; after this somebody has."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        os.close(os.open(scratch / _TOLD, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _keep(scratch: Path, results: Results) -> None:
+    part = scratch / f"{_RESULTS}.part"
+    part.write_text(json.dumps(results.data()), "utf-8")
+    part.replace(scratch / _RESULTS)
+
+
+def _perform(options: Options, base: Path, progress: Progress) -> Results:
+    target = target_of(options)
+    folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
+    request = ValidationRequest(
+        target,
+        folder,
+        options.programs,
+        options.seed,
+        seconds=options.seconds,
+        shrink=SHRINK,
+        name_server=options.name_server,
+        accepted=options.accepted(),
+        witnesses=WITNESSES,
+    )
+    report = validate(request, progress)
+    found = outcomes(report, entries(target.profile, target.offers), folder)
+    results = Results("", str(folder), report.stopped, _summary(report), tuple(report.notes), found)
+    (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return results
+
+
+def _summary(report: ValidationReport) -> str:
+    name, version = str(report.target.get("name", "")), str(report.target.get("version") or "")
+    what = name if version in name else f"{name} {version}"
+    requests = sum(one.requests for one in report.judged)
+    done = f"{len(report.judged)} programs, {requests:,} requests, {report.seconds:.1f} s, seed {report.seed}"
+    return f"{what} under {report.profile}: {done}"

@@ -36,7 +36,7 @@ JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 class Verdict:
     """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
     back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
-    action which refuses, with its sentence and its values by name."""
+    action which refuses, with its sentence, and its values: of each the name, the value, and what it means."""
 
     judge: Judge
     property: str
@@ -47,7 +47,7 @@ class Verdict:
     seq: int = -1
     guard: str = ""
     sentence: str = ""
-    values: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass
@@ -120,7 +120,7 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
 def _unexplained(one: Finding) -> Verdict:
     refused = one.refused
     guard = f"{refused.action}: {refused.guard}" if refused.guard else ""
-    values = tuple((name, str(value)) for name, value in refused.values.items())
+    values = tuple((name, str(value), refused.meanings.get(name, "")) for name, value in refused.values.items())
     return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence, values=values)
 
 
@@ -177,4 +177,6 @@ def _by_reference(parsed: ParsedHistory, profile: str, found: Judged) -> None:
 def data(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON values."""
     rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, ())}
-    return rows | {"values": dict(verdict.values)} if verdict.values else rows
+    if verdict.values:
+        rows["values"] = {name: value for name, value, _ in verdict.values}
+    return rows

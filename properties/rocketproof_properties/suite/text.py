@@ -92,7 +92,7 @@ class Failure:
         if guard:
             yield from _folded(f"'{guard}' of {action}: {verdict.sentence}", "the guard that refuses: ", "    ")
         if guard and verdict.values:
-            yield from _columns([(f"  {self._plain(name)}", f"= {self._plain(value)}") for name, value in verdict.values])
+            yield from _columns([(f"  {self._plain(name)}", f"= {self._plain(value)}", meaning) for name, value, meaning in verdict.values])
 
     def _table(self) -> Iterator[str]:
         """The requests with their answers; the one that the finding is about has an arrow."""
@@ -101,7 +101,7 @@ class Failure:
             return
         asked = self.history.asked
         yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
-        rows = [("   ", "#", *(["client"] if self.history.concurrent else []), "request", "answer")]
+        rows: list[tuple[str, ...]] = [("   ", "#", *(["client"] if self.history.concurrent else []), "request", "answer")]
         for number, item in enumerate(one for one in self.history.items if isinstance(one, Asked) or one.op != OVER):
             here = isinstance(item, Asked) and self.finding.verdict.seq in (item.seq, item.end) and self.finding.verdict.seq >= 0
             who = [item.process.removeprefix("client ")] if isinstance(item, Asked) else [""]

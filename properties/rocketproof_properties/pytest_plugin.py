@@ -25,7 +25,7 @@ from .suite.options import Options
 
 if TYPE_CHECKING:
     from .judging.judging import Judged
-    from .suite.ownprograms import Suite, SuiteClient
+    from .validation.ownprograms import Suite, SuiteClient
 
 NAME = "rocketproof"
 _FIXTURES = frozenset({"rocketproof_target", "rocketproof_client", "rocketproof_judge"})
@@ -197,8 +197,8 @@ def _rocketproof_suite(
     """The target, set up for the session, or why it is none."""
     from rocketproof_model import RocketproofError
 
-    from .suite.ownprograms import Suite
     from .suite.shared import target_of
+    from .validation.ownprograms import Suite
 
     made = request.config.stash[_OPTIONS]
     try:

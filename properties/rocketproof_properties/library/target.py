@@ -16,7 +16,7 @@ from ..choices import InputError, known
 
 if TYPE_CHECKING:
     from ..judging.judging import Judged
-    from ..validation.suite import Suite, SuiteClient
+    from ..validation.ownprograms import Suite, SuiteClient
 
 
 class Target:
@@ -50,7 +50,7 @@ class Target:
     def __enter__(self) -> Target:
         """Reach the broker, or start it. Raises RocketproofError if that fails."""
         from ..deployments.choose import choose
-        from ..validation.suite import Suite
+        from ..validation.ownprograms import Suite
 
         host, _, port = self.where.rpartition(":")
         is_address = bool(host) and port.isdecimal()

@@ -8,11 +8,12 @@ witness of the model that is replayed where brokers can be started for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
+from rocketproof_model import Action
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.checker.shape import Shape, model_of
 
@@ -29,15 +30,8 @@ Kind = Literal["property", "rule", "specification", "reference", "hazard"]
 _ADMINISTRATION: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group"})
 _MAKING: Final = frozenset({"put", "update_topic"})
 _NAMES: Final = ("blank name", "illegal characters", "name too long", "forbidden topic")
-_STATING: Final = (
-    "template unknown",
-    "may not inherit",
-    "may inherit",
-    "retry topic",
-    "no second way",
-    "order topic on a read-only broker",
-)
-_OF_QUEUES: Final = ("legal queue id", "illegal queue id", "negative", "no writable queue")
+_REFUSING: Final = ("order topic on a read-only broker", "illegal queue id")
+_ACCEPTING: Final = ("legal queue id", "may inherit", "retry topic")
 """Guards that state a rule. Others say where a request is, or what nobody sees from outside."""
 _NOT: Final = "not: "
 
@@ -143,15 +137,27 @@ def _properties(profile: str) -> list[Entry]:
 
 
 @cache
-def guards(profile: str) -> Mapping[tuple[str, str], str]:
-    """The rule that a guard states, by action and guard: the first of its action's. "not: X" states the rule of X."""
-    _, model = model_of(Shape(profile, ("template", "ordinary", "retry"), 8))
+def _stating(profile: str) -> Mapping[tuple[str, str], str]:
+    """The rule that a guard states, the first of its action's, by action and guard."""
     names = _NAMES if PROFILES[profile].check_names else ("reserved name",)
-    wanted = {*names, *_STATING, *_OF_QUEUES}
-    stated = {(action.name, g.name): action.rules[0] for action in model.actions for g in action.guards if g.name in wanted}
-    rule = {guard: id_ for (_, guard), id_ in stated.items()}
-    denied = {_NOT + guard: id_ for guard, id_ in rule.items()}
-    return stated | {(action.name, g.name): denied[g.name] for action in model.actions for g in action.guards if g.name in denied}
+    wanted = {*names, *_REFUSING, *_ACCEPTING}
+    return {(action.name, guard.name): action.rules[0] for action in _actions(profile) for guard in action.guards if guard.name in wanted}
+
+
+@cache
+def guards(profile: str) -> Mapping[tuple[str, str], str]:
+    """The rule that is contradicted where a guard refuses what a broker did, by action and guard.
+
+    They are those of actions by which a request goes on: which of several reasons a broker had to refuse one, its answer does not tell.
+    """
+    stated = _stating(profile)
+    rule = {_NOT + guard: id_ for (_, guard), id_ in stated.items()} | {g: id_ for (_, g), id_ in stated.items() if g in _ACCEPTING}
+    going_on = [action for action in _actions(profile) if not action.name.startswith("refuse_")]
+    return {(action.name, guard.name): rule[guard.name] for action in going_on for guard in action.guards if guard.name in rule}
+
+
+def _actions(profile: str) -> Sequence[Action]:
+    return model_of(Shape(profile, ("template", "ordinary", "retry"), 8))[1].actions
 
 
 def _rules(profile: str) -> list[Entry]:
@@ -181,7 +187,7 @@ def puts_to_the_test(judged: Judged, entry: Entry, profile: str) -> bool:
         _, expected, condition = judged.claims[entry.id.partition("[")[0]]
         return expected == entry.expected and condition == entry.condition if entry.condition else expected == "holds"
     if entry.kind == "rule":
-        return any(rule == entry.id and action in judged.actions for (action, guard), rule in guards(profile).items() if _NOT not in guard)
+        return any(rule == entry.id and action in judged.actions for (action, _), rule in _stating(profile).items())
     if entry.kind == "specification":
         return "specification" in judged.by and _explained(judged, entry.id)
     if entry.kind == "reference":

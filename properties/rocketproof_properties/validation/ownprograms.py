@@ -19,7 +19,7 @@ from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.call import Call
 from ..steps.vocabulary import request_of
-from ..validation.validate import mark
+from .validate import mark
 
 _DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
-from . import processes, witnessfiles
+from . import memory, processes, witnessfiles
 from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
@@ -66,7 +66,8 @@ class Listener(Protocol):
 class Settings:
     """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time.
 
-    `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left.
+    `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
+    `memory.key` whose units are decided before the others.
     """
 
     seconds: float | None = None
@@ -77,21 +78,22 @@ class Settings:
     fair: bool = False
     cluster: Cluster = Cluster()
     witnesses: Path = witnessfiles.DEFAULT_FOLDER
+    first: frozenset[tuple[str, ...]] = frozenset()
 
 
-def units(tasks: Sequence[Task], witnesses: Path) -> list[Unit]:
-    """The tasks grouped by instance and engine, in the order of their first tasks."""
+def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
+    """The tasks grouped by instance and engine, in the order of their first tasks; those with a task of `first` come first."""
     paths = witnessfiles.paths(witnesses, tasks)
     groups: dict[tuple[Any, ...], list[Task]] = {}
     for task in tasks:
         groups.setdefault((task.engine, task.source.key), []).append(task)
     made = [Unit(g[0].source, g[0].engine, tuple(g), tuple(paths[t] for t in g)) for g in groups.values()]
-    return sorted(made, key=lambda unit: ENGINES.index(unit.engine))
+    return sorted(made, key=lambda unit: (not any(memory.key(task) in first for task in unit.tasks), ENGINES.index(unit.engine)))
 
 
 def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings()) -> Report:
     """Decide the tasks and judge the rows. Raises RocketproofError if a model file is wrong or a file cannot be written."""
-    work = _Run(units(tasks, settings.witnesses), listener, settings)
+    work = _Run(units(tasks, settings.witnesses, settings.first), listener, settings)
     try:
         work.all()
     except KeyboardInterrupt:

@@ -105,6 +105,7 @@ def validate(
     workers: Count | None = None,
     witnesses: bool = True,
     kills: Natural = 0,
+    remember: bool = True,
     json: Json = None,
 ) -> int:
     """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
@@ -157,14 +158,17 @@ def validate(
         Replay the model's witnesses of known violations on brokers that are started for it.
     kills
         Kill a broker so many times under load, and look for what it had acknowledged.
+    remember
+        Try first the programs that showed a finding in an earlier run on this target under this profile, which .rocketproof/failures
+        keeps, and keep those of this run.
     json
         Write the report to this file too.
     """
-    from .. import output
+    from .. import failures, output
     from ..deployments.choose import choose
     from ..reports.options import is_kind
     from ..validation import accept as accepting
-    from ..validation import results, show
+    from ..validation import memory, results, show
     from ..validation import resume as resuming
     from ..validation import validate as validating
     from ..validation.report import next_folder
@@ -195,6 +199,7 @@ def validate(
         "shrink": shrink,
         "witnesses": witnesses,
         "kills": kills,
+        "remember": remember,
     }
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
@@ -205,8 +210,12 @@ def validate(
             folder, found = again, validating.again(again, profile, accepted, progress)
         else:
             folder = resume or wanted or next_folder()
+            chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
+            kept = memory.file_of(chosen.name, chosen.profile)
+            if asked.get("remember", True) and "remembered" not in asked:
+                asked["remembered"] = failures.read(kept)
             request = validating.ValidationRequest(
-                choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"]),
+                chosen,
                 folder,
                 programs=asked["programs"],
                 seed=asked["seed"],
@@ -220,8 +229,11 @@ def validate(
                 kills=asked["kills"],
                 asked=asked,
                 resumes=resume is not None,
+                remembered=memory.programs(asked.get("remembered", ())),
             )
             found = validating.validate(request, progress)
+            if asked.get("remember", True):
+                found.notes += filter(None, [memory.keep(found, validating.tried_first(request), kept)])
     write(json, found.data())
     with reports.printing():
         show.render(found, folder)

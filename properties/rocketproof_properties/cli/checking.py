@@ -94,6 +94,7 @@ def check(
     from rocketproof_traces import pools
 
     from ..checks import matrix, results, show, summary, witnessfiles
+    from ..checks import memory as remembered
     from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
 
@@ -109,11 +110,13 @@ def check(
         seed=seed,
         cluster=cluster,
         witnesses=folder,
+        first=remembered.read(),
     )
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
         found = matrix.run(chosen.tasks, line, settings)
+    remembered.keep(chosen.tasks, found.rows, settings.first)
     write(json, (row.record() for row in found.rows))
     with reports.printing():
         if every or file is not None or property:

@@ -44,7 +44,8 @@ SENTENCES: Final[Mapping[str, str]] = {
 class ValidationFinding:
     """What is not as described, in how many programs, and the smallest one that shows it.
 
-    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not.
+    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not. `cause`: a name that findings of
+    one cause share.
     """
 
     verdict: Verdict
@@ -55,6 +56,7 @@ class ValidationFinding:
     repeats: int = 0
     file: str = ""
     accepted: Accepted | None = None
+    cause: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -62,7 +64,7 @@ class ValidationFinding:
 
     def record(self) -> dict[str, Any]:
         row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
-        row |= {"again": self.again, "repeats": self.repeats, "file": self.file}
+        row |= {"again": self.again, "repeats": self.repeats, "file": self.file, "cause": self.cause}
         if self.accepted is not None:
             row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
         return row

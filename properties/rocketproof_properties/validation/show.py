@@ -11,6 +11,7 @@ from ..deployments.deployment import Target
 from ..deployments.selftest import Checked
 from ..output import Page, TableRow, counted
 from ..witnesses.known import Performed
+from .causes import by_cause
 from .crashtests import CrashTests
 from .report import ClaimRow, ValidationFinding, ValidationReport
 
@@ -79,9 +80,13 @@ def render(report: ValidationReport, folder: Path) -> None:
         page.line("\nAccepted:")
     for property_, reason in accepted:
         _folded(f"{property_}: {reason}", page)
-    for number, one in enumerate(report.findings, 1):
-        if one.accepted is None:
-            _print_finding(number, one, folder, page)
+    numbers = {one.key: number for number, one in enumerate(report.findings, 1)}
+    for first, *others in by_cause(one for one in report.findings if one.accepted is None):
+        _print_finding(numbers[first.key], first, folder, page)
+        if others:
+            page.line(f"    of the same cause {'is' if len(others) == 1 else 'are'} too:")
+        for one in others:
+            _print_other(numbers[one.key], one, folder, page)
     _print_unknown(rows, page)
     for text in (text for one in report.shared for text in one.unknown):
         _folded(f"not judged to the end: {text}", page, 0)
@@ -135,6 +140,13 @@ def _print_finding(number: int, one: ValidationFinding, folder: Path, page: Page
     page.line(f"    python {shlex.quote(str(folder / one.file))} BROKER", "dim")
 
 
+def _print_other(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
+    """A further finding of a cause: what it says, and its program's file."""
+    times = "" if one.count == 1 else f" in {one.count} programs"
+    _folded(f"! finding {number}: {one.verdict.property} by the {_by(one)}{times}: {one.verdict.text}", page, style="red")
+    page.line(f"      python {shlex.quote(str(folder / one.file))} BROKER", "dim")
+
+
 def _by(one: ValidationFinding) -> str:
     return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(one.verdict.judge, one.verdict.judge)
 
@@ -151,6 +163,8 @@ def _closing(report: ValidationReport) -> str:
     findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_kills)
     name, version = report.target.get("name", ""), report.target.get("version") or ""
     came = counted(findings, "finding") if findings else "no finding"
+    causes = len(by_cause(report.open))
+    came += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
     return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {came}, {report.seconds:.1f} s"
 

@@ -24,7 +24,8 @@ from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
-from . import accept, report, resume
+from . import accept, memory, report, resume
+from .causes import name_causes
 from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .shrink import shrink
@@ -40,7 +41,8 @@ class ValidationRequest:
     """What to do. `name_server` is that of a target which does not know its own; times are seconds. `first`: end at the first finding.
 
     `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
-    which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on.
+    which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on. `remembered`
+    are programs that are tried before the others.
     """
 
     target: Target
@@ -58,6 +60,7 @@ class ValidationRequest:
     kills: int = 0
     asked: Mapping[str, Any] | None = None
     resumes: bool = False
+    remembered: Sequence[Program] = ()
 
 
 def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
@@ -70,6 +73,13 @@ def validate(request: ValidationRequest, progress: Progress = lambda what, done,
     if request.asked is not None:
         resume.note(request.folder, request.asked)
     return _Validation(request, progress).run()
+
+
+def tried_first(request: ValidationRequest) -> list[Program]:
+    """The remembered programs that the target can perform, as the run numbers them."""
+    offers = request.target.offers
+    able = {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers}
+    return memory.numbered(request.remembered, request.programs, **able)
 
 
 class _Validation:
@@ -85,6 +95,7 @@ class _Validation:
         self.before = 0.0
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
+        self.remembered = tried_first(request)
         self.report = ValidationReport(
             {
                 "name": self.target.name,
@@ -107,7 +118,7 @@ class _Validation:
         configure = Capability.CONFIGURE in self.target.offers
         start = Capability.START in self.target.offers
         choice = Choice(self.target.profile, self.request.programs, self.request.seed, configure=configure, start=start)
-        programs = generate(choice)
+        programs = [*self.remembered, *generate(choice)]
         if self.request.resumes:
             self._remember(programs)
         try:
@@ -268,6 +279,8 @@ class _Validation:
         self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
         judge_accepted(self.report, self.request.accepted)
+        self.report.notes += filter(None, [memory.told(self.report, self.remembered)])
+        name_causes(self.report.findings, self.request.folder, self.report.profile)
         report.write(self.report, self.request.folder)
 
 
@@ -337,6 +350,7 @@ def again(
     made.shared = judge_shared(made.judged, made.profile)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
     _repeated(made.findings, old, folder)
+    name_causes(made.findings, folder, made.profile)
     judge_accepted(made, entries)
     report.write(made, folder)
     return made

@@ -1,0 +1,100 @@
+"""Findings of one fault are shown together, those of several are not, and none is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import Verdict
+from rocketproof_properties.validation import causes, show
+from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
+
+Step = tuple[str, dict[str, Any]]
+DELAYED: Step = ("send", {"properties": {"DELAY": "1"}})
+ODD: Step = ("send", {"nums": 0})
+
+
+def finding(property_: str, *steps: Step, judge: str = "reference", again: int = 3, needs: str = "") -> ValidationFinding:
+    """A finding whose program was made smaller to these steps."""
+    program = Program(1, "", steps, needs)
+    return ValidationFinding(Verdict(judge, property_, f"{property_} is wrong"), program, "h.ndjson", again=again, repeats=3)  # type: ignore[arg-type]
+
+
+def grouped(*findings: ValidationFinding, **shows: str) -> list[list[str]]:
+    """The properties by cause; `shows` says which others a finding's program shows, as `a="b c"`."""
+    keys = {one.verdict.property: one.key for one in findings}
+    shown = {
+        one.key: frozenset(keys[name] for name in shows.get(one.verdict.property, "").split()) for one in findings if causes._is_small(one)
+    }
+    return [[one.verdict.property for one in group] for group in causes.groups(findings, shown)]
+
+
+def test_what_one_smallest_program_shows_has_one_cause() -> None:
+    assert grouped(finding("a", ("send", {})), finding("b", ("send", {})), a="b") == [["a", "b"]]
+    assert grouped(finding("a", ("send", {})), finding("b", ("send", {})), finding("c", ("send", {})), a="b", c="b") == [["a", "b", "c"]]
+
+
+def test_what_a_longer_program_shows_besides_need_not_have_its_cause() -> None:
+    assert grouped(finding("a", ("topic", {}), ("send", {})), finding("b", ("send", {})), a="b") == [["a"], ["b"]]
+
+
+def test_a_program_inside_another_one_has_its_cause() -> None:
+    lone = finding("b", ("back", {}), ("send", {"nums": -1, "one_way": True}), ("send", {}))
+    assert grouped(finding("a", ODD), lone) == [["a", "b"]]
+    assert grouped(finding("a", DELAYED), finding("b", ("send", {"properties": {"TAGS": "x"}}))) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [(("send", {"topic": "A"}),), (("topic", {"nums": 1}),), ()],
+    ids=["other arguments", "another step", "a shorter program"],
+)
+def test_a_program_that_is_not_inside_another_one_has_a_cause_of_its_own(steps: tuple[Step, ...]) -> None:
+    assert grouped(finding("a", ODD), finding("b", *steps)) == [["a"], ["b"]]
+
+
+def test_a_send_without_arguments_is_inside_no_other_program() -> None:
+    assert grouped(finding("a", ("send", {})), finding("b", ODD), finding("c", DELAYED)) == [["a"], ["b"], ["c"]]
+
+
+def test_what_needs_two_causes_joins_neither() -> None:
+    both = finding("c", ("send", {"nums": 0, "properties": {"DELAY": "1"}}))
+    assert grouped(finding("a", ODD), finding("b", DELAYED), both) == [["a"], ["b"], ["c"]]
+    assert grouped(finding("a", ODD), finding("b", DELAYED), both, a="b") == [["a", "b", "c"]]
+
+
+def test_only_programs_that_were_made_smaller_say_anything() -> None:
+    assert grouped(finding("a", ODD), finding("b", ODD, again=0), finding("c")) == [["a"], ["b"], ["c"]]
+    assert grouped(finding("a", ODD), finding("b", ODD, needs="no trace")) == [["a"], ["b"]]
+
+
+def test_a_cause_is_named_in_the_report_which_lists_and_prints_each_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    findings = [
+        finding("INV-30.records", ("send", {"nums": 0, "queue": 1}), judge="claims"),
+        finding("x", DELAYED),
+        finding("send.code", ODD),
+    ]
+    for number, one in enumerate(findings, 1):
+        one.file = f"programs/finding-{number}.py"
+    causes.name_causes(findings, tmp_path, "P494")
+    assert [one.record()["cause"] for one in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
+    report = ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings)
+    show.render(report, Path("report"))
+    printed = capsys.readouterr().out
+    assert printed.partition("\n! finding")[2].partition("\n\n! finding 2: x")[0] == (
+        " 3: send.code by the reference implementation, again 3 of 3 times\n"
+        "    send.code is wrong\n"
+        "    the shortest program that shows it:\n"
+        "      send(nums=0)\n"
+        "    python report/programs/finding-3.py BROKER\n"
+        "    of the same cause is too:\n"
+        "    ! finding 1: INV-30.records by the catalogue's claims: INV-30.records is wrong\n"
+        "      python report/programs/finding-1.py BROKER"
+    )
+    assert "3 findings of 2 causes, " in printed

@@ -10,6 +10,7 @@ import type { Document } from "../src/document";
 
 const PAGE = join(process.env["EXPLORER"] ?? "", "../rocketproof_traces/explorer/page.html");
 const PLACE = '<script type="application/json" id="document">null</script>';
+const WAIT = 15_000; // milliseconds; machines that test are busy
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 export class Bench {
@@ -41,7 +42,7 @@ export class Bench {
   /** Open an address, do something there, and see that nothing went wrong and nothing left the machine. */
   async visit(address: string, job: (page: Page) => Promise<void>, size = { width: 1280, height: 800 }): Promise<void> {
     const page = await this.browser.newPage({ viewport: size });
-    page.setDefaultTimeout(5000);
+    page.setDefaultTimeout(WAIT);
     const wrong: string[] = [];
     const own = new URL(address).origin;
     page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
@@ -72,4 +73,14 @@ export async function textOf(page: Page, selector: string): Promise<string> {
 
 export async function press(page: Page, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
+}
+
+/** Wait until an element says what is expected. */
+export async function says(page: Page, selector: string, wanted: RegExp): Promise<void> {
+  let text = "";
+  for (const end = Date.now() + WAIT; Date.now() < end; await page.waitForTimeout(30)) {
+    text = await textOf(page, selector);
+    if (wanted.test(text)) return;
+  }
+  assert.match(text, wanted);
 }

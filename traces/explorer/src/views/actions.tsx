@@ -39,7 +39,7 @@ export function ActionsPanel({ walker }: { walker: Walker }) {
       </h3>
       {[...grouped(enabled)].map(([name, group]) => {
         const taken = group.find((choice) => sameMove(next, choice));
-        const some = group.length <= FEW || taken === undefined ? group : [taken, ...group.filter((one) => one !== taken)];
+        const some = taken === undefined ? group : [taken, ...group.filter((one) => one !== taken)];
         return <ChoicesView key={name} walker={walker} choices={some} action={actions.get(name)} taken={taken} open={group.length <= FEW_CHOICES || asked !== ""} />;
       })}
       {options && !enabled.length && <p class="nothing">{asked ? "No action of this name can happen here." : "Nothing can happen here any more."}</p>}
@@ -96,7 +96,7 @@ function ChoiceView({ walker, choice, taken }: { walker: Walker; choice: Choice;
   const state = walker.path.states[walker.now.walk.at] ?? [];
   const codes = new Map(choice.effect);
   return (
-    <div class="instance">
+    <div class={taken ? "instance taken" : "instance"}>
       <button
         type="button"
         class="follow"

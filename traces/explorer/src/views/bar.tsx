@@ -64,7 +64,8 @@ export function Bar({ walker, search, help, home }: Props) {
             ref={search}
             type="search"
             value={state.query}
-            placeholder="search steps ( / )   actor: action: variable:"
+            placeholder="search the steps ( / )"
+            title="words, and actor: action: variable: truth:"
             aria-label="Search the steps"
             onInput={(event) => walker.search(event.currentTarget.value)}
             onKeyDown={(event) => event.key === "Enter" && walker.nextInteresting(event.shiftKey ? -1 : 1)}
@@ -152,7 +153,7 @@ function Evaluate({ walker }: { walker: Walker }) {
     <form class="group evaluate" onSubmit={(event) => void submit(event)}>
       <input
         value={text}
-        placeholder="evaluate an expression along the trace"
+        placeholder="evaluate along the trace"
         aria-label="Expression to evaluate at each state"
         aria-disabled={!walker.live}
         title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}

@@ -133,7 +133,7 @@ function Pairs({ left, right }: { left: Given; right: Given }) {
       </div>
       <aside class="panel">
         <h2>{first === null ? "The two are alike." : `They part at state ${pairs[first]?.left ?? pairs[first]?.right}.`}</h2>
-        <Difference shared={sides.shared} left={sides.left} right={sides.right} pair={pairs[at]} />
+        <Difference shared={sides.shared} left={sides.left} right={sides.right} pairs={pairs} at={at} />
       </aside>
     </div>
   );
@@ -155,16 +155,31 @@ function SideView({ side, k }: { side: Side; k: number | null }) {
   );
 }
 
-function Difference({ shared, left, right, pair }: { shared: string[]; left: Side; right: Side; pair: Pair | undefined }) {
-  if (!pair) return null;
-  if (pair.left === null || pair.right === null) return <p class="nothing">Only {pair.left === null ? right.name : left.name} has this step.</p>;
-  const one = left.states[pair.left] ?? [];
-  const other = right.states[pair.right] ?? [];
+interface DifferenceProps {
+  shared: string[];
+  left: Side;
+  right: Side;
+  pairs: readonly Pair[];
+  at: number;
+}
+
+/** What differs between the two states of a pair; a side without a state there still stands in the one before. */
+function Difference({ shared, left, right, pairs, at }: DifferenceProps) {
+  const stands = (which: "left" | "right"): number => {
+    for (let k = at; k >= 0; k--) {
+      const found = pairs[k]?.[which];
+      if (found !== null && found !== undefined) return found;
+    }
+    return 0;
+  };
+  const here = { left: stands("left"), right: stands("right") };
+  const one = left.states[here.left] ?? [];
+  const other = right.states[here.right] ?? [];
   const rows = shared.flatMap((label, k) => (one[k] === other[k] ? [] : [{ label, left: one[k], right: other[k] }]));
   return (
     <>
       <h3>
-        their states after {left.steps[pair.left - 1]?.label ?? "the start"} <span class="count">{rows.length} differ</span>
+        state {here.left} of {left.name}, state {here.right} of {right.name} <span class="count">{rows.length} values differ</span>
       </h3>
       {rows.length ? (
         <table class="difference">

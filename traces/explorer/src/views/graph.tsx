@@ -39,6 +39,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<ZoomTransform>(zoomIdentity);
   const zooming = useRef<ZoomBehavior<HTMLCanvasElement, unknown> | null>(null);
+  const home = useRef<ZoomTransform>(zoomIdentity);
   const { width, height } = useSize(box);
   const route = useMemo(() => (chosen === null ? [] : pathTo(placed.parent, chosen)), [chosen, placed]);
   const paint = useRef(() => undefined as void);
@@ -59,10 +60,10 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
         later();
       });
     zooming.current = behaviour;
-    const scale = Math.min(1.4, (width - 60) / placed.width, (height - 60) / placed.height);
-    select(on)
-      .call(behaviour)
-      .call(behaviour.transform, zoomIdentity.translate(width / 2, 40).scale(Math.max(scale, 0.02)));
+    const across = (width - 60) / placed.width;
+    const scale = Math.max(Math.min(1.4, across, (height - 60) / placed.height), Math.min(0.5, across)); // a deep graph begins at its top
+    home.current = zoomIdentity.translate(width / 2, 40).scale(Math.max(scale, 0.02));
+    select(on).call(behaviour).call(behaviour.transform, home.current);
     later();
     return () => {
       cancelAnimationFrame(frame);
@@ -82,7 +83,8 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
     if (!on || !behaviour) return;
     const by = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 }[event.key];
     const move = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
-    if (by) select(on).call(behaviour.scaleBy, by);
+    if (event.key === "0") select(on).call(behaviour.transform, home.current);
+    else if (by) select(on).call(behaviour.scaleBy, by);
     else if (move) select(on).call(behaviour.translateBy, (move[0] ?? 0) / view.current.k, (move[1] ?? 0) / view.current.k);
     else return;
     event.preventDefault();
@@ -96,7 +98,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
           ref={canvas}
           tabIndex={0}
           role="img"
-          aria-label={`State graph: ${graph.states.length} states, ${graph.edges.length} steps. Arrow keys move it, plus and minus zoom.`}
+          aria-label={`State graph: ${graph.states.length} states, ${graph.edges.length} steps. Arrow keys move it, plus and minus zoom, 0 goes back.`}
           onClick={click}
           onKeyDown={keys}
         />
@@ -107,7 +109,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
           {graph.complete ? " These are all the states of the scope." : " The scope has more: these are the first ones."}
           {graph.truths && ` The property's formula is false in ${bad.toLocaleString("en")} of them (red).`}
         </p>
-        <p class="sentence">Drag to move, wheel to zoom, click a state. The walked trace is drawn in blue.</p>
+        <p class="sentence">Drag to move, wheel to zoom, click a state (or arrows, + and −; 0 goes back). The walked trace is drawn in blue.</p>
         {chosen !== null && <Chosen walker={walker} graph={graph} placed={placed} route={route} chosen={chosen} choose={setChosen} />}
       </aside>
     </div>

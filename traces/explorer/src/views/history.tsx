@@ -149,12 +149,12 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
                 </text>
               </g>
             ))}
-            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 0.5) * ROW}`).join(" ")} />
+            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 7}`).join(" ")} />
             {timeline.bars.filter((bar) => inSight(bar.from, bar.to)).map((bar) => (
               <BarView key={bar.operation.id} bar={bar} px={px} chosen={bar.operation.id === chosen} dim={query !== "" && !found(query, bar.operation)} choose={setChosen} />
             ))}
             {points.filter((point) => inSight(point.at, point.at)).map((point) => (
-              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 0.5) * ROW} r={3} key={point.id} />
+              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 1) * ROW - 7} r={2.6} key={point.id} />
             ))}
             {timeline.lanes.map((lane) => (
               <g class="client" transform={`translate(${printing ? 0 : left},0)`} key={lane.client}>
@@ -216,7 +216,7 @@ function BarView({ bar, px, chosen, dim, choose }: BarProps) {
       <rect x={x} y={y} width={width} height={ROW - 8} rx={3} />
       {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 8} />)}
       {room >= 2 && (
-        <text x={x + 5} y={y + 15}>
+        <text x={x + 5} y={y + 13}>
           {text.length > room ? `${text.slice(0, room - 1)}…` : text}
         </text>
       )}

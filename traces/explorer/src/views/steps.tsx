@@ -23,7 +23,7 @@ export function Steps({ walker }: { walker: Walker }) {
   const [top, setTop] = useState(0);
   const printing = usePrinting();
   const lines = walker.lines();
-  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(220, Math.min(width * 0.42, 420))), [path, width]);
+  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * 0.38, 420))), [path, width]);
   const current = lineOf(lines, state.walk.at);
   const loopFrom = path.loop === null || path.loop + 1 >= path.states.length ? null : path.loop + 1;
 
@@ -42,7 +42,7 @@ export function Steps({ walker }: { walker: Walker }) {
         <span class="number">step</span>
         <span class="lanes">
           {lanes.names.map((name) => (
-            <span class="lane-name" style={{ left: `${x(lanes, name)}px`, width: `${lanes.gap - 4}px` }} title={name}>
+            <span class="lane-name" style={{ left: `${x(lanes, name)}px`, width: `${lanes.gap}px` }} title={name}>
               {name}
             </span>
           ))}
@@ -151,7 +151,7 @@ function StateLine({ walker, path, lanes, k, pins, columns, loop }: Shown & { k:
       </span>
       <LanesOf lanes={lanes} acts={step ? drawing(lanes, step) : null} />
       <span class="what">
-        {step ? <span class="label">{step.label}</span> : <span class="label start">{startText(walker)}</span>}
+        {step ? <Label text={step.label} /> : <span class="label start">{startText(walker)}</span>}
         {loop.includes("loop-first") && <span class="loop-text">{walker.trace.loop_text || "from here it repeats for ever"}</span>}
         {step && changeTexts(walker, path, k).map((text) => <span class="changes">{text}</span>)}
         {why === "" && walker.now.open.has(k) && (
@@ -184,6 +184,16 @@ function StateLine({ walker, path, lanes, k, pins, columns, loop }: Shown & { k:
       ))}
       <TruthWord truth={truth} before={path.truths[k - 1]} />
     </>
+  );
+}
+
+function Label({ text }: { text: string }) {
+  const at = text.indexOf("(");
+  return (
+    <span class="label">
+      {at < 0 ? text : text.slice(0, at)}
+      {at >= 0 && <span class="arguments">{text.slice(at)}</span>}
+    </span>
   );
 }
 

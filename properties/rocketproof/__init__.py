@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rocketproof_properties.library.checking import Outcomes, check
     from rocketproof_properties.library.recorded import audit, judge
     from rocketproof_properties.library.target import Target
+    from rocketproof_properties.library.walking import assert_shows
     from rocketproof_properties.library.witnesses import load_witness
 else:
     _LATER = {
@@ -65,6 +66,7 @@ else:
         "Target": "target",
         "Undecided": "asserting",
         "assert_holds": "asserting",
+        "assert_shows": "walking",
         "assert_violated": "asserting",
         "audit": "recorded",
         "check": "checking",
@@ -124,6 +126,7 @@ __all__ = [
     "all_of",
     "any_of",
     "assert_holds",
+    "assert_shows",
     "assert_violated",
     "audit",
     "check",

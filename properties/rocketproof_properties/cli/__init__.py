@@ -19,15 +19,23 @@ from cyclopts import App, CycloptsError, Parameter, ValidationError
 from rocketproof_model import RocketproofError
 
 from ..choices import InputError
-from . import audits, brokers, checking, data, implementation
+from . import audits, brokers, checking, data, implementation, witnesses
 from .common import OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(checking.check, checking.show, checking.explain, checking.picture, checking.graph),
+    *(witnesses.diff, witnesses.to_test),
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
     *(brokers.serve, brokers.validate),
     *(data.judge, data.campaign, audits.audit),
 )
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("rocketproof")
+
 
 app = App(
     name="rocketproof",
@@ -35,6 +43,7 @@ app = App(
     "recordings; or check a model of your own.",
     help_epilogue="Exit codes: 0 all as expected; 1 a verdict differs or something was found; 2 wrong usage or input; 3 stopped before a "
     "decision. More about each command: rocketproof COMMAND --help",
+    version=_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )

@@ -1,0 +1,57 @@
+"""Commands about witnesses beside those that show one: two compared, one as a test."""
+
+from __future__ import annotations
+
+import sys
+
+from .common import DIFFERS, OK, Count, Json, write
+
+
+def diff(first: str, second: str, /, *, width: Count | None = None, json: Json = None) -> int:
+    """Compare two witnesses of one model: what they share, where they part and what each does there, and how their ends differ.
+
+    Exits with 0 if they are the same, with 1 if they differ.
+
+    Parameters
+    ----------
+    first
+        A witness file that `rocketproof check` has written.
+    second
+        Another one of the same model and scope; its constants may be others, such as those of another profile.
+    width
+        Columns to print in, instead of the terminal's.
+    json
+        Write the comparison to this file.
+    """
+    from rich.console import Console
+
+    from rocketproof_traces.witness import diff as comparing
+
+    from ..checks import witnessfiles
+
+    found = comparing.compare(witnessfiles.load(first), witnessfiles.load(second))
+    write(json, found.data())
+    comparing.render(found, first, second, Console(width=width, highlight=False))
+    return OK if found.equal else DIFFERS
+
+
+def to_test(witness: str, /) -> int:
+    """Print a witness as a pytest file, which takes its steps on the model, and on the implementation if the model is the specification.
+
+    It needs nothing but `import rocketproof`, passes today, and fails when a guard, an effect or the property changes so that these steps
+    do not show the same any more: rocketproof to-test WITNESS > test_it.py
+
+    Parameters
+    ----------
+    witness
+        A witness file that `rocketproof check` has written; a program of messages, which is a test already, is printed as it is.
+    """
+    from ..checks import witnessfiles
+
+    if witness.endswith(".py"):
+        sys.stdout.write(witnessfiles.read_program(witness))
+        return OK
+    from ..library.totest import as_test
+
+    sys.stdout.write(as_test(*witnessfiles.load_with_source(witness)))
+    return OK

@@ -1,0 +1,174 @@
+"""A witness becomes a test that passes today, needs nothing but `import rocketproof`, and fails when a guard or the property changes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rocketproof
+from rocketproof import Refuted, RocketproofError, assert_shows
+from rocketproof_properties import cli
+
+MODEL = """
+from rocketproof import Int, Model
+
+def counter(top=3):
+    m = Model("counter")
+    n = m.var("n", Int(0, top + 1), init=0)
+    @m.action(fair="weak")
+    def up(a):
+        "It counts."
+        a.guard("below", n < top, "the count is below the top")
+        a.set(n, n + 1)
+    @m.action()
+    def start_again(a):
+        "It starts again."
+        a.guard("begun", n > 0, "it has counted")
+        a.set(n, 0)
+    m.always("low", n < 2, "the count stays low")
+    m.reachable("three", n == 3, "it counts to three")
+    m.step("never two down", n < 2, "it never falls from two")
+    m.deadlock_free("on", "it goes on")
+    m.leads_to("top", n == 0, n == top, "it comes to the top")
+    return m
+
+def model():
+    return counter()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counting.py").write_text(MODEL, "utf-8")
+    return tmp_path
+
+
+def written(property: str, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    """The test of a property's witness."""
+    kept = Path(".rocketproof/witnesses")
+    cli.run(["check", *more, "--property", property, "--engine", "explicit"])
+    (file,) = [one for one in kept.iterdir() if property.replace(" ", "-") in one.name]
+    capsys.readouterr()
+    assert cli.run(["to-test", str(file)]) == 0
+    return capsys.readouterr().out
+
+
+def outcome(source: str, tmp_path: Path) -> Callable[[], dict[str, str]]:
+    """Runs the functions of a test: "" for one that passes, else the error."""
+    names: dict[str, Any] = {}
+    exec(compile(source, str(tmp_path / "test_it.py"), "exec"), names)
+
+    def run() -> dict[str, str]:
+        said = {}
+        for name, function in names.items():
+            if name.startswith("test_"):
+                try:
+                    function()
+                    said[name] = ""
+                except (AssertionError, RocketproofError) as error:
+                    said[name] = f"{type(error).__name__}: {error}"
+        return said
+
+    return run
+
+
+CHANGES = [
+    (
+        "low",
+        'n < top, "the count',
+        'n < 1, "the count',
+        "step 2 of counter, up(), is refused by guard 'below' (the count is below the top)",
+    ),
+    ("low", 'm.always("low", n < 2', 'm.always("low", n < 3', "the steps do not show 'low' of counter: at the end it holds"),
+    ("three", "n + 1", "n", "at the end it not yet"),
+    ("never two down", 'm.step("never two down", n < 2', 'm.step("never two down", n < 9', "at the end it holds"),
+    ("top", "@m.action()\n    def start", '@m.action(fair="weak")\n    def start', ""),
+    ("top", 'm.leads_to("top", n == 0, n == top', 'm.leads_to("top", n == 0, n == 1', "in the loop it is not always waited for"),
+]
+
+
+@pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{one[0]} {k}" for k, one in enumerate(CHANGES)])
+def test_a_test_passes_and_fails_when_the_model_changes(
+    folder: Path, capsys: pytest.CaptureFixture[str], property: str, before: str, after: str, said: str
+) -> None:
+    run = outcome(written(property, capsys, "counting.py"), folder)
+    assert list(run().values()) == [""]
+    assert MODEL.count(before) == 1
+    (folder / "counting.py").write_text(MODEL.replace(before, after), "utf-8")
+    (error,) = run().values()
+    assert said in error and bool(said) == bool(error)
+
+
+def test_it_runs_as_a_file_of_pytest_without_our_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "test_it.py").write_text(written("low", capsys, "counting.py"), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = written("REA-55", capsys, "--scope", "flush", "--profile", "P49")
+    assert source.startswith('"""REA-55 can be reached, in ') and 'on="implementation"' in source
+    run = outcome(source, folder)
+    assert list(run()) == ["test_rea_55_in_the_model", "test_rea_55_on_the_implementation"] and set(run().values()) == {""}
+    from rocketproof_properties.targets.flush import FlushTarget
+
+    monkeypatch.setattr(FlushTarget, "perform", lambda *_: None)
+    said = run()
+    assert said["test_rea_55_in_the_model"] == "" and "Refuted: implementation does otherwise" in said["test_rea_55_on_the_implementation"]
+
+
+def test_a_program_of_messages_is_a_test_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("found.py").write_text("def test_inv_01() -> None: ...\n", "utf-8")
+    assert cli.run(["to-test", "found.py"]) == 0
+    assert capsys.readouterr().out == "def test_inv_01() -> None: ...\n"
+
+
+def test_a_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written("low", capsys, "counting.py")
+    (file,) = Path(".rocketproof/witnesses").glob("*low*")
+    whole = json.loads(file.read_text("utf-8"))
+    whole["states"] = whole["states"][1:]
+    whole["#meta"]["rocketproof"]["moves"] = whole["#meta"]["rocketproof"]["moves"][1:]
+    file.write_text(json.dumps(whole), "utf-8")
+    assert cli.run(["to-test", str(file)]) == 2
+    assert "does not begin in the initial state" in capsys.readouterr().err
+    assert cli.run(["to-test", "nowhere.itf.json"]) == 2
+
+
+def test_steps_that_are_none_are_refused(folder: Path) -> None:
+    model = "counting.py"
+    for steps, options, said in (
+        (["down()"], {}, "no action 'down'"),
+        (["up(1)"], {}, "up has 0 parameters"),
+        (["up()"], {"loop": 2}, "loop=2 is the number of no state"),
+        (["up()", "up()"], {"on": "implementation"}, "only the specification has an implementation"),
+    ):
+        with pytest.raises(RocketproofError, match=said):
+            assert_shows(model, "low", steps, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("steps", "loop", "said"),
+    [
+        ([], None, "a loop is missing"),
+        (["up()", "start_again()"], 0, ""),
+        (["up()"], 1, "up() is weakly fair, and never happens in the loop"),
+        (["up()", "up()"], 1, "no step leads from the last state back to state 1"),
+        (["up()", "up()", "up()"], 0, "in the loop it is not always waited for"),
+    ],
+)
+def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, steps: list[str], loop: int | None, said: str) -> None:
+    if not said:
+        assert rocketproof.assert_shows("counting.py", "top", steps, loop=loop).loop == loop
+        return
+    with pytest.raises(Refuted) as failed:
+        assert_shows("counting.py", "top", steps, loop=loop)
+    assert said in str(failed.value)

@@ -1,0 +1,102 @@
+"""The action and the examples for builds are YAML whose commands exist, and the action does what its inputs say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from session import HOUSE, blocks
+
+from rocketproof_properties.cli import app
+from rocketproof_properties.reports.options import KINDS, is_kind
+
+ACTION = HOUSE / ".github/actions/rocketproof/action.yml"
+PAGE = HOUSE / "properties/docs/ci.md"
+EXAMPLES = [yaml.safe_load(block.text) for block in blocks(PAGE) if block.language == "yaml"]
+
+
+def action() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(ACTION.read_text("utf-8"))
+    return found
+
+
+def script() -> str:
+    return next(str(step["run"]) for step in action()["runs"]["steps"] if step.get("id") == "run")
+
+
+def texts(value: object) -> list[str]:
+    """All texts in a document."""
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    return [text for each in value for text in texts(each)] if isinstance(value, list) else [str(value)]
+
+
+def accepted(command: str) -> None:
+    """Parse a command line; raises what cyclopts does for an option that there is not."""
+    name, *words = shlex.split(re.sub(r"\$\{\{.*?\}\}|\$\w+", "1", command))
+    assert name == "rocketproof"
+    reports = [following for word, following in pairwise(words) if word == "--report"]
+    assert all(is_kind(one) and one.partition(":")[0] in KINDS for one in reports)
+    app.parse_args(words, exit_on_error=False, print_error=False)
+
+
+def used() -> list[dict[str, Any]]:
+    """What the examples give the action."""
+    steps = [step for one in EXAMPLES for job in one.get("jobs", {}).values() for step in job["steps"]]
+    return [step["with"] for step in steps if step.get("uses", "").endswith("actions/rocketproof")]
+
+
+def test_each_command_of_the_page_is_one() -> None:
+    lines = [line.strip() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("    rocketproof ")]
+    lines += [text for one in EXAMPLES for text in texts(one) if text.startswith("rocketproof ")]
+    assert len(lines) >= 3
+    for line in lines:
+        accepted(line)
+
+
+def test_the_examples_give_the_action_what_it_takes_and_use_what_it_gives() -> None:
+    given = used()
+    assert len(given) == 2
+    for one in given:
+        assert one.keys() <= action()["inputs"].keys()
+        accepted(f"rocketproof {one['command']} {one['arguments']}" + (" --since run.json" if "since" in one else ""))
+    outputs = {name for text in texts(EXAMPLES) for name in re.findall(r"steps\.night\.outputs\.([\w-]+)", text)}
+    assert outputs == set(action()["outputs"])
+
+
+def test_each_input_of_the_action_is_used_and_none_stands_in_a_script() -> None:
+    steps = action()["runs"]["steps"]
+    assert set(re.findall(r"inputs\.([\w-]+)", ACTION.read_text("utf-8"))) == set(action()["inputs"])
+    assert not [step["run"] for step in steps if "${{" in step.get("run", "")]  # it could hold commands
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_tells_of_each_kind(kind: str) -> None:
+    assert f"`{kind}" in PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3])
+def test_the_action_hands_over_its_words_and_the_exit_code(tmp_path: Path, code: int) -> None:
+    command = tmp_path / "temp/rocketproof/bin/rocketproof"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > words\nexit {code}\n')
+    command.chmod(0o755)
+    (tmp_path / "old.json").touch()
+    given = {
+        "RUNNER_TEMP": str(tmp_path / "temp"), "GITHUB_OUTPUT": str(tmp_path / "output"), "COMMAND": "check", "REPORTS": "our reports",
+        "ARGUMENTS": "--condition 'auto-create off, $(touch harm)' --time 3; touch harm", "SINCE": "old.json" if code else "missing.json",
+    }  # fmt: skip
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script()], cwd=tmp_path, env={**os.environ, **given}, check=False)
+    assert done.returncode == code and (tmp_path / "output").read_text() == f"exit-code={code}\n"
+    words = (tmp_path / "words").read_text().splitlines()
+    assert words[:7] == ["check", "--condition", "auto-create off, $(touch harm)", "--time", "3;", "touch", "harm"]
+    assert words[7:9] == (["--since", "old.json"] if code else ["--report", "junit:our reports/junit.xml"])
+    assert not (tmp_path / "harm").exists() and (tmp_path / "our reports").is_dir()
+    accepted(shlex.join(["rocketproof", "check", *words[words.index("--report") :]]))

@@ -74,7 +74,8 @@ _AWAY: Final = 0.3
 
 
 class FaultProxy:
-    """A proxy on a free port of 127.0.0.1; `rates` has each fault's share of the requests, `at` the fault of the n-th one, from 1.
+    """A proxy on a free port of 127.0.0.1; `rates` has each fault's share of the requests, `at` the fault of the n-th one, from 1, `of`
+    that of all requests with a code.
 
     The first `after` requests pass as they are. `happened` counts what was done.
     """
@@ -85,12 +86,13 @@ class FaultProxy:
         rates: Mapping[Fault, float] | None = None,
         *,
         at: Mapping[int, Fault] | None = None,
+        of: Mapping[int, Fault] | None = None,
         seed: int = 0,
         after: int = 0,
     ) -> None:
         host, _, port = address.rpartition(":")
         self._upstream = host, int(port)
-        self._rates, self._at, self._after = dict(rates or {}), dict(at or {}), after
+        self._rates, self._at, self._of, self._after = dict(rates or {}), dict(at or {}), dict(of or {}), after
         self._chance = random.Random(seed)
         self._lock = threading.Lock()
         self._requests = 0
@@ -114,11 +116,11 @@ class FaultProxy:
         self._stop_listening()
         self._close_all()
 
-    def fault(self, one_way: bool) -> Fault | None:
+    def fault(self, request: Command) -> Fault | None:
         """The fault of the next request, None for most."""
         with self._lock:
             self._requests += 1
-            found = self._at.get(self._requests) if self._requests > self._after else None
+            found = self._at.get(self._requests, self._of.get(request.code)) if self._requests > self._after else None
             if found is None and self._requests > self._after:
                 drawn = self._chance.random()
                 for fault, rate in self._rates.items():
@@ -126,7 +128,7 @@ class FaultProxy:
                     if drawn < 0:
                         found = fault
                         break
-            if found is None or (one_way and found not in _ONE_WAY):
+            if found is None or (request.flag & _FLAG and found not in _ONE_WAY):
                 return None
             self.happened[found] += 1
             return found
@@ -221,7 +223,7 @@ class _Pair:
     def _requests(self) -> None:
         for frame in _frames(self._client):
             request = decode(frame[4:])
-            fault = self._proxy.fault(bool(request.flag & _FLAG))
+            fault = self._proxy.fault(request)
             if fault is Fault.REFUSED:
                 self._proxy.away()
                 return
@@ -306,8 +308,10 @@ def _frames(source: socket.socket) -> Iterator[bytes]:
 class FaultyTarget(Target):
     """A target behind a proxy for each of its parts, whose seeds follow each other; otherwise what it is."""
 
-    def __init__(self, inner: Target, rates: Mapping[Fault, float], *, seed: int = 0, after: int = 0) -> None:
-        self._inner, self._rates, self._seed, self._after = inner, rates, seed, after
+    def __init__(
+        self, inner: Target, rates: Mapping[Fault, float] | None = None, *, of: Mapping[int, Fault] | None = None, seed: int = 0
+    ) -> None:
+        self._inner, self._rates, self._of, self._seed = inner, rates, of, seed
         self.name, self.version, self.profile, self.offers = f"{inner.name} behind a proxy", inner.version, inner.profile, inner.offers
         self.happened: Counter[Fault] = Counter()
 
@@ -316,7 +320,7 @@ class FaultyTarget(Target):
 
     def _proxy(self, address: str) -> FaultProxy:
         self._seed += 1
-        return FaultProxy(address, self._rates, seed=self._seed, after=self._after)
+        return FaultProxy(address, self._rates, of=self._of, seed=self._seed)
 
 
 class _Behind(Deployment):

@@ -102,7 +102,7 @@ def test_nobody_listens_for_a_while(counting: tuple[Counting, str]) -> None:
 def test_the_same_seed_draws_the_same_faults() -> None:
     def drawn(seed: int) -> list[Fault | None]:
         with FaultProxy("127.0.0.1:9", {Fault.SLOW: 0.2, Fault.HALF: 0.2}, seed=seed, after=5) as proxy:
-            return [proxy.fault(False) for _ in range(60)]
+            return [proxy.fault(Command(105)) for _ in range(60)]
 
     assert drawn(1) == drawn(1) != drawn(2)
     assert drawn(1)[:5] == [None] * 5

@@ -19,6 +19,7 @@ from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.runs import client as session
+from rocketproof_properties.runs import runner as runner_
 from rocketproof_properties.runs.parsed import load
 from rocketproof_properties.runs.runner import Bounds, Runner
 from rocketproof_properties.steps.parts import NAME_SERVER
@@ -221,7 +222,9 @@ def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> 
     for row in [r for r in rows if r.get("type") == "invoke"]:
         rows.append({**row, "type": "info", "op": "stray", "value": {"of": row["seq"], **answer}, "seq": len(rows) - 1})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert {one.property for one in judge_file(path, PROFILE, ("claims",)).findings} >= {"INV-02", "INV-03"}
+    judged = judge_file(path, PROFILE, ("claims",))
+    assert {one.property for one in judged.unconfirmed} == {"INV-01", "INV-02"}, "they count when they come again"
+    assert {one.property for one in judged.findings} == {"INV-03"}
 
 
 def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -327,6 +330,7 @@ def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: P
 
     monkeypatch.setattr(Runner, "perform", perform)
     monkeypatch.setattr(session, "PATIENCE", 1.0)
+    monkeypatch.setattr(runner_, "AWAY", 0.5)
     found = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
     assert "does not answer any more" in found.stopped
     assert found.exit_code == 3

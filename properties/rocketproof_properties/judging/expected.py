@@ -35,6 +35,10 @@ OF_QUEUES: Final = frozenset({"INV-34.records", "INV-35.records", "INV-36.record
 """Claims that need every record of a queue, from its begin."""
 OF_PLACES: Final = frozenset({"INV-06.records", "INV-43", "INV-44", "INV-45", "INV-51"})
 """Claims that need every record that a request has stored."""
+OF_ORIGINS: Final = frozenset({"INV-07.records", "INV-46", "INV-47", "INV-48", "INV-49", "INV-50"})
+"""Claims about what a record was made of: a request, or an earlier record."""
+IN_DOUBT: Final = OF_QUEUES | OF_PLACES | OF_ORIGINS
+"""What is not decided where answers were lost: nobody knows then what each request has stored."""
 
 
 BUSY: Final = "a busy broker"

@@ -6,8 +6,9 @@ nothing but the history, so that a saved run can be judged again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,9 +18,11 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
 from ..replay.differences import differences
+from ..replay.program import ANSWER
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
-from .expected import HIDDEN, OF_PLACES, OF_QUEUES, Expected, conditions, expected
+from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, possible
+from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]
@@ -30,13 +33,16 @@ UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
 SHARED: Final = "topics that programs share"
 """Where a verdict about all programs together comes from."""
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
+OF_FRAMES: Final[Mapping[str, tuple[str, ...]]] = {"INV-01": (SILENT, TWICE), "INV-02": (TWICE,), "INV-04": (NOBODY,)}
+"""Claims about how many answers come, with the faults of a connection that look like a broker which breaks them."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
     back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
-    action which refuses, with its sentence, and its values: of each the name, the value, and what it means."""
+    action which refuses, with its sentence, and its values: of each the name, the value, and what it means. `at`: the request of which a
+    frame was lost or came twice, where nothing else is wrong."""
 
     judge: Judge
     property: str
@@ -48,13 +54,18 @@ class Verdict:
     guard: str = ""
     sentence: str = ""
     values: tuple[tuple[str, str, str], ...] = ()
+    at: str = ""
 
 
 @dataclass
 class Judged:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
-    explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `asked` are the kinds of its requests."""
+    explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `asked` are the kinds of its requests.
+
+    `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, and are none before the same comes
+    again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one.
+    """
 
     program: int
     path: Path
@@ -72,10 +83,23 @@ class Judged:
     actions: frozenset[str] = frozenset()
     exercised: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
+    faults: tuple[Fault, ...] = ()
+    unconfirmed: list[Verdict] = field(default_factory=list)
+    wanted: Counter[str] = field(default_factory=Counter)
+    answered: int = 0
 
     @property
     def findings(self) -> list[Verdict]:
         return [one for one in self.verdicts if not one.known]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a fault of the connection leaves open what the broker has done."""
+        return any(one.leaves_doubt for one in self.faults)
+
+    def alike(self, verdict: Verdict) -> list[Verdict]:
+        """What it shows of a verdict's property: findings, or what rests on a fault of the connection if that verdict does."""
+        return [one for one in (self.unconfirmed if verdict.at else self.findings) if one.property == verdict.property]
 
 
 def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES) -> Judged:
@@ -88,6 +112,9 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
     found = Judged(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     found.events, found.requests = len(parsed.events), len(parsed.asked)
     found.asked = frozenset(one.op for one in parsed.asked)
+    found.faults = faults(parsed)
+    found.wanted = Counter(one.op for one in parsed.asked if not one.one_way)
+    found.answered = sum(one.closed == "ok" for one in parsed.asked)
     used: list[Judge] = []
     if "specification" in judges and parsed.program.needs not in UNSPECIFIED:
         used.append("specification")
@@ -104,7 +131,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
 
 
 def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:
-    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED)
+    judged = judge_history(parsed.header, possible(parsed), profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions
@@ -139,11 +166,15 @@ def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
 def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
     exercised = set()
     for claim in HISTORY_CLAIMS:
-        if not _judgeable(claim, rebuilt, parsed):
+        if not _judgeable(claim, rebuilt, parsed, found.in_doubt):
             continue
         verdict, case = expected(profile, claim.id, found.conditions, parsed.program.source)
         history = rebuilt.own if claim.id in OF_QUEUES else rebuilt.whole
         text = claim.check(history)
+        fault = None if text is None else next((one for one in found.faults if one.kind in OF_FRAMES.get(claim.id, ())), None)
+        if fault is not None:
+            found.unconfirmed.append(Verdict("claims", claim.id, f"{claim.sentence}: {fault}", seq=fault.seq, at=fault.at))
+            continue
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
         found.claims[claim.id] = (text is None, verdict, "" if case is None else case.condition)
@@ -156,9 +187,9 @@ def _by_claims(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Jud
     found.exercised = frozenset(exercised)
 
 
-def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory) -> bool:
-    """Whether what was read back is enough for a claim."""
-    if claim.id in HIDDEN:
+def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, doubt: bool) -> bool:
+    """Whether what was answered and read back is enough for a claim."""
+    if claim.id in HIDDEN or (doubt and claim.id in IN_DOUBT):
         return False
     if claim.id in OF_QUEUES:
         return rebuilt.pulled and parsed.whole
@@ -171,7 +202,12 @@ def _by_reference(parsed: ParsedHistory, profile: str, found: Judged) -> None:
     for difference in differences(parsed, PROFILES[profile])[:1]:  # what follows a first difference follows from it
         about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
         about = {"the": "record"}.get(about, about)
-        found.verdicts.append(Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq))
+        verdict = Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq)
+        fault = next((one for one in found.faults if difference.field == ANSWER and one.seq == difference.seq), None)
+        if fault is None:
+            found.verdicts.append(verdict)
+        else:
+            found.unconfirmed.append(replace(verdict, at=fault.at))
 
 
 def data(verdict: Verdict) -> dict[str, Any]:

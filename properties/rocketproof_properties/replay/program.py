@@ -34,6 +34,7 @@ from ..generators.programs import ALONE, CONFIGURED
 from ..runs.client import places
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import body_of
+from ..runs.transport import faults, is_doubled, is_lost
 from ..steps.call import command_of
 from ..steps.parts import NAME_SERVER
 from ..steps.requests import UNSUPPORTED_CODE
@@ -54,6 +55,8 @@ _WITHIN: Final = re.compile(r"^(extFields|route|topicConfig)\.")
 _TIMESTAMP: Final = "timestamp"
 NEXT_OFFSET: Final = "next offset"
 ENTRY: Final = "the broker's entry"
+ANSWER: Final = "answer"
+"""The field of a difference that is only a lost answer."""
 
 
 @dataclass
@@ -117,21 +120,24 @@ class Reference:
         return CONFIGURED.get(self.history.program.needs, {})
 
     def compare(self) -> Iterator[Difference]:
+        """The differences, up to where nobody knows what the target has done; none where it is not known at which place its log began."""
         self.began = self.cluster.clock.now()
+        if self.history.program.needs == ALONE and not self.exact and any(one.leaves_doubt for one in faults(self.history)):
+            return
         for item in self.items:
             if isinstance(item, Arrived):
                 self._arrive(item.asked)
                 continue
             if isinstance(item, Asked):
                 self._pass(item.millis)
-            if isinstance(item, Asked) and item.closed == "info" and "error" in item.answer and "alive" not in self.history.states:
-                return  # the broker was gone
             if isinstance(item, Other):
                 self._happen(item)
             elif item.refused:
                 continue
             elif item.closed != "fail":
                 yield from self._ask(item)
+                if is_doubled(item) or is_lost(item):
+                    return  # from here on nobody knows what the broker has done
         self._pass(self.until or 0)
         yield from self._topics()
         yield from self._queues()
@@ -164,8 +170,8 @@ class Reference:
         found = self._answer(asked)
         if asked.closed == "ok":
             yield from self._answered(asked, found)
-        elif asked.closed == "info" and not asked.one_way and found is not None:
-            yield Difference("answer", asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
+        elif is_lost(asked) and found is not None:
+            yield Difference(ANSWER, asked.answer.get("error"), f"code {found.code}", str(asked), asked.seq)
 
     def _answer(self, asked: Asked) -> Command | None:
         """What is answered here, None if nothing is in time or nothing is wanted."""

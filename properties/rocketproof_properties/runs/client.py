@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,17 +18,20 @@ from ..deployments.deployment import Deployment
 from ..histories.history import OK
 from ..steps.call import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
-from .recording import Recording, answer_data, call_data, wall
+from .recording import Recording, answer_data, call_data, wall, worded
 
 PATIENCE: Final = 6.0
 """Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
+REFUSED: Final = 0.5
+"""Seconds to try for a connection that is refused."""
 LATE: Final = 0.02
 """Seconds to listen for answers that nobody should have sent."""
 SETTLING: Final = 0.01
 """Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
-
-
+ARRIVED: Final = 0.001
+"""Seconds to look for what has come already."""
 ASKED_AGAIN: Final = 4
+_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 
 
 class Client:
@@ -103,7 +107,7 @@ class Client:
             return None
         except RemotingError as error:
             self.lost += 1
-            self._recording.add("info", self.process, call.op, {"error": f"{type(error).__name__}: {error}", "at": wall()})
+            self._recording.add("info", self.process, call.op, {"error": worded(error), "at": wall()})
             self._drop(call.line or call.to)
             return None
         self.lost = 0
@@ -115,8 +119,19 @@ class Client:
 
     def _line(self, key: str, part: str) -> Connection:
         if key not in self._lines:
-            self._lines[key] = self._deployment.connect(part)
+            self._lines[key] = self._connect(part)
         return self._lines[key]
+
+    def _connect(self, part: str) -> Connection:
+        """A new connection; one that is refused had no effect, and is tried again for a moment."""
+        end = time.monotonic() + REFUSED
+        while True:
+            try:
+                return self._deployment.connect(part)
+            except ConnectFailed:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(SETTLING)
 
     def _note(self, key: str, opaque: int, seq: int) -> None:
         self._asked[key, opaque] = seq
@@ -130,7 +145,7 @@ class Client:
         properties = parse_properties(call.fields.get("properties"), exact=False)
         half = properties.get("TRAN_MSG", "").lower() == "true" and call.op == "send"
         found = places(fields)
-        offset = int(fields.get("queueOffset", 0))
+        offset = int(answered) if (answered := fields.get("queueOffset", "")).isdecimal() else 0
         topic = call.fields.get("topic", "")
         if len(found) == 1:
             self._context.end = found[0] + self._context.overhead(call.to, topic, properties) + len(call.body or b"")
@@ -162,6 +177,16 @@ class Client:
                     continue
                 self._write_strays(key)
 
+    def look(self) -> None:
+        """Write down what has come in the meantime: second answers, answers to nobody."""
+        for key, line in list(self._lines.items()):
+            try:
+                line.listen(ARRIVED)
+            except RemotingError:
+                self._drop(key)
+            else:
+                self._write_strays(key)
+
     def close(self) -> None:
         for line in self._lines.values():
             line.close()
@@ -169,8 +194,8 @@ class Client:
 
 
 def places(fields: Mapping[str, str]) -> list[int]:
-    """Where in the log the answered messages are."""
-    return [int(one[16:32], 16) for one in fields.get("msgId", "").split(",") if len(one) == 32]
+    """Where in the log the answered messages are; an id that is none names no place."""
+    return [int(one[16:], 16) for one in fields.get("msgId", "").split(",") if _ID.fullmatch(one)]
 
 
 def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:

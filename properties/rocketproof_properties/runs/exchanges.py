@@ -23,6 +23,7 @@ from ..steps.requests import batch_bodies
 from .client import places
 from .parsed import Asked, ParsedHistory
 from .recording import body_of
+from .transport import is_lost
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
 TURNS: Final = ("created", "routed", "unrouted", "used", "known", "forgotten")
@@ -143,7 +144,9 @@ class _Rebuilding:
         return exchange
 
     def _note(self, asked: Asked) -> None:
-        """What an administrator has changed."""
+        """What an administrator has changed, or may have."""
+        if is_lost(asked) and asked.op in ("update_topic", "delete_topic"):
+            self.counts[asked.fields["topic"]] = None
         if asked.code != codes.SUCCESS:
             return
         if asked.op == "update_group":

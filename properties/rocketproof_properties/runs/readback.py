@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from struct import Struct
@@ -27,12 +27,14 @@ from ..deployments.deployment import Deployment
 from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import plain
-from .recording import KEPT
+from .recording import KEPT, worded
 
 T = TypeVar("T")
 MOST_QUEUES: Final = 64
 MOST_RECORDS: Final = 500
 SECONDS: Final = 3.0
+_PAUSES: Final = (0.01, 0.05, 0.1, 0.2, 0.4)
+"""Seconds before a question whose answer was lost is asked again."""
 _DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
 _SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
 _SIZE = Struct(">i")
@@ -40,28 +42,57 @@ _SIZE = Struct(">i")
 
 @dataclass
 class Reader:
-    """A connection to one broker for looking; not a client of the program."""
+    """A connection to one broker for looking; not a client of the program.
+
+    Looking changes nothing, so a question whose answer is lost is asked again for a while. What is still not known then is None everywhere,
+    never a value. `faults` are the lost answers and `missed` the questions that got none; `take` empties both.
+    """
 
     deployment: Deployment
     broker: str
     _line: Connection | None = None
     unsupported: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
 
     def ask(self, name: str, **given: Any) -> Command | None:
         """The answer to a step, None where none comes or the broker does not know such a request."""
         if name in self.unsupported:
             return None
+        for pause in (*_PAUSES, None) if not self.missed else (None,):
+            try:
+                answer = self._asked(name, given)
+            except RemotingError as problem:
+                self.close()
+                self.faults.append(worded(problem))
+                if pause is not None:
+                    time.sleep(pause)
+                continue
+            if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
+                self.unsupported.add(name)
+                return None
+            return answer
+        self.missed.append(" ".join(str(one) for one in (name, *given.values())))
+        return None
+
+    def _asked(self, name: str, given: Mapping[str, Any]) -> Command:
+        if self._line is None:
+            self._line = self.deployment.connect(self.broker)
+        return self._line.ask(plain(name, **given), SECONDS)
+
+    def _read(self, answer: Command, read: Callable[[Command], T]) -> T | None:
+        """What an answer says, None where that cannot be read."""
         try:
-            if self._line is None:
-                self._line = self.deployment.connect(self.broker)
-            answer = self._line.ask(plain(name, **given), SECONDS)
-        except RemotingError:
-            self.close()
+            return read(answer)
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            self.missed.append(f"an answer that cannot be read ({problem!r})")
             return None
-        if answer.code == codes.REQUEST_CODE_NOT_SUPPORTED:
-            self.unsupported.add(name)
-            return None
-        return answer
+
+    def take(self) -> tuple[list[str], list[str]]:
+        """The faults and what was missed since the last time."""
+        faults, missed = self.faults, self.missed
+        self.faults, self.missed = [], []
+        return faults, missed
 
     def close(self) -> None:
         if self._line is not None:
@@ -71,44 +102,54 @@ class Reader:
     def topics(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table."""
         answer = self.ask("topics")
-        if answer is None or answer.code != codes.SUCCESS:
-            return None
-        try:
-            data = json.loads(answer.body or b"{}")
-            return dict(data["topicConfigTable"])
-        except (ValueError, KeyError, TypeError):
-            return None
+        return None if answer is None or answer.code != codes.SUCCESS else self._read(answer, _table)
 
-    def settings(self) -> dict[str, str]:
-        """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not answer."""
+    def settings(self) -> dict[str, str] | None:
+        """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell them."""
         answer = self.ask("settings")
-        if answer is None or answer.code != codes.SUCCESS:
-            return {}
-        lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
-        return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
+        if answer is None:
+            return {} if "settings" in self.unsupported else None
+        return _settings(answer) if answer.code == codes.SUCCESS else {}
 
-    def next_offset(self, topic: str, queue: int) -> int | None:
+    def next_offset(self, topic: str, queue: int, refused: int | None = None) -> int | None:
+        """A queue's next offset; `refused` where the broker answers with an error."""
         answer = self.ask("max_offset", topic=topic, queue=queue)
-        if answer is None or answer.code != codes.SUCCESS:
-            return None
-        return int((answer.ext_fields or {}).get("offset", "0"))
+        if answer is not None and answer.code != codes.SUCCESS:
+            return refused
+        return None if answer is None else self._read(answer, _offset)
 
     def view(self, place: int) -> bytes | None:
+        """The record at a place, without bytes where the broker has none; None where it is not known."""
         answer = self.ask("view", place=place)
-        return answer.body if answer is not None and answer.code == codes.SUCCESS else None
+        return None if answer is None else (answer.body or b"") if answer.code == codes.SUCCESS else b""
 
     def pull(self, topic: str, queue: int, start: int, end: int) -> Iterator[bytes]:
-        """The records of a queue from one offset up to another."""
+        """The records of a queue from one offset up to another, as far as they are known."""
         while start < end:
             answer = self.ask("pull", topic=topic, queue=queue, offset=start)
             if answer is None or answer.code != codes.SUCCESS:
                 return
             found = list(_split(answer.body or b""))
             yield from found
-            following = int((answer.ext_fields or {}).get("nextBeginOffset", start + len(found)))
-            if following <= start:
+            following = (answer.ext_fields or {}).get("nextBeginOffset", "")
+            after = int(following) if following.isdecimal() else start + len(found)
+            if after <= start:
                 return
-            start = following
+            start = after
+
+
+def _table(answer: Command) -> dict[str, dict[str, Any]]:
+    table = json.loads(answer.body or b"")["topicConfigTable"]
+    return {str(name): {**config} for name, config in table.items()}
+
+
+def _offset(answer: Command) -> int:
+    return int((answer.ext_fields or {})["offset"])
+
+
+def _settings(answer: Command) -> dict[str, str]:
+    lines = (line.partition("=") for line in (answer.body or b"").decode("utf-8", "replace").splitlines() if line[:1] not in "#")
+    return {name.strip().replace("maped", "mapped"): value.strip() for name, _, value in lines if name.strip()}
 
 
 def _split(data: bytes) -> Iterator[bytes]:
@@ -121,9 +162,13 @@ def _split(data: bytes) -> Iterator[bytes]:
         at += size
 
 
-def schedule_offsets(reader: Reader) -> list[int]:
-    """The next offsets of the delay levels' queues."""
-    return [reader.next_offset(SCHEDULE, level) or 0 for level in range(DELAY_LEVELS)]
+Levels = Sequence[int | None]
+"""The next offsets of the delay levels' queues, None for one that is not known."""
+
+
+def schedule_offsets(reader: Reader) -> Levels:
+    """Where the delay levels' queues end now. What others have left there lies before."""
+    return [reader.next_offset(SCHEDULE, level, refused=0) for level in range(DELAY_LEVELS)]
 
 
 def read_back(
@@ -131,7 +176,7 @@ def read_back(
     names: Names,
     topics: Iterable[str],
     places: Sequence[int],
-    before: Sequence[int] | None,
+    before: Levels | None,
     born: range,
     sent_back: int = 0,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -139,7 +184,7 @@ def read_back(
 
     `born`: the times of birth of this program's messages, by which they are known among those of others. A queue is read when it has
     what the acknowledged records say, which a broker may take a moment to dispatch; the levels' queues also when all are there that were
-    `sent_back`, whose answers name no place.
+    `sent_back`, whose answers name no place. Where answers were lost, `unread` has what was asked in vain, and how often it was.
     """
     time.sleep(_SETTLING)
     table = reader.topics()
@@ -152,7 +197,7 @@ def read_back(
     records: dict[int, bytes] = {}
     for place in places:
         data = reader.view(place)
-        if data is not None:
+        if data:
             records[place] = data
     expected = _expected(records)
     for topic in sorted(name for name in named if names.is_mine(name)):
@@ -170,17 +215,26 @@ def read_back(
     pulled = "pull" not in reader.unsupported and all(len(found) == end for _, _, end, found in queues)
     if before is not None:
         pulled &= _levels(reader, before, records, born, len(places) + sent_back)
+    faults, missed = reader.take()
+    pulled &= not missed
+    if faults or missed:
+        yield "unread", {"missed": missed, "faults": faults}
     yield "queues", {"queues": queues, "pulled": pulled}
     yield "records", {"records": [_data(place, data) for place, data in sorted(records.items()) if place in places or _born(data) in born]}
 
 
-def _levels(reader: Reader, before: Sequence[int], records: dict[int, bytes], born: range, expected: int) -> bool:
+def _levels(reader: Reader, before: Levels, records: dict[int, bytes], born: range, expected: int) -> bool:
     """Whether all that the delay levels have got could be pulled, when `expected` of the program's records are there or after a while."""
 
     def pulled() -> bool:
         whole = True
         for level, start in enumerate(before):
-            past = min(reader.next_offset(SCHEDULE, level) or 0, start + MOST_RECORDS)
+            end = reader.next_offset(SCHEDULE, level, refused=0)
+            if start is None or end is None:
+                whole = False
+                continue
+            past = min(end, start + MOST_RECORDS)
+            whole &= past == end
             # Some releases let anybody make this topic, with fewer queues than there are levels; nobody can pull from the others then.
             whole &= len(list(_kept(reader.pull(SCHEDULE, level, start, past), records))) >= past - start
         return whole

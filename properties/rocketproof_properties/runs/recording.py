@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_traces.history import Event, Header, Writer
 
 from ..steps.call import Call
@@ -67,6 +68,11 @@ def answer_data(answer: Command, at: int | None = None, keep: Callable[[bytes | 
     """The value of `ok`, now or `at` a time; `keep` says what is kept of the body."""
     data = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {}), **keep(answer.body)}
     return data | {"at": wall() if at is None else at}
+
+
+def worded(problem: RemotingError) -> str:
+    """Why an answer was lost, as it is written down: the kind of the problem and its words."""
+    return f"{type(problem).__name__}: {problem}"
 
 
 def wall() -> int:

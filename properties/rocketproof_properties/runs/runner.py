@@ -8,30 +8,33 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 
-from ..deployments.deployment import Deployment
+from ..deployments.deployment import Deployment, TargetError
 from ..generators.programs import Program
 from ..steps.call import Context
 from ..steps.names import Names
 from ..steps.vocabulary import plain
-from .client import Client, perform
-from .readback import SECONDS, Reader, clean_up, read_back, schedule_offsets
+from .client import SETTLING, Client, perform
+from .readback import SECONDS, Levels, Reader, clean_up, read_back, schedule_offsets
 from .recording import OVER, Recording
 
 Done = Callable[[Program, Path], None]
+AWAY: Final = 5.0
+"""Seconds after which a broker that answers nothing is gone."""
 
 
-class Gone(Exception):
+class Gone(TargetError):
     """The broker does not answer any more."""
 
 
@@ -71,7 +74,7 @@ class ProgramRun:
     recording: Recording
     clients: dict[int, Client]
     path: Path
-    before: Sequence[int] | None
+    before: Levels | None
 
     def close(self) -> None:
         for client in self.clients.values():
@@ -105,7 +108,10 @@ class Runner:
         self._readers = threading.local()
         self._all_readers: list[Reader] = []
         reader = self.reader(next(iter(deployment.brokers)))
-        self.settings = {**reader.settings(), **(settings or {})}
+        known = reader.settings()
+        if known is None:
+            raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
+        self.settings = {**known, **(settings or {})}
         self._origin = {**origin, "brokers": dict(deployment.brokers), "settings": self.settings}
         self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if clean else {}
 
@@ -116,7 +122,8 @@ class Runner:
 
     def _names(self, number: int, broker: str) -> Names:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", broker)
-        return Names(f"{self.mark}{number}-", number, cluster, frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"}))
+        own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
+        return Names(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8)
 
     def reader(self, broker: str) -> Reader:
         """This thread's connection for looking at a broker."""
@@ -190,8 +197,10 @@ class Runner:
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}
         recording = Recording(path, origin)
         clients = {n: Client(n, self.deployment, context, recording, self.bounds.wait) for n in range(program.clients)}
+        reader = self.reader(broker)
+        reader.take()
         delays = any(name == "back" or "DELAY" in (args.get("properties") or {}) for name, args in program.steps)
-        before = schedule_offsets(self.reader(broker)) if delays else None
+        before = schedule_offsets(reader) if delays else None
         return ProgramRun(program, context, recording, clients, path, before)
 
     def end(self, under_way: ProgramRun) -> None:
@@ -207,6 +216,8 @@ class Runner:
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])
+        for client in under_way.clients.values():
+            client.look()
         if any(client.lost for client in under_way.clients.values()):
             if not answers(self.deployment, broker):
                 raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
@@ -216,11 +227,15 @@ class Runner:
 
 
 def answers(deployment: Deployment, part: str) -> bool:
-    """Whether a part answers anything at all."""
-    with suppress(RemotingError), deployment.connect(part) as connection:
-        connection.ask(plain("heartbeat"), SECONDS)
-        return True
-    return False
+    """Whether a part answers anything at all, within a while: it may be starting again."""
+    end = time.monotonic() + AWAY
+    while True:
+        with suppress(RemotingError), deployment.connect(part) as connection:
+            connection.ask(plain("heartbeat"), SECONDS)
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(SETTLING)
 
 
 def _quiet(program: Program) -> bool:

@@ -17,6 +17,7 @@ from .sizes import overhead, stored_length
 
 BORN: Final = 1_600_000_000_000
 BORN_OF_A_PROGRAM: Final = 1000  # more messages than a program sends
+BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at different times, all of them after 1970
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,12 @@ class Context:
 
     @property
     def births(self) -> range:
-        first = BORN + self.names.number * BORN_OF_A_PROGRAM
+        """The times of birth of this program's messages, which neither another program nor another run has."""
+        first = BORN - self.names.run * BORN_OF_A_RUN + self.names.number * BORN_OF_A_PROGRAM
         return range(first, first + BORN_OF_A_PROGRAM)
 
     def born(self) -> int:
-        """A time of birth that no other message of the run has: by it a record is known again."""
+        """A time of birth that no other message has: by it a record is known again."""
         return self.births[next(self.numbers) % BORN_OF_A_PROGRAM]
 
     def part(self, broker: str | int) -> str:

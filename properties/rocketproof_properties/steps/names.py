@@ -15,12 +15,14 @@ _LONG = re.compile(r"(.)\1{99,}")
 
 @dataclass(frozen=True)
 class Names:
-    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too."""
+    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too. `run` tells apart the messages of
+    runs that meet on one broker in topics which are nobody's own; 0 where nothing but one run is ever there."""
 
     prefix: str
     number: int
     cluster: str = "DefaultCluster"
     own: frozenset[str] = frozenset()
+    run: int = 0
 
     def topic(self, name: str) -> str:
         for head in (RETRY_PREFIX, DLQ_PREFIX):

@@ -26,6 +26,7 @@ from . import results
 from .accept import Accepted
 from .crashtests import CrashTests
 from .results import SCHEMA
+from .transport import Transport, transport
 
 VERSION: Final = 1
 REPORT: Final = "report.json"
@@ -44,8 +45,8 @@ SENTENCES: Final[Mapping[str, str]] = {
 class ValidationFinding:
     """What is not as described, in how many programs, and the smallest one that shows it.
 
-    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not. `cause`: a name that findings of
-    one cause share.
+    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not. One that rests on a lost or doubled
+    answer has come again each time. `cause`: a name that findings of one cause share.
     """
 
     verdict: Verdict
@@ -62,9 +63,14 @@ class ValidationFinding:
     def key(self) -> tuple[str, str]:
         return self.verdict.judge, self.verdict.property
 
+    @property
+    def reproduced(self) -> bool | None:
+        """Whether it came again when its program was done again; None where it was not."""
+        return True if self.verdict.at else bool(self.again) if self.repeats else None
+
     def record(self) -> dict[str, Any]:
         row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
-        row |= {"again": self.again, "repeats": self.repeats, "file": self.file, "cause": self.cause}
+        row |= {"again": self.again, "repeats": self.repeats, "reproduced": self.reproduced, "file": self.file, "cause": self.cause}
         if self.accepted is not None:
             row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
         return row
@@ -119,8 +125,18 @@ class ValidationReport:
 
     @property
     def open(self) -> list[ValidationFinding]:
-        """The findings that nobody has accepted."""
-        return [one for one in self.findings if one.accepted is None]
+        """The findings that nobody has accepted, and that came again or could not be tried again."""
+        return [one for one in self.findings if one.accepted is None and one.reproduced is not False]
+
+    @property
+    def unrepeated(self) -> list[ValidationFinding]:
+        """What was seen once, and not when its program was done again: nobody knows whose it is."""
+        return [one for one in self.findings if one.accepted is None and one.reproduced is False]
+
+    @property
+    def transport(self) -> Transport:
+        """The faults of the connection."""
+        return transport(self.judged)
 
     @property
     def rows(self) -> list[ClaimRow]:
@@ -156,7 +172,7 @@ class ValidationReport:
     def exit_code(self) -> int:
         if self.open or self.vanished or self.not_reproduced or self.after_kills:
             return 1
-        return 3 if self.stopped or not self.judged else 0
+        return 3 if self.stopped or not self.judged or self.unrepeated or self.transport.undecided else 0
 
     def data(self) -> dict[str, Any]:
         return {
@@ -174,6 +190,7 @@ class ValidationReport:
                 "judged": len(self.judged),
                 "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
             },
+            "transport": self.transport.data(),
             "logs": len(self.logs),
             "shared": {
                 "parts": len(self.shared),

@@ -11,6 +11,7 @@ from ..reports.results import Outcome, Result, Run, first_line, lines
 SCHEMA: Final = "rocketproof-validation"
 """Of report.json."""
 COMMAND: Final = "validate"
+_CONNECTION: Final = "faults of the connection are not held against the broker"
 _KILLED: Final = "a killed broker has what it acknowledged when it is back"
 
 
@@ -48,6 +49,8 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
             yield _row(row, profile)
     for witness in data["witnesses"]:
         yield _witness(witness, profile)
+    if data.get("transport", {}).get("counts"):  # a report that was written before there were faults of the connection has none
+        yield _transport(data["transport"], profile)
     if data["kills"] is not None:
         yield from _kills(data["kills"], profile)
 
@@ -60,15 +63,17 @@ def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | Non
     file = str(folder / one["file"]) if folder is not None and one["file"] else ""
     program = [f"  {name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in one["program"]["steps"]]
     repeated = f"done again, the program showed it {one['again']} of {one['repeats']} times" if one["repeats"] else ""
+    once = one.get("reproduced") is False
+    message = f"not reproduced in {one['repeats']} repetitions: {first_line(one['text'])}" if once else first_line(one["text"])
     return Result(
         one["property"],
         sentence,
-        "accepted" if accepted else "differs",
-        "violated",
+        "accepted" if accepted else "undecided" if once else "differs",
+        "not reproduced" if once else "violated",
         "holds",
         profile,
         about=f"by the {one['judge']}",
-        message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else first_line(one["text"]),
+        message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else message,
         details=lines(
             [
                 one["text"],
@@ -110,6 +115,15 @@ def _witness(one: Mapping[str, Any], profile: str) -> Result:
         one["hazard"], f"the witness of {one['property']} in the model is what the target does: {one['sentence']}", outcome, verdict,
         "reproduced", profile, one["condition"], message=first_line(said),
         details="" if outcome == "ok" else lines([*one["steps"], *one["said"]]),
+    )  # fmt: skip
+
+
+def _transport(seen: Mapping[str, Any], profile: str) -> Result:
+    counts = ", ".join(f"{kind} {number:,}" for kind, number in seen["counts"].items())
+    outcome: Outcome = "undecided" if seen["undecided"] else "skipped"
+    return Result(
+        "transport", _CONNECTION, outcome, "could not be judged" if seen["undecided"] else "not judged", profile=profile,
+        message=seen["undecided"] or counts, details=lines([counts, *seen["examples"]]),
     )  # fmt: skip
 
 

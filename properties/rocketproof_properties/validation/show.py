@@ -87,6 +87,7 @@ def render(report: ValidationReport, folder: Path) -> None:
             page.line(f"    of the same cause {'is' if len(others) == 1 else 'are'} too:")
         for one in others:
             _print_other(numbers[one.key], one, folder, page)
+    _print_transport(report, page)
     _print_unknown(rows, page)
     for text in (text for one in report.shared for text in one.unknown):
         _folded(f"not judged to the end: {text}", page, 0)
@@ -124,7 +125,8 @@ def _print_kills(kills: CrashTests, page: Page) -> None:
 def _print_finding(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
     times = "" if one.count == 1 else f" in {one.count} programs"
     repeated = f", again {one.again} of {one.repeats} times" if one.repeats else ""
-    page.line(f"\n! finding {number}: {one.verdict.property} by the {_by(one)}{times}{repeated}", "bold red")
+    word, style = ("? not reproduced", "bold yellow") if one.reproduced is False else ("! finding", "bold red")
+    page.line(f"\n{word} {number}: {one.verdict.property} by the {_by(one)}{times}{repeated}", style)
     _folded(one.verdict.text, page)
     if one.verdict.guard:
         _folded(f"the guard that refuses: {one.verdict.guard}", page)
@@ -151,6 +153,18 @@ def _by(one: ValidationFinding) -> str:
     return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(one.verdict.judge, one.verdict.judge)
 
 
+def _print_transport(report: ValidationReport, page: Page) -> None:
+    """The faults of the connection, which are none of the broker's."""
+    found = report.transport
+    if found.counts:
+        counts = ", ".join(f"{kind} {number:,}" for kind, number in found.counts.items())
+        page.wrapped(f"\nFaults of the connection, of which none is held against the broker: {counts}", "yellow")
+    for text in found.examples:
+        _folded(text, page)
+    if found.undecided:
+        page.wrapped(f"could not be judged: {found.undecided}", "bold yellow")
+
+
 def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:
     few = [row.id for row in rows if row.agrees is None and row.condition]
     if few:
@@ -165,6 +179,7 @@ def _closing(report: ValidationReport) -> str:
     came = counted(findings, "finding") if findings else "no finding"
     causes = len(by_cause(report.open))
     came += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
+    came += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
     return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {came}, {report.seconds:.1f} s"
 

@@ -64,15 +64,25 @@ class _Search:
         """What the program of these steps shows of the same property; None also when the time is over."""
         if self.over or not steps:
             return None
-        self.tries += 1
         program = replace(self._program, steps=tuple(steps))
+        if self._verdict.at and self._shown(program) is None:
+            return None  # a fault of the connection comes by chance too, and hardly twice
+        found = self._shown(program)
+        if found is None:
+            return None
+        path, verdict = found
+        if self.best is not None and self.best.path != path and self.best.path.exists():
+            self.best.path.unlink()
+        self.best = Smallest(program, verdict, path, 0, 0, self.tries)
+        return verdict.text
+
+    def _shown(self, program: Program) -> tuple[Path, Verdict] | None:
+        """The history of the program, and what it shows of the same property."""
+        self.tries += 1
         path = self._runner.perform(program, self._folder)
         judges: tuple[Judge, ...] = (self._verdict.judge,)
-        same = [one for one in judge_file(path, self._profile, judges).findings if one.property == self._verdict.property]
+        same = judge_file(path, self._profile, judges).alike(self._verdict)
         if not same:
             path.unlink()
             return None
-        if self.best is not None and self.best.path != path and self.best.path.exists():
-            self.best.path.unlink()
-        self.best = Smallest(program, same[0], path, 0, 0, self.tries)
-        return same[0].text
+        return path, same[0]

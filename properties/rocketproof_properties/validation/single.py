@@ -28,7 +28,8 @@ def run(steps: Sequence[tuple[str, Mapping[str, Any]]], address: str, name_serve
             path = runner.perform(Program(0, "", tuple(done)))
         finally:
             runner.close()
-        return [f"{one.property}: {one.text}" for one in judge_file(path, profile, (judge,)).verdicts]
+        judged = judge_file(path, profile, (judge,))
+        return [f"{one.property}: {one.text}" for one in (*judged.verdicts, *judged.unconfirmed)]
 
 
 def main(

@@ -26,6 +26,7 @@ from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
 from . import accept, memory, report, resume
 from .causes import name_causes
+from .confirm import Confirmation, restore
 from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .shrink import shrink
@@ -93,6 +94,7 @@ class _Validation:
         self.numbers = itertools.count(1 + resume.last_number(request.folder))
         self.over: dict[int, Path] = {}
         self.before = 0.0
+        self.old: Mapping[str, Any] = {}
         self.programs: dict[Path, Program] = {}
         self.stage: list[Judged] = []
         self.remembered = tried_first(request)
@@ -141,15 +143,15 @@ class _Validation:
     def _remember(self, programs: Sequence[Program]) -> None:
         """What an interrupted run has recorded: programs, logs, witnesses, kills."""
         folder, made = self.request.folder, self.report
+        self.old = resume.report(folder)
         self.over = resume.recorded(folder, programs)
         for path in sorted((folder / LOGS).glob("*.ndjson")):
             self.programs[path] = load(path).program
             made.logs.append(judge_log(path, self.target.profile))
         self._gather(made.logs)
-        old = resume.report(folder)
-        self.before = float(old.get("seconds") or 0)
-        made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-        made.kills = CrashTests(**old["kills"]) if old.get("kills") else None
+        self.before = float(self.old.get("seconds") or 0)
+        made.witnesses = [HazardReplayed.read(row) for row in self.old.get("witnesses") or ()]
+        made.kills = CrashTests(**self.old["kills"]) if self.old.get("kills") else None
 
     def _all(self, programs: Sequence[Program]) -> None:
         """Settings that a running broker takes over are changed on the first target; what is chosen at the start needs one of its own."""
@@ -179,6 +181,7 @@ class _Validation:
                 self.programs[path] = program
                 found.append(judge_file(path, self.target.profile))
                 self.progress("program", len(self.report.judged) + len(found), self.request.programs)
+        restore(found, self.old)
         self.report.judged += found
         return found
 
@@ -211,7 +214,12 @@ class _Validation:
                 self.report.judged += judged
                 self.stage += judged
                 self.report.target = {**self.report.target, "version": self.target.version}
-                new = self._gather((*earlier, *judged))
+                both = (*earlier, *judged)
+                try:
+                    if whole:
+                        self._confirmation(runner).confirm(both, self.programs)
+                finally:
+                    new = self._gather(both)
                 if whole:
                     self._shrink(runner, new)
                 runner.close()
@@ -274,6 +282,10 @@ class _Validation:
             one.program, one.verdict, one.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
             one.again, one.repeats = found.again, found.repeats
 
+    def _confirmation(self, runner: Runner) -> Confirmation:
+        known = {one.key for one in self.report.findings}
+        return Confirmation(runner, self.request.folder / SMALLEST, self.target.profile, known, lambda: self.bounds.over)
+
     def _finish(self) -> None:
         self.report.shared = judge_shared(self.report.judged, self.target.profile)
         self._gather(self.report.shared)
@@ -298,6 +310,8 @@ def _configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[No
         reader = Reader(running, broker)
         known = reader.settings()
         reader.close()
+        if known is None:
+            raise TargetError(f"{broker} did not tell its settings, which are to be set back: {reader.faults[-1]}")
         before[broker] = {name: known[name] for name in settings if name in known}
         running.configure(broker, settings)
     try:
@@ -347,6 +361,7 @@ def again(
     for path in sorted((folder / LOGS).glob("*.ndjson")):
         programs[path] = load(path).program
         made.logs.append(judge_log(path, made.profile))
+    restore(made.judged, old)
     made.shared = judge_shared(made.judged, made.profile)
     made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
     _repeated(made.findings, old, folder)
@@ -364,7 +379,7 @@ def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], fol
         path = folder / row["history"] if row is not None else None
         if row is None or path is None or not path.exists():
             continue
-        same = [v for v in judge_file(path, str(old["profile"]), (one.verdict.judge,)).findings if v.property == one.verdict.property]
+        same = judge_file(path, str(old["profile"]), (one.verdict.judge,)).alike(one.verdict)
         if same:
             one.again, one.repeats = int(row["again"]), int(row["repeats"])
             one.verdict, one.program, one.history = same[0], load(path).program, row["history"]

@@ -1,0 +1,104 @@
+"""What became of a run's frames: which answers were lost or garbled, which came twice, and what could not be read back.
+
+A client cannot know whether a frame that is missing was kept back by the target or by what lies between them. So no fault is a broken
+property by itself. A request whose answer was lost may have been served or not; one that was answered twice may have been served twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rocketproof_traces.history import Event
+
+from .parsed import Asked, ParsedHistory
+
+REFUSED: Final = "connection refused"
+CLOSED: Final = "connection closed"
+SILENT: Final = "no answer in time"
+UNREADABLE: Final = "unreadable frame"
+TWICE: Final = "answered twice"
+NOBODY: Final = "an answer to nobody"
+UNREAD: Final = "not read back"
+READING: Final = "reading back"
+_KINDS: Final = {"TimedOut": SILENT, "FrameError": UNREADABLE, "ConnectFailed": REFUSED}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault: of which `kind`, what was asked, and what was seen. `at` is the same for the same request whenever a program runs; `op` says
+    what that was, "" where there is none."""
+
+    kind: str
+    at: str
+    seq: int
+    text: str
+    op: str = ""
+
+    @property
+    def leaves_doubt(self) -> bool:
+        """Whether nobody knows what the broker has done, or what it holds."""
+        return self.kind != REFUSED and (self.at != READING or self.kind == UNREAD)
+
+    def __str__(self) -> str:
+        return f"{self.at}: {self.text}"
+
+
+def faults(parsed: ParsedHistory) -> tuple[Fault, ...]:
+    """All faults of a run, in order; those of looking come last."""
+    return (*_of_requests(parsed), *_of_nobody(parsed), *_of_looking(parsed))
+
+
+def _of_requests(parsed: ParsedHistory) -> Iterator[Fault]:
+    numbers: Counter[str] = Counter()
+    for asked in parsed.asked:
+        numbers[asked.process] += 1
+        at = f"{asked.process}, request {numbers[asked.process]} ({asked.op})"
+        if asked.closed == "fail":
+            yield Fault(REFUSED, at, asked.seq, str(asked.answer.get("error", "")), asked.op)
+        elif asked.closed == "info" and "error" in asked.answer:
+            text = str(asked.answer["error"])
+            yield Fault(_kind(text), at, asked.seq, text, asked.op)
+        elif is_doubled(asked):
+            codes = " and ".join(str(answer.get("code")) for answer in (asked.answer, *asked.strays))
+            yield Fault(TWICE, at, asked.seq, f"{1 + len(asked.strays)} answers, with the codes {codes}", asked.op)
+
+
+def _of_nobody(parsed: ParsedHistory) -> Iterator[Fault]:
+    for seq, answer in parsed.strays:
+        yield Fault(NOBODY, "no request", seq, f"an answer with code {answer.get('code')} and an opaque that no request has")
+
+
+def _of_looking(parsed: ParsedHistory) -> Iterator[Fault]:
+    seen = parsed.states.get("unread", {})
+    for text in seen.get("faults", ()):
+        yield Fault(_kind(text), READING, -1, text)
+    for what in seen.get("missed", ()):
+        yield Fault(UNREAD, READING, -1, what)
+
+
+def _kind(text: str) -> str:
+    return _KINDS.get(text.partition(":")[0], CLOSED)
+
+
+def is_lost(asked: Asked) -> bool:
+    """Whether an answer was wanted, and none came that could be read."""
+    return asked.closed == "info" and "error" in asked.answer and not asked.one_way
+
+
+def is_doubled(asked: Asked) -> bool:
+    """Whether more than one answer came to a request that wants one."""
+    return asked.closed == "ok" and bool(asked.strays) and not asked.one_way
+
+
+def possible(parsed: ParsedHistory) -> list[Event]:
+    """The events, with each request that was answered twice asked once more by somebody who never got an answer."""
+    doubled = {asked.seq for asked in parsed.asked if is_doubled(asked)}
+    found: list[Event] = []
+    for event in parsed.events:
+        found.append(event)
+        if event.seq in doubled:
+            found.append(replace(event, process=f"{event.process} again at {event.seq}"))
+    return found

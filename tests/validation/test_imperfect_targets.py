@@ -1,0 +1,285 @@
+"""A faultless target behind a connection that loses, garbles and doubles frames: nothing is held against it, and what it hides is said."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from seeded import SeededFault
+
+from faultproxy import LOST, MILD, OF_FRAMES, Fault, FaultProxy, FaultyTarget
+from rocketproof_properties.deployments.address import AddressTarget
+from rocketproof_properties.deployments.deployment import Deployment, Target
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
+from rocketproof_properties.runs import client, readback, runner, transport
+from rocketproof_properties.runs.parsed import load
+from rocketproof_properties.runs.readback import Reader, read_back, schedule_offsets
+from rocketproof_properties.runs.recording import answer_data
+from rocketproof_properties.runs.runner import Bounds, Gone, Runner
+from rocketproof_properties.steps.call import Context
+from rocketproof_properties.steps.names import Names
+from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation.confirm import repetitions
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.show import render
+from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
+from rocketproof_protocol import codes
+from rocketproof_protocol.topics import SCHEDULE
+
+PROFILE = "P494"
+SEND: Step = ("send", {"topic": "A", "body": "hello"})
+DELAYED: Step = ("send", {"topic": "A", "body": "later", "properties": {"DELAY": "18"}})
+KINDS = {
+    Fault.CLOSE_BEFORE: transport.CLOSED,
+    Fault.CLOSE_AFTER: transport.CLOSED,
+    Fault.CLOSE_INSIDE: transport.CLOSED,
+    Fault.GARBAGE: transport.UNREADABLE,
+    Fault.UNREADABLE: transport.UNREADABLE,
+    Fault.HALF: transport.SILENT,
+    Fault.SILENT: transport.SILENT,
+    Fault.TWICE: transport.TWICE,
+    Fault.DOUBLED: transport.TWICE,
+}
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PATIENCE", 0.4)
+    monkeypatch.setattr(readback, "SECONDS", 0.4)
+    monkeypatch.setattr(runner, "AWAY", 1.0)
+
+
+@pytest.fixture(scope="module")
+def faultless() -> Iterator[Deployment]:
+    with InProcess(PROFILE).open() as made:
+        yield made
+
+
+Perform = Callable[..., tuple[Judged, Runner]]
+
+
+@pytest.fixture
+def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
+    """Programs on the target through a proxy that begins with its faults when the runner has begun."""
+    closing: list[Runner | FaultProxy] = []
+
+    def perform(steps: tuple[Step, ...], *, at: Mapping[int, Fault]) -> tuple[Judged, Runner]:
+        (address,) = faultless.brokers.values()
+        begun = 4  # to know the broker, its version and its settings
+        proxy = FaultProxy(address, at={begun + number: fault for number, fault in at.items()})
+        running = AddressTarget([proxy.address], profile=PROFILE).open()
+        made = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
+        closing.extend((made, proxy))
+        return judge_file(made.perform(Program(1, "plain messages", steps)), PROFILE), made
+
+    yield perform
+    for one in closing:
+        one.close()
+
+
+@pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
+    judged, _ = performed((SEND, SEND, ("send", {"topic": "B"})), at={number: fault})
+    assert [str(one) for one in judged.findings] == []
+    assert [(one.kind, one.at) for one in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
+    assert {one.at for one in judged.unconfirmed} <= {one.at for one in judged.faults}
+    assert "INV-34.records" not in judged.claims, "nobody knows what the queue holds"
+
+
+@pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
+def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, fault: Fault) -> None:
+    """The first answers that are lost are those to the questions about topics and the message."""
+    judged, _ = performed((SEND,), at={2: fault, 4: fault})
+    assert [str(one) for one in judged.findings] == []
+    assert {one.at for one in judged.faults} == {transport.READING}
+    assert not any(one.leaves_doubt for one in judged.faults)
+    assert judged.claims["INV-34.records"][0] and judged.claims["INV-06.records"][0]
+
+
+def test_what_could_not_be_read_is_not_known_and_not_empty(faultless: Deployment) -> None:
+    (address,) = faultless.brokers.values()
+    of = {codes.GET_MAX_OFFSET: Fault.CLOSE_AFTER, codes.GET_ALL_TOPIC_CONFIG: Fault.GARBAGE, codes.GET_BROKER_CONFIG: Fault.HALF}
+    with FaultProxy(address, of=of) as proxy:
+        reader = Reader(_Behind(faultless, proxy.address), "broker-a")
+        assert reader.next_offset("A", 0) is None
+        assert reader.topics() is None
+        assert reader.settings() is None
+        assert set(schedule_offsets(reader)) == {None}
+        assert reader.view(0) is not None
+        faults, missed = reader.take()
+        reader.close()
+    assert missed[0] == "max_offset A 0" and len(faults) >= len(missed)
+
+
+class _Behind(Deployment):
+    """The same brokers at another address."""
+
+    def __init__(self, inner: Deployment, address: str) -> None:
+        self.name, self.offers, self.name_server = inner.name, inner.offers, None
+        self.brokers = dict.fromkeys(inner.brokers, address)
+
+    def close(self) -> None:
+        """Nothing was begun."""
+
+
+def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deployment, tmp_path: Path) -> None:
+    """Both runs delay messages, in a topic that they share; in the second nobody knows where that ended before."""
+    found = []
+    for run in ("first", "second"):
+        (tmp_path / run).mkdir()
+        made = Runner(faultless, tmp_path / run, {"profile": PROFILE}, Bounds(1), mark())
+        under_way = made.begin(Program(1, "messages with a delay", (DELAYED,)))
+        client.perform(under_way.program.steps, under_way.clients, lambda: False)
+        if run == "second":
+            under_way.before = [0] * 18  # worse than unknown: what the levels hold is read from their start
+        made.end(under_way)
+        under_way.close()
+        made.close()
+        found.append(load(under_way.path))
+        assert [str(one) for one in judge_file(under_way.path, PROFILE).findings] == []
+    assert [len(one.records) for one in found] == [1, 1]
+    first, second = found
+    assert not first.records.keys() & second.records.keys()
+
+
+def test_a_level_whose_end_was_not_known_is_not_read_from_its_start(faultless: Deployment) -> None:
+    pulled: list[str] = []
+
+    class Watched(Reader):
+        def pull(self, topic: str, queue: int, start: int, end: int) -> Iterator[bytes]:
+            pulled.append(topic)
+            return super().pull(topic, queue, start, end)
+
+    def queues(before: readback.Levels) -> object:
+        reader = Watched(faultless, "broker-a")
+        seen = dict(read_back(reader, Names("r000000-1-", 1), [], [], before, range(1), 0))
+        reader.close()
+        return seen["queues"]
+
+    assert queues([None] * 18) == {"queues": [], "pulled": False} and pulled == []
+    assert queues([0] * 18) == {"queues": [], "pulled": True} and set(pulled) == {SCHEDULE}
+
+
+def test_two_runs_have_no_time_of_birth_in_common(faultless: Deployment, tmp_path: Path) -> None:
+    births = []
+    for run in range(20):
+        made = Runner(faultless, tmp_path / str(run), {}, Bounds(1), f"r{run:06x}-")
+        first, last = (Context(made._names(number, "broker-a"), "broker-a").births for number in (1, 500))
+        births.append(range(first.start, last.stop))
+        made.close()
+    assert all(one.stop <= other.start or other.stop <= one.start for one in births for other in births if one is not other)
+    assert min(one.start for one in births) > 0
+
+
+def test_a_broker_that_does_not_tell_its_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
+    (address,) = faultless.brokers.values()
+    with (
+        FaultProxy(address, of={codes.GET_BROKER_CONFIG: Fault.CLOSE_AFTER}) as proxy,
+        pytest.raises(Gone, match="did not tell its settings"),
+    ):
+        Runner(_Behind(faultless, proxy.address), tmp_path, {"profile": PROFILE}, Bounds(1), mark())
+
+
+# Whole validations
+
+
+def run(target: Target, folder: Path, programs: int, seed: int, shrink: float = 0) -> ValidationReport:
+    return validate(ValidationRequest(target, folder, programs, seed, shrink=shrink))
+
+
+def accusations(found: ValidationReport) -> list[str]:
+    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+
+
+def test_a_mildly_faulty_connection_is_told_and_nothing_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = FaultyTarget(InProcess(PROFILE), {fault: 4 * rate for fault, rate in MILD.items()}, seed=5)
+    found = run(target, tmp_path / "r", 10, 5)
+    assert accusations(found) == []
+    assert (found.exit_code, bool(found.transport.undecided)) in ((0, False), (3, True))
+    assert sum(target.happened.values()) > 10 and found.transport.counts
+    render(found, tmp_path / "r")
+    assert "Faults of the connection, of which none is held against the broker" in capsys.readouterr().out
+    data = json.loads((tmp_path / "r" / "report.json").read_text())["transport"]
+    assert data["counts"] == dict(found.transport.counts) and data["examples"]
+    assert "faults of the connection are not held against the broker" in (tmp_path / "r" / "junit.xml").read_text()
+
+
+def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(FaultyTarget(InProcess(PROFILE), {Fault.CLOSE_AFTER: 0.3}, seed=1), tmp_path / "r", 8, 1)
+    assert accusations(found) == []
+    assert found.exit_code == 3
+    render(found, tmp_path / "r")
+    assert "could not be judged: faults of the connection leave open what the broker did in" in capsys.readouterr().out
+    assert again(tmp_path / "r", None, ()).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "properties"),
+    [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],
+    ids=["never answered", "always twice"],
+)
+def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
+    target = FaultyTarget(InProcess(PROFILE), of={codes.CONSUMER_SEND_MSG_BACK: fault})
+    found = run(target, tmp_path / "r", 8, 3)
+    assert {one.verdict.property for one in found.open} == properties
+    assert all(one.reproduced and "(send_back)" in one.verdict.at for one in found.open)
+    assert found.exit_code == 1
+    anew = again(tmp_path / "r", None, ())
+    assert {one.verdict.property for one in anew.open} == {one.verdict.property for one in found.open}
+
+
+def test_what_is_not_seen_again_is_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One answer of the whole run has another remark."""
+    left = iter([True])
+    monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
+    found = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
+    assert found.findings and found.open == [] and found.exit_code == 3
+    (one,) = found.unrepeated
+    assert (one.again, one.reproduced, one.record()["reproduced"]) == (0, False, False)
+    render(found, tmp_path / "r")
+    said = capsys.readouterr().out
+    assert "? not reproduced 1: " in said and "no finding, 1 not reproduced" in said
+    assert "not reproduced in" in (tmp_path / "r" / "junit.xml").read_text()
+    assert again(tmp_path / "r", None, ()).exit_code == 3
+
+
+@pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])
+def test_the_more_a_connection_loses_the_more_often_a_lost_answer_has_to_come_again(lost: int, wanted: int, times: int) -> None:
+    """What counts are requests of other kinds: a broker that answers no send-back says nothing of the connection."""
+    back = transport.Fault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
+    others = [transport.Fault(transport.SILENT, f"client 0, request {number} (send)", number, "", "send") for number in range(lost)]
+    judged = Judged(1, Path(), "", frozenset(), faults=(back, *others), wanted=Counter(send=wanted, send_back=50))
+    verdict = Verdict("claims", "INV-01", "", at=back.at)
+    assert repetitions([judged], judged, verdict) == times
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", OF_FRAMES, ids=lambda fault: fault.name)
+def test_no_fault_of_a_connection_accuses_the_broker(tmp_path: Path, fault: Fault) -> None:
+    rate = 0.003 if fault is Fault.REFUSED else 0.03
+    target = FaultyTarget(InProcess(PROFILE), {fault: rate}, seed=11)
+    assert accusations(run(target, tmp_path / "r", 60, 11, shrink=2)) == []
+    assert target.happened[fault] > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_no_mixture_of_faults_accuses_the_broker(tmp_path: Path, seed: int) -> None:
+    rates = dict.fromkeys(OF_FRAMES, 0.01)
+    assert accusations(run(FaultyTarget(InProcess(PROFILE), rates, seed=100 * seed), tmp_path / "r", 80, seed, shrink=2)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", ["M-15a", "M-76a"])
+def test_a_planted_fault_is_found_behind_a_mildly_faulty_connection(tmp_path: Path, mutant: str) -> None:
+    found = run(FaultyTarget(SeededFault(mutant), MILD, seed=1), tmp_path / "r", 40, 1, shrink=2)
+    assert found.open and found.exit_code == 1
+    assert all(not one.verdict.at for one in found.open)

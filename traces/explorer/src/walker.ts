@@ -356,6 +356,7 @@ export class Walker {
   /** Go where a link leads. Branches are walked again, so they stand there only if the model still allows them. */
   async arrive(hash: string): Promise<void> {
     const place = readPlace(hash);
+    if (this.now.walk.paths.length > 1) this.store.set({ walk: branches.walkOf(this.trace), undo: branches.NOTHING });
     this.store.set({ view: place.view === "graph" && !this.live ? "trace" : place.view });
     if (place.branches.length && this.live) {
       await this.work("walking the link's branches", async () => {

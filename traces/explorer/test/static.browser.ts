@@ -16,7 +16,7 @@ test("a newcomer walks: the start, a message, the end, why it fails there, and b
     await says(page, ".here", /step 0 of 12.*initial state/);
     await page.getByText("ask(client 1)").first().click();
     await says(page, ".here", /step 4 of 12.*ask.*client 1 → server: Somebody does ask\./);
-    assert.equal(await textOf(page, ".row.moved"), "asked 0 → 1");
+    assert.equal(await textOf(page, ".just"), "changed by this step asked 0 → 1");
     await page.keyboard.press("End");
     await says(page, ".verdict", /COUNT-01 fails.*counter <= 1.*counter = 1/);
     await page.getByRole("tab", { name: "Actions" }).click();
@@ -51,6 +51,10 @@ test("keys walk lines and steps, fold and unfold, and the address follows and le
     await page.goto("about:blank");
     await page.goto(address);
     assert.equal(await where(), "7");
+    await page.evaluate(() => (location.hash = "#step=2"));
+    await says(page, ".step-number", /step 2 of 12/);
+    await page.getByRole("button", { name: "client 1", exact: true }).click();
+    await says(page, ".search .count", /^6 found$/);
   }));
 
 test("the loop is one bracket and can be one line", () =>

@@ -1,7 +1,8 @@
 // The state as a tree of parts, rows and fields, in which only what the last step changed stands out.
 
+import type { ComponentChildren } from "preact";
 import { matches } from "../search";
-import { ELSEWHERE, type Field, type Row } from "../tree";
+import { changedRows, ELSEWHERE, type Field, type Row } from "../tree";
 import type { Walker } from "../walker";
 import { useStore } from "./use";
 
@@ -47,6 +48,15 @@ export function StatePanel({ walker }: { walker: Walker }) {
           ))}
         </section>
       )}
+      {k > 0 && !filtering && (
+        <section class="part just">
+          <h3>changed by this step</h3>
+          {changedRows(walker.tree, [...changed]).map(({ row, fields }) => (
+            <RowView {...values} row={row} fields={fields} key={row.key} />
+          ))}
+          {!changed.size && <p class="nothing">nothing</p>}
+        </section>
+      )}
       {walker.tree.map(({ part, rows }) => {
         const shown = rows.map((row) => ({ row, fields: row.fields.filter((field) => wanted(row, part, field)) })).filter(({ fields }) => fields.length);
         if (!shown.length) return null;
@@ -55,16 +65,7 @@ export function StatePanel({ walker }: { walker: Walker }) {
           <details class={`part${moved ? " moved" : ""}`} open key={part}>
             <summary>{part === ELSEWHERE ? "shared by all" : part}</summary>
             {shown.map(({ row, fields }) => (
-              <div class={`row${fields.some((field) => changed.has(field.slot)) ? " moved" : ""}`} key={row.key}>
-                <span class="key" title={row.sentence}>
-                  {row.key}
-                </span>
-                <span class="fields">
-                  {fields.map((field) => (
-                    <FieldView {...values} field={field} key={field.slot} />
-                  ))}
-                </span>
-              </div>
+              <RowView {...values} row={row} fields={fields} key={row.key} />
             ))}
           </details>
         );
@@ -81,6 +82,26 @@ interface Values {
   before: readonly number[];
   after: readonly number[];
   changed: ReadonlySet<number>;
+}
+
+function RowView({ row, fields, ...values }: Values & { row: Row; fields: readonly Field[] }) {
+  return (
+    <div class={`row${fields.some((field) => values.changed.has(field.slot)) ? " moved" : ""}`}>
+      <span class="key" title={row.sentence}>
+        {breakable(row.key)}
+      </span>
+      <span class="fields">
+        {fields.map((field) => (
+          <FieldView {...values} field={field} key={field.slot} />
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** A long name, which may go on in the next line after `_`, `.` and `[`. */
+function breakable(name: string): ComponentChildren {
+  return name.split(/(?<=[_.[])/).map((part, k) => (k ? [<wbr key={k} />, part] : part));
 }
 
 function FieldView({ walker, before, after, changed, field }: Values & { field: Field }) {

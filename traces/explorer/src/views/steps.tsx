@@ -12,6 +12,7 @@ import { usePrinting, useSize, useStore } from "./use";
 
 const LINE = 22; // height of a line, as in style.css
 const ROOMY = 58; // height of a line that wraps, about
+const UPRIGHT = 62; // width of a lane below which its name is turned
 const MANY = 400; // lines above which only those in sight are drawn
 const BEYOND = 30; // drawn above and below what is in sight
 
@@ -38,13 +39,21 @@ export function Steps({ walker }: { walker: Walker }) {
 
   return (
     <section class={roomy ? "steps roomy" : "steps"} aria-label="Steps">
-      <div class="line head" style={{ gridTemplateColumns: template }} aria-hidden="true">
+      <div class={lanes.gap < UPRIGHT ? "line head tall" : "line head"} style={{ gridTemplateColumns: template }}>
         <span class="number">step</span>
         <span class="lanes">
           {lanes.names.map((name) => (
-            <span class="lane-name" style={{ left: `${x(lanes, name)}px`, width: `${lanes.gap}px` }} title={name}>
+            <button
+              type="button"
+              class="lane-name"
+              key={name}
+              style={lanes.gap < UPRIGHT ? { left: `${x(lanes, name)}px` } : { left: `${x(lanes, name)}px`, width: `${lanes.gap}px` }}
+              title={`${name}: search its steps`}
+              aria-pressed={state.query === actorQuery(name)}
+              onClick={() => walker.search(state.query === actorQuery(name) ? "" : actorQuery(name))}
+            >
               {name}
-            </span>
+            </button>
           ))}
         </span>
         <span class="what">what happens</span>
@@ -102,6 +111,10 @@ function keepInSight(list: HTMLDivElement | null, line: number): void {
   const to = from + (drawn?.offsetHeight ?? LINE);
   if (from < list.scrollTop + LINE) list.scrollTop = from - 3 * LINE;
   else if (to + LINE > list.scrollTop + list.clientHeight) list.scrollTop = to + 3 * LINE - list.clientHeight;
+}
+
+function actorQuery(name: string): string {
+  return `actor:"${name}"`;
 }
 
 function between(hits: ReadonlySet<number>, from: number, to: number): boolean {

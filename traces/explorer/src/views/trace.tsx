@@ -48,6 +48,11 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
   }, [walker]);
 
   useEffect(() => setAddress(walker.fragment()));
+  useEffect(() => {
+    const follow = (): void => void walker.arrive(location.hash);
+    addEventListener("hashchange", follow); // somebody wrote another address, or went back to one
+    return () => removeEventListener("hashchange", follow);
+  }, [walker]);
 
   return (
     <div class={`page view-${state.view}`}>

@@ -11,8 +11,10 @@ export interface Layout {
   height: number;
 }
 
-export const ACROSS = 26;
-export const DOWN = 64;
+const ACROSS = 26;
+const WIDE = 110; // across, where there is room for the names of actions
+const NARROW = 12; // states in the widest layer of a graph that has the room
+const DOWN = 64;
 const SWEEPS = 4;
 
 export function layout({ states, depth, edges }: StateGraph): Layout {
@@ -33,7 +35,9 @@ export function layout({ states, depth, edges }: StateGraph): Layout {
     }
   }
   const x = new Float32Array(count);
-  const spread = (layer: readonly number[]): void => layer.forEach((k, place) => (x[k] = (place - (layer.length - 1) / 2) * ACROSS));
+  const widest = Math.max(1, ...layers.map((layer) => layer.length));
+  const across = widest <= NARROW ? WIDE : ACROSS;
+  const spread = (layer: readonly number[]): void => layer.forEach((k, place) => (x[k] = (place - (layer.length - 1) / 2) * across));
   layers.forEach(spread);
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const near = sweep % 2 ? down : up;
@@ -44,8 +48,7 @@ export function layout({ states, depth, edges }: StateGraph): Layout {
     }
   }
   const y = Float32Array.from(depth, (d) => d * DOWN);
-  const widest = Math.max(1, ...layers.map((layer) => layer.length));
-  return { x, y, parent, via, width: widest * ACROSS, height: layers.length * DOWN };
+  return { x, y, parent, via, width: widest * across, height: layers.length * DOWN };
 }
 
 function mean(near: readonly number[], x: Float32Array, otherwise: number): number {

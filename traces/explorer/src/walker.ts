@@ -2,7 +2,7 @@
 
 import * as branches from "./branches";
 import { currentPath, optionsOf, sameMove, type Options, type Path, type Undo, type Walk } from "./branches";
-import type { Choice, TraceDocument } from "./document";
+import type { Choice, Step, TraceDocument } from "./document";
 import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
 import type { Server, StateGraph } from "./live";
 import { fragment, placeOf, readPlace, type Moves, type View } from "./place";
@@ -210,13 +210,23 @@ export class Walker {
     return this.path.options[k] ?? null;
   }
 
+  /** The step that the path takes next, and where it leads; from the end of a loop its first step. */
+  next(): { step: Step; to: number } | null {
+    const { at } = this.now.walk;
+    const { steps, states, loop } = this.path;
+    const step = steps[at];
+    if (step) return { step, to: at + 1 };
+    const again = loop === null ? undefined : steps[loop];
+    return again && loop !== null && states[loop]?.join() === states[at]?.join() ? { step: again, to: loop + 1 } : null;
+  }
+
   /** Go on with a choice. In a static page only along the trace. */
   async follow(choice: Choice): Promise<void> {
     const { walk, undo } = this.now;
-    const path = currentPath(walk);
-    if (sameMove(path.steps[walk.at], choice)) {
-      this.openAt(walk.at + 1);
-      return this.go(walk.at + 1);
+    const next = this.next();
+    if (sameMove(next?.step, choice)) {
+      this.openAt(next?.to ?? 0);
+      return this.go(next?.to ?? 0);
     }
     if (!this.live) return this.say(NEEDS_SERVER);
     if (choice.error) return this.say(`${choice.label} has no meaning here: ${choice.error}`);

@@ -14,13 +14,13 @@ const FEW_CHOICES = 4; // enabled instances of an action that are shown without 
 export function ActionsPanel({ walker }: { walker: Walker }) {
   const state = useStore(walker.store);
   const options = walker.options();
+  const asked = state.asked;
   const actions = new Map(walker.trace.model.actions.map((action) => [action.name, action]));
   const sentence = (name: string): string => actions.get(name)?.sentence ?? "";
-  const asked = state.asked;
   const enabled = (options?.enabled ?? []).filter((one) => matches(asked, one.label, sentence(one.action), one.by, one.to ?? ""));
   const refused = grouped((options?.refused ?? []).filter((one) => matches(asked, one.label, sentence(one.action), one.guard, one.sentence)));
   const more = options?.more ?? [];
-  const next = walker.path.steps[state.walk.at];
+  const next = walker.next()?.step;
 
   return (
     <div class="actions-panel">

@@ -6,11 +6,14 @@ import { zoom, zoomIdentity, type ZoomBehavior, type ZoomTransform } from "d3-zo
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { layout, pathTo, type Layout } from "../layout";
 import type { StateGraph } from "../live";
-import { changedSlots } from "../tree";
+import { changedRows, changedSlots } from "../tree";
 import type { Walker } from "../walker";
+import { RowView } from "./state";
 import { useSize, useStore } from "./use";
 
 const LIMIT = 10_000;
+const READABLE = 0.8; // scale from which the names of actions stand at the edges
+const LABELS = 160; // edges in sight that still have their names
 const NEAR = 14; // pixels from a state that a click still means it
 
 export function GraphView({ walker }: { walker: Walker }) {
@@ -43,7 +46,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
   const { width, height } = useSize(box);
   const route = useMemo(() => (chosen === null ? [] : pathTo(placed.parent, chosen)), [chosen, placed]);
   const paint = useRef(() => undefined as void);
-  paint.current = () => draw(canvas.current, width, height, view.current, graph, placed, onTrace, route, chosen);
+  paint.current = () => draw(canvas.current, width, height, view.current, graph, placed, onTrace, route, chosen, walker.trace.model.actions.map((action) => action.name));
 
   useLayoutEffect(() => {
     const on = canvas.current;
@@ -130,7 +133,7 @@ function statesOfPath(graph: StateGraph, states: readonly (readonly number[])[])
   return states.flatMap((state) => known.get(state.join()) ?? []);
 }
 
-function draw(canvas: HTMLCanvasElement | null, width: number, height: number, view: ZoomTransform, graph: StateGraph, placed: Layout, onTrace: number[], route: number[], chosen: number | null): void {
+function draw(canvas: HTMLCanvasElement | null, width: number, height: number, view: ZoomTransform, graph: StateGraph, placed: Layout, onTrace: number[], route: number[], chosen: number | null, names: string[]): void {
   const pen = canvas?.getContext("2d");
   if (!canvas || !pen || !width) return;
   const ratio = devicePixelRatio || 1;
@@ -195,6 +198,13 @@ function draw(canvas: HTMLCanvasElement | null, width: number, height: number, v
   dots(colour("--soft"), (k) => truths?.[k] !== false && !traced.has(k));
   dots(colour("--accent"), (k) => traced.has(k) && truths?.[k] !== false);
   dots(colour("--bad"), (k) => truths?.[k] === false);
+  if (view.k > READABLE) {
+    pen.fillStyle = colour("--faded");
+    pen.font = "10px monospace";
+    pen.textAlign = "center";
+    const near = graph.edges.filter(([from, to]) => from !== to && px(from) > left && px(from) < right && py(from) > top && py(from) < bottom);
+    if (near.length <= LABELS) for (const [from, to, action] of near) pen.fillText(names[action] ?? "", (px(from) + px(to)) / 2, (py(from) + py(to)) / 2 + 3);
+  }
   if (chosen !== null) {
     pen.strokeStyle = colour("--ink");
     pen.lineWidth = Math.max(2, 2 / view.k);
@@ -214,7 +224,7 @@ interface ChosenProps {
 }
 
 function Chosen({ walker, graph, placed, route, chosen, choose }: ChosenProps) {
-  const { actions, slots } = walker.trace.model;
+  const { actions } = walker.trace.model;
   const first = graph.states[0] ?? [];
   const state = graph.states[chosen] ?? [];
   const shown = changedSlots(first, state);
@@ -238,16 +248,8 @@ function Chosen({ walker, graph, placed, route, chosen, choose }: ChosenProps) {
       <h3>
         the state <span class="count">{shown.length} values unlike at the start</span>
       </h3>
-      {shown.map((slot) => (
-        <div class={`row${moved.has(slot) ? " moved" : ""}`} key={slot}>
-          <span class="key">{slots[slot]?.label}</span>
-          <span class="fields">
-            <span class={`field${moved.has(slot) ? " moved" : ""}`}>
-              {moved.has(slot) && <span class="was">{walker.text(slot, before?.[slot] ?? 0)} → </span>}
-              <span class="is">{walker.text(slot, state[slot] ?? 0)}</span>
-            </span>
-          </span>
-        </div>
+      {changedRows(walker.tree, shown).map(({ row, fields }) => (
+        <RowView walker={walker} before={before ?? state} after={state} changed={moved} row={row} fields={fields} key={row.key} />
       ))}
     </>
   );

@@ -112,25 +112,44 @@ type Ask = (request: Request) => Promise<void>;
 
 function PropertyCard({ id, sentence, cases, ask }: Catalogue["properties"][number] & { ask: Ask }) {
   const open = (one: Case): void => void ask({ property: id, profile: one.profile, scope: one.scope, condition: one.condition });
+  const violated = cases.filter((one) => one.expected === "violated").length;
   return (
     <details class="card">
       <summary>
         <b>{id}</b> {sentence}
+        {violated > 0 && (
+          <span class="count">
+            violated in {violated} of {cases.length}
+          </span>
+        )}
       </summary>
-      <div class="cases">
-        {cases.map((one) => (
-          <button type="button" key={`${one.profile} ${one.scope} ${one.condition}`} onClick={() => open(one)} class={one.expected}>
-            {[one.profile, one.condition, one.scope].filter(Boolean).join(" · ")} <span class="expected">{one.expected}</span>
-          </button>
-        ))}
-      </div>
+      {[...rowsOf(cases)].map(([name, row]) => (
+        <div class="cases" key={name}>
+          <span class="case">{name}</span>
+          {row.map((one) => (
+            <button type="button" key={one.profile} onClick={() => open(one)} class={one.expected}>
+              {one.profile || "check"} <span class="expected">{one.expected}</span>
+            </button>
+          ))}
+        </div>
+      ))}
     </details>
   );
 }
 
+/** The cases of a condition and a scope in a row, one for each profile. */
+function rowsOf(cases: readonly Case[]): Map<string, Case[]> {
+  const rows = new Map<string, Case[]>();
+  for (const one of cases) {
+    const name = [one.condition, one.scope].filter(Boolean).join(" · ");
+    rows.set(name, [...(rows.get(name) ?? []), one]);
+  }
+  return rows;
+}
+
 function Scopes({ catalogue, ask }: { catalogue: Catalogue; ask: Ask }) {
   const profiles = [...new Set(catalogue.properties.flatMap((one) => one.cases.map((each) => each.profile)))].filter(Boolean).sort();
-  const [profile, setProfile] = useState(profiles[0] ?? "");
+  const [profile, setProfile] = useState(profiles.find((one) => one === "P49") ?? profiles[0] ?? "");
   return (
     <>
       {profiles.length > 0 && (

@@ -84,7 +84,8 @@ interface Values {
   changed: ReadonlySet<number>;
 }
 
-function RowView({ row, fields, ...values }: Values & { row: Row; fields: readonly Field[] }) {
+/** One row of the tree with some of its fields. */
+export function RowView({ row, fields, ...values }: Values & { row: Row; fields: readonly Field[] }) {
   return (
     <div class={`row${fields.some((field) => values.changed.has(field.slot)) ? " moved" : ""}`}>
       <span class="key" title={row.sentence}>

@@ -80,7 +80,7 @@ export function Steps({ walker }: { walker: Walker }) {
           const last = line.sort === "state" ? line.k : line.to;
           const inLoop = loopFrom !== null && first >= loopFrom;
           const loop = !inLoop ? "" : `${first === loopFrom ? " loop-first" : ""}${last === path.states.length - 1 ? " loop-last" : ""} in-loop`;
-          return (
+          const drawn = (
             <LineView
               key={`${line.sort}-${first}`}
               id={`line-${at}`}
@@ -96,6 +96,7 @@ export function Steps({ walker }: { walker: Walker }) {
               columns={state.columns}
             />
           );
+          return first === loopFrom ? [<LoopNote key="loop" walker={walker} lanes={lanes} template={template} />, drawn] : drawn;
         })}
         <div style={{ height: `${Math.max(0, lines.length - window.to) * LINE}px` }} />
         {path.name === "" && walker.trace.end && <p class="end">{walker.trace.end}</p>}
@@ -120,6 +121,17 @@ function actorQuery(name: string): string {
 function between(hits: ReadonlySet<number>, from: number, to: number): boolean {
   for (let k = from; k <= to; k++) if (hits.has(k)) return true;
   return false;
+}
+
+/** A line above the loop's first step that says what repeats. */
+function LoopNote({ walker, lanes, template }: Pick<Shown, "walker" | "lanes" | "template">) {
+  return (
+    <div class="line loop-note" style={{ gridTemplateColumns: template }} role="presentation" title="one line, or its steps (l)" onClick={() => walker.toggleLoop()}>
+      <span class="number">↻</span>
+      <LanesOf lanes={lanes} acts={null} />
+      <span class="what loop-text">{walker.trace.loop_text || "from here it repeats for ever"}</span>
+    </div>
+  );
 }
 
 interface Shown {
@@ -153,19 +165,16 @@ const LineView = memo(function LineView(shown: Shown) {
   );
 });
 
-function StateLine({ walker, path, lanes, k, pins, columns, loop }: Shown & { k: number }) {
+function StateLine({ walker, path, lanes, k, pins, columns }: Shown & { k: number }) {
   const step = path.steps[k - 1];
   const why = walker.why(path)[k];
   const truth = path.truths[k];
   return (
     <>
-      <span class="number" title={loop && k === (path.loop ?? -2) + 1 ? walker.trace.loop_text : undefined}>
-        {k}
-      </span>
+      <span class="number">{k}</span>
       <LanesOf lanes={lanes} acts={step ? drawing(lanes, step) : null} />
       <span class="what">
         {step ? <Label text={step.label} /> : <span class="label start">{startText(walker)}</span>}
-        {loop.includes("loop-first") && <span class="loop-text">{walker.trace.loop_text || "from here it repeats for ever"}</span>}
         {step && changeTexts(walker, path, k).map((text) => <span class="changes">{text}</span>)}
         {why === "" && walker.now.open.has(k) && (
           <button

@@ -89,7 +89,7 @@ def test_all_reports_of_a_check_say_the_same(broken: ModuleType, rocketproof: Ru
     run = json.loads(Path("run.json").read_text())
     assert [(one["id"], one["verdict"]) for one in run["results"]] == [(row["property"], row["verdict"]) for row in rows]
     assert Path("summary.md").read_text() == Path("m.md").read_text()
-    assert Path("m.md").read_text().startswith("# rocketproof check the specification\n\n**1 not as expected, ")
+    assert Path("m.md").read_text().startswith("# rocketproof: check of the specification\n\n**1 not as expected, ")
     assert 'data-outcome="differs"' in Path("page/index.html").read_text()
     stop, *printed, error = done.out.splitlines()
     assert stop.startswith("::stop-commands::") and f"::{stop.rpartition(':')[2]}::" in printed

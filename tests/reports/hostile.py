@@ -29,6 +29,7 @@ FULL: Final = run(
     result("INV-06", "skipped", verdict="not shown", message="too seldom"),
     result("INV-07", "ok", verdict="holds", seconds=0.5),
     notes=("a note",),
+    line="rocketproof check --report 'junit:our file.xml'",
     covered=(
         Covered(
             "P49",
@@ -36,7 +37,9 @@ FULL: Final = run(
                 ActionCovered(
                     "send", 3, (GuardSides("runs", "the broker runs", True, False), GuardSides("left", "one is left", True, False, True))
                 ),
-                ActionCovered("crash", 0, (GuardSides("crashes left", "the scope allows a crash", False, True, True),)),
+                ActionCovered(
+                    "crash", 0, (GuardSides("crashes left", "the scope allows a crash", False, True, True),), sentence="a broker dies"
+                ),
                 ActionCovered("restart", 0, reached=True),
             ),
         ),
@@ -63,5 +66,6 @@ WILD: Final = run(
     ),
     notes=(HOSTILE,),
     stopped=HOSTILE,
+    line=HOSTILE,
     covered=(Covered(HOSTILE, (ActionCovered(HOSTILE, 1, (GuardSides(HOSTILE, HOSTILE, True, False),)),)),),
 )

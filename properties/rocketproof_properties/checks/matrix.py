@@ -35,7 +35,8 @@ class Gap:
 class Report:
     """All rows of a run in the order of the plan, and what else a reader has to know.
 
-    `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, `guards` by action and name.
+    `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, with `guards` by action and
+    name and the sentences of `actions`.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Report:
     covered: dict[str, tuple[int, int]] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     guards: dict[tuple[str, str], Guard] = field(default_factory=dict)
+    actions: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
@@ -102,7 +104,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
     report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
     report.problems = [*work.problems, *contradictions(rows)]
-    report.coverage, report.guards = work.coverage, work.guards
+    report.coverage, report.guards, report.actions = work.coverage, work.guards, work.actions
     for label, coverage in work.coverage.items():
         report.covered[label] = (sum(1 for n in coverage.taken.values() if n), len(coverage.taken))
         report.gaps += gaps(label, coverage, work.guards)
@@ -120,6 +122,7 @@ class _Run:
         self.rows: dict[Task, Row] = {}
         self.coverage: dict[str, Coverage] = {}
         self.guards: dict[tuple[str, str], Guard] = {}
+        self.actions: dict[str, str] = {}
         self.problems: list[str] = []
         self.interrupted = False
 
@@ -163,6 +166,7 @@ class _Run:
     def _cover(self, unit: Unit, coverage: Coverage) -> None:
         model = unit.source.subject().instance.model
         self.guards.update({(a.name, g.name): g for a in model.actions for g in a.guards})
+        self.actions.update({a.name: a.sentence for a in model.actions})
         for label in dict.fromkeys(t.source.profile or f"{model.name}, scope {t.source.scope}" for t in unit.tasks):
             before = self.coverage.get(label)
             self.coverage[label] = coverage if before is None else before.merge(coverage)

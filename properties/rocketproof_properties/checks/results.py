@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -88,11 +88,11 @@ def _covered(report: Report, label: str) -> Covered:
     for (action, name), (passed, refused) in coverage.guards.items():
         guard = report.guards[action, name]
         guards.setdefault(action, []).append(GuardSides(name, guard.sentence, passed, refused, guard.bound))
-    return Covered(label, tuple(_action(name, times, guards, never) for name, times in coverage.taken.items()))
-
-
-def _action(name: str, times: int, guards: Mapping[str, Sequence[GuardSides]], never: Collection[str]) -> ActionCovered:
-    return ActionCovered(name, times, tuple(guards.get(name, ())), reached=not times and name not in never)
+    actions = [
+        ActionCovered(name, times, tuple(guards.get(name, ())), not times and name not in never, report.actions[name])
+        for name, times in coverage.taken.items()
+    ]
+    return Covered(label, tuple(actions))
 
 
 def read(data: Any) -> Run | None:

@@ -7,6 +7,7 @@ mistakes in the options are answered at once.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from rocketproof_model import RocketproofError
 
 from ..choices import InputError
 from . import audits, brokers, checking, data, implementation, witnesses
-from .common import OK, STOPPED, USAGE
+from .common import INVOKED, OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(checking.check, checking.show, checking.explain, checking.picture, checking.graph),
@@ -68,6 +69,7 @@ def main() -> NoReturn:
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
     tokens = list(tokens)
+    INVOKED.set(shlex.join(["rocketproof", *tokens]))
     try:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

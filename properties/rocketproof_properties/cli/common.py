@@ -7,6 +7,7 @@ option's name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ from cyclopts import Parameter, Token
 from ..choices import InputError, known
 
 OK, DIFFERS, USAGE, STOPPED = 0, 1, 2, 3
+INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
+"""The command line that is being run."""
 
 Many = Parameter(negative=(), consume_multiple=False, show_default=False)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..choices import InputError
-from .common import Many
+from .common import INVOKED, Many
 
 if TYPE_CHECKING:
     from ..reports.options import Wanted
@@ -46,7 +46,7 @@ class Reporting:
         from ..reports import show, writing
         from ..reports.since import compare
 
-        run = make().placed(_Places())
+        run = replace(make().placed(_Places()), line=INVOKED.get())
         changes = None if self.before is None else compare(self.before, run, self.name)
         if changes is not None:
             with self.printing():

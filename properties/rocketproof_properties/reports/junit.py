@@ -29,7 +29,7 @@ def write(run: Run) -> str:
     suite = TestSuite(one_line(run.title))
     if run.started:
         suite.timestamp = run.started.partition("+")[0]
-    for name, value in {"exit": str(run.exit), "tool": run.tool, "stopped": run.stopped}.items():
+    for name, value in {"exit": str(run.exit), "tool": run.tool, "stopped": run.stopped, "command": run.line}.items():
         if value:
             suite.add_property(name, one_line(value))
     times: Counter[str] = Counter()

@@ -18,6 +18,8 @@ _TEXT: Final = 400  # characters of a cell
 def write(run: Run, changes: Changes | None = None) -> str:
     """The run as a page of Markdown."""
     parts = [f"# {in_markdown(run.title)}", f"**{in_markdown(closing(run))}**"]
+    if run.line:
+        parts.append(code_block(run.line))
     if run.stopped:
         parts.append(f"Stopped early: {in_markdown(run.stopped)}")
     parts += _attention(run.attention)
@@ -83,11 +85,18 @@ def _changes(changes: Changes) -> list[str]:
 
 
 def _coverage(covered: Sequence[Covered]) -> list[str]:
-    rows = ["| of | actions that happened | what is missing |", "| --- | --- | --- |"]
+    rows = ["| of | actions that happened | guards that gave one answer only |", "| --- | --- | ---: |"]
+    rows += [
+        f"| {in_markdown(one.label)} | {one.happened} of {len(one.actions)} | {len(one.missing) - len(one.never)} |" for one in covered
+    ]
+    listed = []
     for one in covered:
-        missing = ", ".join(one.missing[:_LINES]) + (f" and {len(one.missing) - _LINES} more" if len(one.missing) > _LINES else "")
-        rows.append(f"| {in_markdown(one.label)} | {one.happened} of {len(one.actions)} | {in_markdown(missing) or 'nothing'} |")
-    return ["\n".join(rows)]
+        if one.missing:
+            never = [f"- {in_markdown(f'{action.name} never happened: {action.sentence}')}" for action in one.never]
+            silent = [f"- {in_markdown(text)}" for text in one.missing[len(one.never) :]]
+            what = f"What is missing of {in_markdown(one.label)}"
+            listed.append(f"<details><summary>{what}</summary>\n\n" + "\n".join([*never, *silent]) + "\n\n</details>")
+    return ["\n".join(rows), *listed]
 
 
 def _counts(results: Sequence[Result]) -> list[str]:

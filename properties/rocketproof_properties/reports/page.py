@@ -10,13 +10,14 @@ import hashlib
 import shutil
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from .. import store
 from ..choices import InputError
+from ..output import counted
 from .markdown import closing, grouped
 from .results import OUTCOMES, WORDS, Result, Run
 from .since import Changes
@@ -38,19 +39,21 @@ def write(run: Run, folder: Path, changes: Changes | None = None, option: str = 
 
 
 def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """By witness the links to it: its copy, and its page where one stands beside it."""
+    """By witness the links to it: its page where one stands in the folder, and a copy of it if it needs attention."""
     links: dict[str, list[tuple[str, str]]] = {}
-    for one in run.attention:
-        path = Path(one.witness)
-        if not one.witness or one.witness in links or not path.is_file():
-            continue
-        (folder / WITNESSES).mkdir(exist_ok=True)
-        copy = folder / WITNESSES / path.name
-        if not (copy.exists() and copy.samefile(path)):
-            shutil.copyfile(path, copy)
-        pages = [copy.with_name(f"{name}.html") for name in (path.name, path.name.partition(".")[0])]
-        found = next((page for page in pages if page.is_file()), None)
-        links[one.witness] = [(page.name, quote(f"{WITNESSES}/{page.name}")) for page in (found, copy) if page is not None]
+    bad = {one.witness for one in run.attention}
+    for witness in dict.fromkeys(one.witness for one in run.results if one.witness):
+        name = Path(witness).name
+        pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in (name, Path(name).stem, name.partition(".")[0])]
+        found = [page for page in pages if (folder / page).is_file()][:1]
+        if witness in bad and Path(witness).is_file():
+            copy = folder / WITNESSES / name
+            copy.parent.mkdir(exist_ok=True)
+            if not (copy.exists() and copy.samefile(witness)):
+                shutil.copyfile(witness, copy)
+            found.append(f"{WITNESSES}/{name}")
+        if found:
+            links[witness] = [(Path(one).name, quote(one)) for one in found]
     return links
 
 
@@ -74,7 +77,8 @@ def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[s
         links=links or {},
         changes=changes,
         unlike=_unlike(changes),
-        properties=len({one.id for one in run.results}),
+        properties=counted(len({one.id for one in run.results}), "property", "properties"),
+        counted=counted,
     )
 
 
@@ -95,8 +99,12 @@ def _searched(one: Result) -> str:
     return " ".join(part for part in (*case, WORDS[one.outcome]) if part).lower()
 
 
-def _unlike(changes: Changes | None) -> dict[tuple[str, ...], Any]:
+def _unlike(changes: Changes | None) -> dict[tuple[str, ...], str]:
     """By a result's key the word that says that it is new or came out otherwise."""
     if changes is None:
         return {}
-    return {**dict.fromkeys(changes.added, "new"), **{pair.now.key: f"was {pair.before.verdict}" for pair in changes.flipped.values()}}
+    words = dict.fromkeys(changes.added, "new")
+    for pair in changes.flipped.values():
+        before = pair.before
+        words[pair.now.key] = f"was {WORDS[before.outcome] if before.verdict == pair.now.verdict else before.verdict}"
+    return words

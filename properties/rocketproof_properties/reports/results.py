@@ -25,6 +25,9 @@ WORDS: Final[Mapping[Outcome, str]] = {
     "skipped": "not tried",
 }
 
+NOUNS: Final[Mapping[str, str]] = {"validate": "validation", "judge": "judgement"}
+"""What a command is called that is no noun itself."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -132,6 +135,7 @@ class ActionCovered:
     guards: tuple[GuardSides, ...] = ()
     reached: bool = False
     """It was performed on purpose, by the shortest way that a search knows."""
+    sentence: str = ""
 
     @property
     def happened(self) -> bool:
@@ -150,9 +154,14 @@ class Covered:
         return sum(one.happened for one in self.actions)
 
     @property
+    def never(self) -> tuple[ActionCovered, ...]:
+        """The actions that never happened."""
+        return tuple(one for one in self.actions if not one.happened)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Actions that never happened, and guards of the others that gave one answer only, as names."""
-        never = [one.name for one in self.actions if not one.happened]
+        never = [one.name for one in self.never]
         silent = [
             f"{one.name}: {guard.name} {'never refused' if guard.passed else 'always refused'}"
             for one in self.actions
@@ -188,12 +197,15 @@ class Run:
     notes: tuple[str, ...] = ()
     stopped: str = ""
     covered: tuple[Covered, ...] = ()
+    line: str = ""
+    """The command line, as somebody typed it."""
     whole: bool = True
     """Whether what is as expected is among the results; a saved list of findings does not have it."""
 
     @property
     def title(self) -> str:
-        return " ".join(part for part in ("rocketproof", self.command, self.subject, self.profile) if part)
+        what = f"{NOUNS.get(self.command, self.command)} of {self.subject}" if self.subject else self.command
+        return f"rocketproof: {', '.join(part for part in (what, self.profile) if part)}"
 
     @property
     def attention(self) -> list[Result]:

@@ -126,6 +126,8 @@ def _invocation(run: Run, index: Mapping[str, int]) -> dict[str, Any]:
         "exitCode": run.exit,
         "toolExecutionNotifications": [*told, *notes],
     }
+    if run.line:
+        made["commandLine"] = one_line(run.line)
     if run.started:
         made["startTimeUtc"] = run.started.partition("+")[0] + "Z"
     return made

@@ -19,7 +19,7 @@ def write(run: Run) -> str:
     head = {
         "schema": SCHEMA, "version": VERSION, "command": run.command, "subject": run.subject, "profile": run.profile,
         "started": run.started, "seconds": round(run.seconds, 3), "tool": run.tool, "exit": run.exit, "stopped": run.stopped,
-        "notes": list(run.notes),
+        "notes": list(run.notes), "line": run.line,
     }  # fmt: skip
     parts = [f" {json.dumps(name)}: {_text(value)}" for name, value in head.items()]
     lists = {"covered": [one.record() for one in run.covered], "results": [one.record() for one in run.results]}
@@ -62,6 +62,7 @@ def read(data: Mapping[str, Any], shown: str) -> Run:
             tuple(map(str, data.get("notes") or ())),
             str(data.get("stopped") or ""),
             tuple(Covered.read(row) for row in data.get("covered") or ()),
+            str(data.get("line") or ""),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"{shown}: its results are not of a run; give a file that --report run:FILE has written") from None

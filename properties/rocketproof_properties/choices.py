@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TypeVar
 
 from rocketproof_model import RocketproofError
 
+MESSAGES = "messages"
+"""The scope of cases about histories: programs of messages."""
 _Value = TypeVar("_Value")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 

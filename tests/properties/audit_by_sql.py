@@ -17,7 +17,7 @@ import pyarrow as pa
 from damaged_stores import BLANK, MAGIC
 
 from rocketproof_traces.audit.rules import KINDS
-from rocketproof_traces.stored.facts import BIT, RUN_ON
+from rocketproof_traces.stored.kinds import BIT, RUN_ON
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk

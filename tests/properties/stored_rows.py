@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_traces.stored.facts import BIT, RUN_ON
+from rocketproof_traces.stored.kinds import BIT, RUN_ON
 
 Row = dict[str, Any]
 Step = tuple[Row, Row]

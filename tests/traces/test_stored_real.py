@@ -12,8 +12,8 @@ from rocketproof_impl.message import Message
 from rocketproof_impl.store import record
 from rocketproof_traces.stored import layout
 from rocketproof_traces.stored.config import has_abort, read_checkpoint, read_json, read_topics
-from rocketproof_traces.stored.facts import Kind
 from rocketproof_traces.stored.index import index_files
+from rocketproof_traces.stored.kinds import Kind
 from rocketproof_traces.stored.layout import ENTRY, NO_ENTRY, NO_QUEUE
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.queues import Lookup, Queues

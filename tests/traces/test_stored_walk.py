@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from odd_logs import damage, log, record, write_log
 from plain_reader import Answer, Reader, Row
 
-from rocketproof_traces.stored.facts import COLUMNS, PROPERTIES, Kind, Reason, column
+from rocketproof_traces.stored.facts import COLUMNS, column
+from rocketproof_traces.stored.kinds import PROPERTIES, Kind, Reason
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, mend, ranges
 from rocketproof_traces.stored.walk import Walk

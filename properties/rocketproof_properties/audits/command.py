@@ -15,10 +15,10 @@ from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.audit.run import Kept, Outcome, Report, audit
 from rocketproof_traces.pools import Spread
-from rocketproof_traces.stored.paths import absolute
 
 from ..catalogue.stored import settings, stored_rules
 from ..choices import InputError
+from .folders import folders_of
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
@@ -89,12 +89,7 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:
     """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
-    if "" in stores:
-        raise InputError("'': is no folder; give a store's folder, the one that has commitlog in it, or . for this one")
-    folders = tuple(dict.fromkeys(absolute(store.rstrip("/") or store) for store in stores))
-    for folder in folders:
-        if "://" not in folder and not Path(folder).is_dir():
-            raise InputError(f"{folder}: is no folder; give a store's folder, the one that has commitlog in it")
+    folders = folders_of(stores)
     with _writing(out):
         outcome = audit(plan, folders, spread, Kept(None if out is None else out / KEPT, plan), report, **more)
         audited = Audited(plan.rules, outcome, profile)

@@ -14,14 +14,13 @@ from rocketproof_model.specification import Part, Specification
 from rocketproof_traces.audit.rules import Over, Rule, rule
 from rocketproof_traces.audit.small import row_rule
 
+from ..choices import MESSAGES
 from .premises import premise
 
 if TYPE_CHECKING:
     from ..histories.history import History
 
 SEEDS = ("P40", "P45", "P49")
-MESSAGES = "messages"
-"""The scope of cases about histories: programs of messages."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocketproof_model import implies, rem
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import accepted, counted, sends, transaction, vocabulary
-from rocketproof_traces.stored.facts import BIT, RUN_ON
+from rocketproof_traces.stored.kinds import BIT, RUN_ON
 from rocketproof_traces.stored.layout import EXTENSION_LIMIT
 
 from . import conditions as about

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ..catalogue.claim import MESSAGES
+from ..choices import MESSAGES
 from ..reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
 from ..sources.source import Source
 from . import show

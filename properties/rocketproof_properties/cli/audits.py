@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from ..choices import InputError
 from . import reporting
 from .common import Count, Json, Many, Profile, Settings, write
 
@@ -61,8 +60,9 @@ def audit(
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     """
-    if not stores:
-        raise InputError("no store; give the folder that has commitlog in it")
+    from ..audits.folders import folders_of
+
+    folders_of(stores)
     import time
 
     from .. import engines, output

@@ -164,15 +164,9 @@ def validate(
     json
         Write the report to this file too.
     """
-    from .. import failures, output
     from ..deployments.choose import choose
     from ..reports.options import is_kind
     from ..validation import accept as accepting
-    from ..validation import memory, results, show
-    from ..validation import resume as resuming
-    from ..validation import validate as validating
-    from ..validation.report import next_folder
-    from ..witnesses.known import WITNESSES
 
     folders = [Path(one) for one in report if not is_kind(one)]
     if len(folders) > 1:
@@ -203,6 +197,14 @@ def validate(
     }
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
+    chosen = choose(broker, target, profile, configure=configure) if again is None and resume is None else None
+    from .. import failures, output
+    from ..validation import memory, results, show
+    from ..validation import resume as resuming
+    from ..validation import validate as validating
+    from ..validation.report import next_folder
+    from ..witnesses.known import WITNESSES
+
     if resume is not None:
         asked = {**asked, **resuming.read(resume)}
     with output.phases() as progress:
@@ -210,7 +212,7 @@ def validate(
             folder, found = again, validating.again(again, profile, accepted, progress)
         else:
             folder = resume or wanted or next_folder()
-            chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
+            chosen = chosen or choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
             kept = memory.file_of(chosen.name, chosen.profile)
             if asked.get("remember", True) and "remembered" not in asked:
                 asked["remembered"] = failures.read(kept)

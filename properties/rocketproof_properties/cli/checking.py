@@ -225,12 +225,12 @@ def graph(
     states
         Refuse graphs with more states than this.
     """
-    from rocketproof_traces.files import replace_text
-    from rocketproof_traces.witness import graph as graphs
-
     from ..sources.source import choose
 
     subject = choose(file, scope, profile).subject()
+    from rocketproof_traces.files import replace_text
+    from rocketproof_traces.witness import graph as graphs
+
     made = graphs.state_graph(subject.instance, states, subject.properties)
     text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
     if output is None:

@@ -100,8 +100,6 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         Write how far it went to this file.
     """
     from ..checks import witnessfiles
-    from ..stateful.replay import replay_witness
-    from ..stateful.show import performed, render_replayed
 
     source, found = witnessfiles.load_with_source(witness)
     if target is not None:
@@ -114,6 +112,9 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         write(json, followed.data())
         render_performed(followed)
         return OK if followed.agrees else DIFFERS
+    from ..stateful.replay import replay_witness
+    from ..stateful.show import performed, render_replayed
+
     done = replay_witness(source, found, performed)
     write(json, done.data())
     render_replayed(done)
@@ -166,13 +167,15 @@ def mutate(
         The folder of the tests.
     """
     needs_pytest("mutate")
+    from ..patches import registry
+
+    chosen = registry.mutants(ids)
     from rocketproof_traces import pools
 
     from .. import output
-    from ..patches import registry, trials
+    from ..patches import trials
     from ..patches.show import print_mutants
 
-    chosen = registry.mutants(ids)
     with output.phases() as progress:
         report = trials.mutate(chosen, tests, workers or pools.cores(), time, progress)
     write(json, (row.record() for row in report.rows))

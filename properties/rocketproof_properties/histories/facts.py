@@ -19,7 +19,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SC
 from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
-from rocketproof_traces.stored.facts import BIT
+from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import Log, Record, host_of
 
 from .history import OK, Exchange, History

@@ -65,11 +65,12 @@ def audit(
     bounds the findings that are kept of a rule in each part of the log; `workers` are processes of this machine, one for each core unless
     given, or 1 to stay in this one; `report(bytes, all)` is called on the way. Raises RocketproofError for wrong arguments.
     """
+    from ..audits.folders import folders_of
+
+    folders = folders_of([os.fspath(store) for store in stores])
     from ..audits import brokerconf, command
     from ..engines import spreading
 
-    if not stores:
-        raise InputError("no store; give the folder that has commitlog in it")
     given = brokerconf.of_broker(
         None if broker_conf is None else Path(broker_conf), [f"{name}={value}" for name, value in (settings or {}).items()]
     )
@@ -77,7 +78,7 @@ def audit(
     plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, given)
     spread = spreading("local", workers, None, None, short=True)
     folder = None if out is None else Path(out)
-    return command.run(tuple(os.fspath(store) for store in stores), plan, name, folder, spread, report or _silent)
+    return command.run(folders, plan, name, folder, spread, report or _silent)
 
 
 def _silent(done: int, of: int) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 
 from rocketproof_model import Instance, Property, RocketproofError
 
-from ..catalogue.claim import MESSAGES
-from ..choices import InputError, known, offer
+from ..choices import MESSAGES, InputError, known, offer
 from . import modelfile
 
 

@@ -19,7 +19,8 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from ..errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
-from ..stored.facts import BIT, COLUMNS, Column, Kind, column
+from ..stored.facts import COLUMNS, Column, column
+from ..stored.kinds import BIT, Kind
 from ..stored.ledger import LedgerIndex, entries
 from ..stored.names import Names
 from ..stored.paths import is_remote, open_source

@@ -19,7 +19,7 @@ from rocketproof_model.language import JAVA_INT, Type
 from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol.flags import TRANSACTION_BITS
 
-from ..stored.facts import BIT, Reason
+from ..stored.kinds import BIT, Reason
 
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)

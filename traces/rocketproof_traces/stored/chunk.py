@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from rocketproof_model.compiled import compiled
 from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
-from .facts import BIT, Column, Kind, column
+from .facts import Column, column
+from .kinds import BIT, Kind
 from .layout import BORN_HOST_AT, IPV6_MORE, STORE_HOST_AT
 from .memory import byte, put_byte
 from .names import Names

@@ -18,7 +18,8 @@ from rocketproof_model.compiled import compiled
 from rocketproof_protocol.flags import BORN_IPV6, STORE_IPV6
 
 from .crc import crc32
-from .facts import LIMIT, Kind
+from .facts import LIMIT
+from .kinds import Kind
 from .layout import (
     BLANK_MAGIC,
     BODY_AT,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .chunk import Chunk
-from .facts import LIMIT, Column, Kind
+from .facts import LIMIT, Column
+from .kinds import Kind
 from .layout import LEDGER_HEADER, LEDGER_INDEX
 from .paths import KeptOpen, join, names_of, offset_of, read
 

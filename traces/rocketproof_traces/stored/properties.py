@@ -25,7 +25,7 @@ from rocketproof_protocol.properties import (
 )
 
 from .crc import crc32
-from .facts import BIT, PROPERTIES, RUN_ON
+from .kinds import BIT, PROPERTIES, RUN_ON
 from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
 from .memory import lowest, put, same, word
 from .nametable import LONGEST

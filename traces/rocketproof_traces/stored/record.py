@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rocketproof_protocol.flags import BORN_IPV6, COMMIT, NOT, STORE_IPV6, TRANSACTION_BITS
 
-from .facts import Reason
+from .kinds import Reason
 from .layout import (
     BLANK_MAGIC,
     BLANK_SIZE,

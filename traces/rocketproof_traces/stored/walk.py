@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .chunk import Chunk
-from .facts import Column, Kind, Reason
+from .facts import Column
+from .kinds import Kind, Reason
 from .layout import BLANK_MAGIC, FIXED_SIZE, IPV6_MORE, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .names import Names
 from .paths import Source, open_source

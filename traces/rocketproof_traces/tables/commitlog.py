@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..stored.errors import StoredError
-from ..stored.facts import Kind, Reason
+from ..stored.kinds import Kind, Reason
 from ..stored.segments import Range, log_files, ranges
 from .clauses import Clauses, Mask, about, bounds, number_mask, text_passes
 from .maps import properties_map

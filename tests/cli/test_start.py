@@ -1,0 +1,79 @@
+"""Help, mistakes, and commands that only read a witness are answered before an engine, a compiler or a table is imported."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocketproof_model import search
+from rocketproof_properties.sources.source import Source
+from rocketproof_traces.witness import itf
+
+HEAVY = ("numpy", "numba", "llvmlite", "z3", "pyarrow", "hypothesis", "pyspark", "networkx", "pytest", "pandas", "http.server")
+PROGRAM = """
+import contextlib, io, json, sys
+from rocketproof_properties.cli import run
+heavy, commands = json.load(sys.stdin)
+found = []
+for command in commands:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(command)
+    found.append([code, [name for name in heavy if name in sys.modules], err.getvalue()])
+    for name in [one for one in sys.modules if one.partition(".")[0] in heavy]:
+        del sys.modules[name]
+print(json.dumps(found))
+"""
+USAGE = (
+    ["check", "nowhere.py"],
+    ["check", "--property", "NONE"],
+    ["check", "--profile", "P0"],
+    ["show", "nowhere.json"],
+    ["explain", "nowhere.json", "--step", "1"],
+    ["picture", "nowhere.json", "--output", "x.svg"],
+    ["diff", "nowhere.json", "neither.json"],
+    ["to-test", "nowhere.json"],
+    ["graph", "nowhere.py"],
+    ["graph", "--scope", "nope"],
+    ["replay", "nowhere.json"],
+    ["hazard", "HAZ-99"],
+    ["requirements", "CHK-99"],
+    ["serve", "--profile", "P0"],
+    ["validate"],
+    ["validate", "nonsense"],
+    ["validate", "--target", "nonsense"],
+    ["judge", "nowhere", "--profile", "P494"],
+    ["campaign", "--programs", "0"],
+    ["audit"],
+    ["audit", "nowhere"],
+    ["test", "--recording", "nowhere"],
+    ["bench", "nope"],
+    ["nope"],
+)
+
+
+@pytest.fixture(scope="module")
+def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of the specification, whose properties the catalogue states."""
+    source = Source("flush", "P49")
+    subject = source.subject()
+    (outcome,) = search.explore(subject.instance, [subject.property("REA-55")]).outcomes
+    assert outcome.witness is not None
+    path = tmp_path_factory.mktemp("kept") / "REA-55.itf.json"
+    itf.write(outcome.witness, path, source.record())
+    return path
+
+
+def test_nothing_heavy_is_imported_for_help_for_mistakes_and_for_what_reads_a_witness(witness: Path, tmp_path: Path) -> None:
+    kept = str(witness)
+    right = [["--help"], ["--version"], ["check", "--help"], ["validate", "--help"], ["diff", kept, kept], ["show", kept]]
+    right += [["explain", kept, "--step", "1"], ["picture", kept, "--output", "o.svg"]]
+    commands = [*right, *USAGE]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=json.dumps([HEAVY, commands]), capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    found = list(zip(commands, json.loads(done.stdout), strict=True))
+    assert [(command, heavy) for command, (_, heavy, _) in found if heavy] == []
+    assert [(command, said) for command, (code, _, said) in found if code != (0 if command in right else 2)] == []

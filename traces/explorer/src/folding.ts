@@ -9,8 +9,14 @@ export type Why = "start" | "end" | "loop" | "truth" | "property" | "message" | 
 export type Line = { sort: "state"; k: number } | { sort: "fold"; from: number; to: number };
 
 const OUTSIDE = /environment|fault|administrator/i;
+const FAULT = /environment|fault/i;
 const WORD = /[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*/g;
 export const SHORTEST = 2; // a single step takes the same line as its fold
+
+/** Whether actions of this role are faults, and what else happens to a system without anybody's doing. */
+export function isFault(role: string): boolean {
+  return FAULT.test(role);
+}
 
 /** The variables that a property speaks of: whole names, and tables whose rows it names. */
 export function spokenOf(property: Property): Set<string> {

@@ -19,7 +19,7 @@ function show(shown: Document, server: Server | null, start: Start | null, opene
   document.title = `${shown.title} · rocketproof`;
   const home = server && start ? () => showStart(server, start, "") : undefined;
   if (shown.kind === "history") return render(<HistoryPage key={opened} history={shown} home={home} />, root);
-  const walker = new Walker(shown, server, opened);
+  const walker = new Walker(shown, server, opened, start?.catalogue.witnesses);
   render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} />, root);
   void walker.arrive(location.hash);
 }

@@ -2,7 +2,7 @@
 
 import * as branches from "./branches";
 import { currentPath, optionsOf, sameMove, type Options, type Path, type Undo, type Walk } from "./branches";
-import type { Choice, Step, TraceDocument } from "./document";
+import type { Action, Catalogue, Choice, Step, TraceDocument } from "./document";
 import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
 import type { Server, StateGraph } from "./live";
 import { fragment, placeOf, readPlace, type Moves, type View } from "./place";
@@ -58,6 +58,7 @@ export class Walker {
     readonly trace: TraceDocument,
     readonly server: Server | null,
     readonly opened = "",
+    readonly witnesses: Catalogue["witnesses"] = [],
   ) {
     this.tree = treeOf(trace.model, trace.parts);
     this.names = namesOf(trace.model);
@@ -98,6 +99,10 @@ export class Walker {
 
   private get session(): string {
     return this.trace.live?.session ?? "";
+  }
+
+  action(name: string): Action | undefined {
+    return this.trace.model.actions.find((action) => action.name === name);
   }
 
   text(slot: number, code: number): string {
@@ -278,6 +283,18 @@ export class Walker {
 
   compareWith(other: Other): void {
     this.store.set({ other, view: "compare" });
+  }
+
+  /** Open another witness beside this trace. */
+  async compareWitness(id: string): Promise<void> {
+    const found = this.witnesses.find((one) => one.id === id);
+    if (!found || !this.server) return;
+    const server = this.server;
+    await this.work("opening", async () => {
+      const trace = await server.open({ witness: id }, (text) => this.store.set({ busy: text }));
+      if (trace.kind !== "trace") throw new Error(`${found.path} holds a history, and only traces are compared`);
+      this.compareWith({ trace, name: found.title });
+    });
   }
 
   // What belongs to the path that is walked: hits and columns follow it

@@ -43,6 +43,19 @@ export function Compare({ walker }: { walker: Walker }) {
             ))}
           </select>
         </label>
+        {walker.witnesses.length > 0 && (
+          <label>
+            or a witness{" "}
+            <select value="" onChange={(event) => void walker.compareWitness(event.currentTarget.value)}>
+              <option value="">…</option>
+              {walker.witnesses.map((one) => (
+                <option value={one.id} key={one.id}>
+                  {one.title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label class="file">
           or a file: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
         </label>

@@ -10,7 +10,7 @@ export function Here({ walker }: { walker: Walker }) {
   const path = walker.path;
   const step = path.steps[walk.at - 1];
   const truth = path.truths[walk.at];
-  const action = walker.trace.model.actions.find((one) => one.name === step?.action);
+  const action = step && walker.action(step.action);
   const last = path.states.length - 1;
   return (
     <header class="here" aria-live="polite">
@@ -52,7 +52,7 @@ export function Here({ walker }: { walker: Walker }) {
       {truth?.word && (
         <div class={`verdict ${toneOf(truth)}`}>
           <span class="id">{walker.trace.property.id || "the property"}</span> <b>{truth.word}</b>
-          {truth.part && <span class="formula">{truth.part}</span>}
+          {(truth.part || truth.bad) && <span class="formula">{truth.part || walker.trace.property.formula}</span>}
           <Values values={truth.values} />
         </div>
       )}

@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Path } from "../branches";
-import { foldText, lineOf, type Line } from "../folding";
+import { foldText, isFault, lineOf, type Line } from "../folding";
 import { actorsOf, drawing, lanesOf, x, type Lanes } from "../lanes";
 import { changedRows } from "../tree";
 import type { Walker } from "../walker";
@@ -11,7 +11,7 @@ import { TruthWord } from "./truth";
 import { usePrinting, useSize, useStore } from "./use";
 
 const LINE = 22; // height of a line, as in style.css
-const ROOMY = 58; // height of a line that wraps, about
+const ROOMY = 66; // height of a line that wraps, about
 const UPRIGHT = 62; // width of a lane below which its name is turned
 const MANY = 400; // lines above which only those in sight are drawn
 const BEYOND = 30; // drawn above and below what is in sight
@@ -94,6 +94,7 @@ export function Steps({ walker }: { walker: Walker }) {
               hit={state.hits !== null && between(state.hits, first, last)}
               pins={state.pins}
               columns={state.columns}
+              roomy={roomy}
             />
           );
           return first === loopFrom ? [<LoopNote key="loop" walker={walker} lanes={lanes} template={template} />, drawn] : drawn;
@@ -146,6 +147,7 @@ interface Shown {
   hit: boolean;
   pins: number[];
   columns: Walker["now"]["columns"];
+  roomy: boolean;
 }
 
 const LineView = memo(function LineView(shown: Shown) {
@@ -165,16 +167,18 @@ const LineView = memo(function LineView(shown: Shown) {
   );
 });
 
-function StateLine({ walker, path, lanes, k, pins, columns }: Shown & { k: number }) {
+function StateLine({ walker, path, lanes, k, pins, columns, roomy }: Shown & { k: number }) {
   const step = path.steps[k - 1];
   const why = walker.why(path)[k];
   const truth = path.truths[k];
+  const action = step && walker.action(step.action);
   return (
     <>
       <span class="number">{k}</span>
-      <LanesOf lanes={lanes} acts={step ? drawing(lanes, step) : null} />
+      <LanesOf lanes={lanes} acts={step ? drawing(lanes, step) : null} fault={isFault(action?.role ?? "")} />
       <span class="what">
         {step ? <Label text={step.label} /> : <span class="label start">{startText(walker)}</span>}
+        {roomy && action && <span class="sentence">{action.sentence}</span>}
         {step && changeTexts(walker, path, k).map((text) => <span class="changes">{text}</span>)}
         {why === "" && walker.now.open.has(k) && (
           <button
@@ -239,7 +243,7 @@ function FoldLine({ path, lanes, from, to, pins, columns }: Shown & { from: numb
   );
 }
 
-function LanesOf({ lanes, acts, folded }: { lanes: Lanes; acts: ReturnType<typeof drawing> | null; folded?: number[] }) {
+function LanesOf({ lanes, acts, folded, fault = false }: { lanes: Lanes; acts: ReturnType<typeof drawing> | null; folded?: number[]; fault?: boolean }) {
   return (
     <span class="lanes" aria-hidden="true">
       {lanes.names.map((name) => (
@@ -258,7 +262,8 @@ function LanesOf({ lanes, acts, folded }: { lanes: Lanes; acts: ReturnType<typeo
           );
         })}
         {acts?.other != null && <circle class="other" cx={acts.other} cy={LINE / 2} r={3.6} />}
-        {acts?.acts != null && <circle class="acts" cx={acts.acts} cy={LINE / 2} r={4.2} />}
+        {acts?.acts != null && fault && <path class="fault" d={`M${acts.acts} ${LINE / 2 - 6} l6 6 l-6 6 l-6 -6 z`} />}
+        {acts?.acts != null && !fault && <circle class="acts" cx={acts.acts} cy={LINE / 2} r={4.2} />}
       </svg>
     </span>
   );

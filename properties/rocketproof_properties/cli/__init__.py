@@ -20,12 +20,13 @@ from cyclopts import App, CycloptsError, Parameter, ValidationError
 from rocketproof_model import RocketproofError
 
 from ..choices import InputError
-from . import audits, brokers, checking, data, implementation, witnesses
+from . import audits, brokers, checking, data, exploring, implementation, witnesses
 from .common import INVOKED, OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(checking.check, checking.show, checking.explain, checking.picture, checking.graph),
     *(witnesses.diff, witnesses.to_test),
+    exploring.explore,
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
     *(brokers.serve, brokers.validate),
     *(data.judge, data.campaign, audits.audit),

@@ -31,12 +31,13 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A loaded file: its model in one scope, as an instance, and the verdict that its author expects of each property."""
+    """A loaded file: its model in one of its scopes, as an instance, and the verdict that its author expects of each property."""
 
     path: str
     scope: str
     instance: Instance
     expected: dict[str, str]
+    scopes: tuple[str, ...] = (DEFAULT,)
 
     @property
     def model(self) -> Model:
@@ -67,7 +68,8 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     if isinstance(made, Model) and scopes:
         raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
     instance = _instance(path, source, made, "model", {name: scopes[name]} if scopes else {}, given)
-    return ModelFile(path, name, instance, _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model))
+    expected = _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model)
+    return ModelFile(path, name, instance, expected, tuple(scopes) or (DEFAULT,))
 
 
 def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:

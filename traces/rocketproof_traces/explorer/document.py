@@ -41,7 +41,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandLine:
     """A command line by which a user comes back to this."""
 
     label: str
@@ -49,7 +49,7 @@ class Command:
 
 
 def of_witness(
-    witness: Witness, subject: Subject | None = None, commands: Sequence[Command] = (), *, session: str | None = None
+    witness: Witness, subject: Subject | None = None, commands: Sequence[CommandLine] = (), *, session: str | None = None
 ) -> dict[str, Any]:
     """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
     instance, claim = witness.instance, witness.property
@@ -185,4 +185,4 @@ def _texts(values: Mapping[str, Any]) -> list[list[str]]:
     return [[name, value_text(value)] for name, value in values.items()]
 
 
-__all__ = ["SCHEMA", "Command", "Refusals", "Subject", "at", "choices_view", "of_witness", "truth_view"]
+__all__ = ["SCHEMA", "CommandLine", "Refusals", "Subject", "at", "choices_view", "of_witness", "truth_view"]

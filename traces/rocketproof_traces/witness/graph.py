@@ -1,11 +1,10 @@
 """The state graph of a small scope for networkx: states as nodes, transitions as edges, in breadth-first order.
 
-It comes from the interpreter, so it is for scopes that a person can look at; the engines search the large ones.
+It is for scopes that a person can look at; the engines search the large ones.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from rocketproof_model import EvaluationError, Instance, Property
-from rocketproof_model.interpreter import State, holds, initial, successors
+from rocketproof_model.interpreter import State, holds
 from rocketproof_model.language import IndexType
 
 from ..errors import TraceError
+from .reached import reached
 from .words import elements
 
 if TYPE_CHECKING:
@@ -37,22 +37,19 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
     place = f"graph of {instance.model.name}"
     graph: Graph = nx.MultiDiGraph(name=instance.model.name)
     try:
-        first = initial(instance)
-        numbers: dict[State, int] = {first: 0}
-        queue = deque([(first, 0)])
-        while queue:
-            state, depth = queue.popleft()
-            node = numbers[state]
+        found = reached(instance, limit)
+        if not found.complete:
+            raise TraceError(place, f"has more than {limit} states", "choose a smaller scope or a higher limit")
+        for node, (state, depth) in enumerate(zip(found.states, found.depths, strict=True)):
             graph.add_node(node, **_node(instance, state, claims), initial=node == 0, deadlock=True, depth=depth)
-            for step in successors(instance, state):
-                if step.state not in numbers:
-                    if len(numbers) == limit:
-                        raise TraceError(place, f"has more than {limit} states", "choose a smaller scope or a higher limit")
-                    numbers[step.state] = len(numbers)
-                    queue.append((step.state, depth + 1))
-                truth = {f"property {c.id}": holds(instance, c.formula, state, step.state) for c in claims if c.kind == "step"}
-                graph.add_edge(node, numbers[step.state], step.label, action=step.action.name, label=step.label, **truth)
-                graph.nodes[node]["deadlock"] = False
+        steps = [c for c in claims if c.kind == "step"]
+        for edge in found.edges:
+            action = instance.model.actions[edge.action]
+            before, after = found.states[edge.source], found.states[edge.target]
+            truth = {f"property {c.id}": holds(instance, c.formula, before, after) for c in steps}
+            label = action.label(edge.args)
+            graph.add_edge(edge.source, edge.target, label, action=action.name, label=label, **truth)
+            graph.nodes[edge.source]["deadlock"] = False
     except EvaluationError as error:
         raise TraceError(place, f"an action has no meaning ({error})", "correct the model's guards or types") from None
     return graph

@@ -1,0 +1,70 @@
+"""What `rocketproof explore` does: find what was asked for, then write it as a page or serve it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from rocketproof_traces.explorer import page
+
+from ..choices import InputError
+from ..output import Page, ProgressLine, tell
+from ..store import check_writable
+from . import traces
+from .shelf import WITNESS, Shelf
+from .traces import Wish
+
+
+def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, browser: bool) -> int:
+    """Write the page of what was asked for, or serve it until Ctrl-C; the exit code. Raises RocketproofError in one line."""
+    if html is not None:
+        check_writable(html, "--html")
+    shelf = _shelf(what, wish)
+    if html is not None:
+        if shelf.opened is None:
+            raise InputError("--html needs something to show; give a witness, or --property ID")
+        page.write(html, shelf.opened.document())
+        tell(f"{html} is a page that needs nothing else: open it in a browser, or send it to somebody")
+        return 0
+    from rocketproof_traces.explorer.server import Explorer
+    from rocketproof_traces.explorer.serving import serve
+
+    page.template()
+    out = Page()
+
+    def said(address: str) -> None:
+        out.line(address)
+        tell("the explorer answers on this machine only; Ctrl-C ends it")
+
+    serve(Explorer(shelf, _version()), port, browser=browser, said=said)
+    return 0
+
+
+def _shelf(what: str | None, wish: Wish) -> Shelf:
+    """What there is to open, with what it begins with. `what` is a file or a folder, None for the specification."""
+    wished = any((wish.property, wish.profile, wish.scope, wish.condition))
+    if what is not None and not what.endswith(".py"):
+        if wished:
+            raise InputError(f"{what} with --property, --profile, --scope or --condition; a file is opened as it is: leave them out")
+        path = Path(what)
+        if not path.is_dir():
+            return Shelf(traces.of_file(what), folder=path.parent)
+        shelf = Shelf(folder=path)
+        if not shelf.files():
+            raise InputError(f"{what} has no witness (*{WITNESS}); give a folder that `rocketproof check` has written, or a file")
+        return shelf
+    if not wished:
+        return Shelf(file=what)
+    with ProgressLine() as line:
+        return Shelf(traces.of_wish(replace(wish, file=what), line.show), what)
+
+
+def _version() -> str:
+    try:
+        return version("rocketproof")
+    except PackageNotFoundError:  # a folder on the path that was not installed
+        return ""
+
+
+__all__ = ["explore"]

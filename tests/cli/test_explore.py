@@ -1,0 +1,211 @@
+"""`rocketproof explore`: what is opened, written as a page, served until Ctrl-C, and refused in one line."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+import rocketproof_model
+import rocketproof_properties
+import rocketproof_traces
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.exploring.shelf import Shelf
+from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
+
+ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+ROOMS.append(str(Path(ROOMS[2])))
+
+COIN = '''
+from rocketproof_model import Bool, Int, Model
+
+SCOPES = {"short": {"most": 2}, "long": {"most": 4}}
+
+
+def model(most):
+    m = Model("</script><b>coin")
+    heads = m.var("heads", Bool, init=False)
+    tosses = m.var("tosses", Int(0, most), init=0)
+
+    @m.action()
+    def toss(a):
+        """The coin is tossed."""
+        a.bound("tosses left", tosses < most, "the scope allows another toss")
+        a.set(heads, ~heads)
+        a.set(tosses, tosses + 1)
+
+    m.always("tails", ~heads | (tosses < 3), "heads never comes late")
+    m.always("few", tosses <= most, "there are few tosses")
+    m.reachable("all", tosses == most, "all tosses can happen")
+    return m
+'''
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def document(page: Path) -> Any:
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+@pytest.fixture
+def coin(tmp_path: Path) -> str:
+    path = tmp_path / "coin.py"
+    path.write_text(COIN, "utf-8")
+    return str(path)
+
+
+def test_a_counterexample_of_the_catalogue_becomes_a_page(rocketproof: Any, catalogue: Any, tmp_path: Path) -> None:
+    done = rocketproof("explore", "--property", "D-1", "--html", "door.html")
+    assert (done.code, done.out) == (0, "")
+    made = document(tmp_path / "door.html")
+    assert made["title"] == "D-1 (always)"
+    assert made["subject"] == {
+        "model": "the specification", "scope": "small", "profile": "P49", "condition": "broken lock", "engine": "explicit"
+    }  # fmt: skip
+    assert [row["word"] for row in made["truths"]] == ["holds"] * (len(made["truths"]) - 1) + ["fails"]
+    assert made["live"] is None
+    command = next(c["command"] for c in made["commands"] if c["label"] == "open it again")
+    assert command == "rocketproof explore --property D-1 --profile P49 --condition 'broken lock'"
+
+
+def test_what_holds_opens_as_a_walk_that_says_so(rocketproof: Any, catalogue: Any, tmp_path: Path) -> None:
+    assert rocketproof("explore", "--property", "D-2", "--html", "door.html").code == 0
+    made = document(tmp_path / "door.html")
+    assert (made["title"], made["steps"]) == ("D-2: a walk", [])
+    assert made["note"].startswith("There is no trace to show (P49: holds, ")
+    assert made["choices"][0]["enabled"]
+    assert rocketproof("explore", "--property", "D-3", "--html", "door.html").code == 0
+    assert document(tmp_path / "door.html")["end"].startswith("D-3 is reached after step ")
+    assert rocketproof("explore", "--scope", "tiny", "--html", "door.html").code == 0
+    assert document(tmp_path / "door.html")["title"] == "a walk from the initial state"
+
+
+def test_a_kept_witness_and_a_model_of_ones_own(rocketproof: Any, coin: str, tmp_path: Path) -> None:
+    """The witness that `check` keeps and the one that `explore` finds are shown alike; hostile names are text."""
+    rocketproof("check", coin, "--scope", "long")
+    (kept,) = [p for p in (tmp_path / ".rocketproof" / "witnesses").iterdir() if "tails" in p.name]
+    assert rocketproof("explore", str(kept), "--html", "kept.html").code == 0
+    assert rocketproof("explore", coin, "--property", "tails", "--scope", "long", "--html", "found.html").code == 0
+    one, other = document(tmp_path / "kept.html"), document(tmp_path / "found.html")
+    assert one["states"] == other["states"]
+    assert one["model"]["name"] == "</script><b>coin"
+    assert "</script><b>" not in (tmp_path / "kept.html").read_text("utf-8")
+    assert {c["label"] for c in one["commands"]} >= {"show it as text", "explain a step", "open it again"}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "says"),
+    [
+        (["nothing.itf.json"], "nothing.itf.json: "),
+        (["empty"], "empty has no witness (*.itf.json); give a folder that `rocketproof check` has written, or a file"),
+        (["coin.py", "--property", "tial", "--html", "x.html"], "unknown property 'tial'; use tails, "),
+        (["coin.py", "--profile", "P49", "--html", "x.html"], "leave out --profile"),
+        (["cut.itf.json", "--html", "x.html"], "cut.itf.json"),
+        (["newer.itf.json", "--html", "x.html"], "update rocketproof"),
+        (["cut.itf.json", "--property", "tails"], "a file is opened as it is"),
+        (["--html", "x.html"], "--html needs something to show; give a witness, or --property ID"),
+        (["--property", "tails", "--html", "no/x.html"], "there is no folder no"),
+        (["--condition", "x", "--html", "x.html"], "--condition without --property"),
+        (["--port", "-1"], "--port"),
+        (["--port", "70000", "--no-browser"], "port 70000: cannot be used (it is no port)"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tokens: list[str], says: str, rocketproof: Any, catalogue: Any, coin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it is served"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cut.itf.json").write_text('{"#meta": {"format": "ITF", "rocketproof": {"schema": 1,', "utf-8")
+    newer = {"#meta": {"format": "ITF", "rocketproof": {"schema": 99}}, "vars": [], "states": []}
+    (tmp_path / "newer.itf.json").write_text(json.dumps(newer), "utf-8")
+    done = rocketproof("explore", *tokens)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_lemma_has_no_path(rocketproof: Any, catalogue: Any) -> None:
+    done = rocketproof("explore", "--property", "D-5", "--html", "x.html")
+    assert done.code == 2
+    assert "D-5 (lemma) says nothing of paths of a model" in done.err
+
+
+def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, tmp_path: Path) -> None:
+    offered = Shelf(folder=tmp_path).catalogue()
+    assert [row["id"] for row in offered["properties"]] == ["D-1", "D-2", "D-3", "D-4"]
+    assert offered["properties"][0]["cases"][1] == {
+        "profile": "P49", "scope": "small", "condition": "broken lock", "expected": "violated"
+    }  # fmt: skip
+    shelf = Shelf(file=coin, folder=tmp_path)
+    own = shelf.catalogue()
+    assert [(row["id"], [c["scope"] for c in row["cases"]]) for row in own["properties"]] == [
+        (id_, ["short", "long"]) for id_ in ("tails", "few", "all")
+    ]
+    row = own["properties"][0]
+    case = {key: row["cases"][1][key] for key in ("profile", "scope", "condition")}
+    told: list[str] = []
+    opened = shelf.open({"property": row["id"], **case}, told.append)
+    assert opened.document()["end"] == "tails fails after step 3"
+    assert told[0] == "coin.py long: search"
+    for wish, says in (({"witness": "/etc/passwd"}, "is no witness in"), ({"file": "x"}, "nothing that can be"), ({"scope": 1}, "as text")):
+        with pytest.raises(InputError, match=says):
+            shelf.open(wish, quiet)
+
+
+def test_a_search_that_is_told_to_stop_stops(catalogue: Any) -> None:
+    def stop(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        of_wish(Wish("D-2"), stop)
+
+
+def test_witnesses_are_named_by_their_case(rocketproof: Any, catalogue: Any) -> None:
+    rocketproof("check", "--property", "D-1")
+    (kept,) = Path(".rocketproof/witnesses").glob("*.itf.json")
+    assert of_file(str(kept)).subject.condition == "broken lock"
+
+
+def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "DISPLAY": ""}
+    command = [sys.executable, "-m", "rocketproof_properties.cli", "explore", "--no-browser", *tokens]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def test_two_explorers_are_served_until_ctrl_c(coin: str) -> None:
+    """Each has a port and a token of its own; a port that is in use is refused."""
+    first, address = served(coin)
+    second, other = served(coin, "--scope", "short")
+    try:
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{20,})", address)
+        assert found, address
+        with urlopen(address) as page:
+            assert b'id="document">null</script>' in page.read()
+        asked = Request(f"http://127.0.0.1:{found[1]}/api/start", headers={"Authorization": f"Bearer {found[2]}"})
+        with urlopen(asked) as answer:
+            start = json.load(answer)
+        assert [row["id"] for row in start["catalogue"]["properties"]] == ["tails", "few", "all"]
+        assert other.startswith("http://127.0.0.1:")
+        assert other != address
+        third, nothing = served(coin, "--port", found[1])
+        _, refused = third.communicate(timeout=60)
+        assert (third.returncode, nothing) == (2, "")
+        assert f"port {found[1]}: is in use; give another --port" in refused
+    finally:
+        first.send_signal(signal.SIGINT)
+        second.send_signal(signal.SIGTERM)
+    for process in (first, second):
+        _, errors = process.communicate(timeout=30)
+        assert (process.returncode, "Traceback" in errors) == (0, False), errors

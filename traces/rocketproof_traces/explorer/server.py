@@ -1,0 +1,165 @@
+"""The explorer served: the page, and what it asks. [The questions](../../docs/explorer.md#served) and their answers are JSON.
+
+What takes long answers in lines, each a JSON object: `progress` as often as there is any, at last the result or an `error`. A page that
+goes away stops what it has asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from rocketproof_model import RocketproofError
+
+from . import page
+from .access import LARGEST, TooLarge
+from .opened import Opened, Progress
+from .sessions import Session, Sessions, Unknown
+
+
+class Shelf(Protocol):
+    """What a running explorer can open. Where its models and properties come from is not known here."""
+
+    def start(self) -> Opened | None:
+        """What the page begins with; None if the user has to choose."""
+
+    def catalogue(self) -> Mapping[str, Any]:
+        """What a user can choose from: properties with their cases, witnesses, scopes."""
+
+    def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
+        """Open what was chosen. Raises RocketproofError in one line."""
+
+
+@dataclass
+class Explorer:
+    """A running explorer: what it can open, its sessions, and whether it is about to end."""
+
+    shelf: Shelf
+    version: str
+    sessions: Sessions = field(default_factory=Sessions)
+    ending: threading.Event = field(default_factory=threading.Event)
+    building: threading.Lock = field(default_factory=threading.Lock)  # terms are made by one thread at a time
+    begun: dict[str, Any] | None = None
+
+    def app(self) -> Starlette:
+        """The application; `access.Guarded` stands before it."""
+        routes = [
+            Route("/", self._page),
+            Route("/api/start", self._start),
+            Route("/api/open", self._open, methods=["POST"]),
+            Route("/api/at", self._asked(lambda session, asked: session.at(asked)), methods=["POST"]),
+            Route("/api/evaluate", self._asked(self._evaluated), methods=["POST"]),
+            Route("/api/graph", self._graph, methods=["POST"]),
+        ]
+        handlers: Mapping[Any, Any] = {
+            Unknown: _error(404),
+            RocketproofError: _error(400),
+            TooLarge: lambda _, __: JSONResponse({"error": f"the request is larger than {LARGEST // 2**20} MiB"}, 413),
+            HTTPException: lambda _, error: JSONResponse({"error": f"{error.detail}; ask what the page asks"}, error.status_code),
+        }
+        return Starlette(routes=routes, exception_handlers=handlers)
+
+    async def _page(self, _: Request) -> Response:
+        return HTMLResponse(page.html())
+
+    async def _start(self, _: Request) -> Response:
+        def begin() -> dict[str, Any]:
+            with self.building:
+                if self.begun is None:
+                    opened = self.shelf.start()
+                    made = None if opened is None else self.sessions.enter(opened)
+                    self.begun = {"document": made, "catalogue": dict(self.shelf.catalogue()), "version": self.version}
+                return self.begun
+
+        return JSONResponse(await run_in_threadpool(begin))
+
+    async def _open(self, request: Request) -> Response:
+        wish = await _body(request)
+
+        def work(report: Progress) -> dict[str, Any]:
+            with self.building:
+                return {"document": self.sessions.enter(self.shelf.open(wish, report))}
+
+        return self._lines(work)
+
+    async def _graph(self, request: Request) -> Response:
+        asked = await _body(request)
+        session = self.sessions[asked.get("session")]
+        return self._lines(lambda report: session.graph(asked, report))
+
+    def _asked(self, answer: Callable[[Session, Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            asked = await _body(request)
+            session = self.sessions[asked.get("session")]
+            return JSONResponse(await run_in_threadpool(answer, session, asked))
+
+        return endpoint
+
+    def _evaluated(self, session: Session, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        with self.building:
+            return session.evaluate(asked)
+
+    def _lines(self, work: Callable[[Progress], Mapping[str, Any]]) -> Response:
+        """The answer to what takes long; it stops at the next progress when nobody listens any more."""
+        gone = threading.Event()
+        lines: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def put(line: Mapping[str, Any] | None) -> None:
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+
+        def report(text: str) -> None:
+            if gone.is_set() or self.ending.is_set():
+                raise KeyboardInterrupt
+            put({"progress": text})
+
+        def run() -> None:
+            try:
+                put(work(report))
+            except RocketproofError as error:
+                put({"error": " ".join(str(error).split())})
+            except KeyboardInterrupt:
+                put({"error": "stopped"})
+            except Exception as error:  # noqa: BLE001  (the page has to hear of it; the server goes on)
+                put({"error": f"the explorer failed: {type(error).__name__}: {error}"})
+            finally:
+                put(None)
+
+        async def stream() -> AsyncIterator[str]:
+            threading.Thread(target=run, daemon=True).start()
+            try:
+                while (line := await lines.get()) is not None:
+                    yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+            finally:
+                gone.set()
+
+        return StreamingResponse(stream(), media_type="application/x-ndjson")
+
+
+def _error(status: int) -> Callable[[Request, Exception], Response]:
+    return lambda _, error: JSONResponse({"error": " ".join(str(error).split())}, status)
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    """The JSON object of a request. Raises HTTPException."""
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the request is no JSON") from None
+    if not isinstance(found, dict):
+        raise HTTPException(400, "the request is no JSON object")
+    return found
+
+
+__all__ = ["Explorer", "Shelf"]

@@ -1,0 +1,79 @@
+"""Serving the explorer on loopback until Ctrl-C: a port, a token in the address, a browser."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from ..errors import TraceError
+from .access import Guarded
+from .server import Explorer
+
+HOST = "127.0.0.1"
+GRACE_SECONDS = 1
+
+
+def serve(explorer: Explorer, port: int, *, browser: bool, said: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. Port 0 is any free one; `said` is told the address when it answers. Raises TraceError if the port is in use."""
+    with bound(port) as listening:
+        number = listening.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        address = f"http://{HOST}:{number}/?token={token}"
+        app = Guarded(explorer.app(), token, number)
+        settings = uvicorn.Config(
+            app, log_level="critical", access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
+        )
+        server = _Server(settings, explorer)
+        try:
+            said(address)
+            if browser and _has_screen():
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            explorer.ending.set()
+
+
+class _Server(uvicorn.Server):
+    """Tells the explorer at once that it ends, so that a search does not keep the process."""
+
+    def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
+        super().__init__(config)
+        self.explorer = explorer
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.explorer.ending.set()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that listens on loopback. Raises TraceError if it cannot."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((HOST, port))
+        made.listen()
+    except (OSError, OverflowError) as error:
+        made.close()
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise TraceError(f"port {port}", "is in use", "give another --port, or none for any that is free") from None
+        why = error.strerror if isinstance(error, OSError) else "it is no port"
+        raise TraceError(f"port {port}", f"cannot be used ({why})", "give 1024 to 65535, or none for any that is free") from None
+    return made
+
+
+def _has_screen() -> bool:
+    """Whether a browser would come in a window; one in this terminal would take it from the user."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+__all__ = ["HOST", "bound", "serve"]

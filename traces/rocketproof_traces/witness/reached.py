@@ -1,0 +1,80 @@
+"""The states of a small scope and the steps between them, in breadth-first order, by functions of Python: no engine has to be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rocketproof_model import Action, EvaluationError, Instance, Property
+from rocketproof_model.functions import Functions, term_function
+from rocketproof_model.interpreter import State, initial
+
+TICK = 500  # states between two calls
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A step between two states, by their numbers; `action` is the position of the action in the model."""
+
+    source: int
+    target: int
+    action: int
+    args: tuple[int, ...]
+
+
+@dataclass
+class Reached:
+    """States numbered from 0, the initial one, by distance and in the order of the actions; `complete` if there are no others.
+
+    The steps of all states are there that were looked at; in an incomplete one those to states that were left out are not.
+    """
+
+    states: list[State] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    complete: bool = True
+
+
+def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda _: None) -> Reached:
+    """All reachable states, or the first `limit` of them. Raises EvaluationError if an action has no meaning in one of them."""
+    functions = Functions(instance)
+    actions: Sequence[Action] = instance.model.actions
+    instances = [(number, functions[action.name], args) for number, action in enumerate(actions) for args in action.instances]
+    first = initial(instance)
+    numbers = {first: 0}
+    found = Reached([first], [0])
+    at = 0
+    while at < len(found.states):
+        state, depth = found.states[at], found.depths[at]
+        for number, function, args in instances:
+            if not function.enabled(state, args):
+                continue
+            after = function.effect(state, args)
+            target = numbers.get(after)
+            if target is None and len(found.states) < limit:
+                target = numbers[after] = len(found.states)
+                found.states.append(after)
+                found.depths.append(depth + 1)
+            if target is None:
+                found.complete = False
+            else:
+                found.edges.append(Edge(at, target, number, args))
+        at += 1
+        if at % TICK == 0:
+            tick(at)
+    return found
+
+
+def truths_of(instance: Instance, claim: Property, states: Sequence[State]) -> list[bool | None]:
+    """Whether the formula holds in each state; None where it has no value."""
+    holds = term_function(instance, claim.formula)
+    found: list[bool | None] = []
+    for state in states:
+        try:
+            found.append(bool(holds(state)))
+        except EvaluationError:
+            found.append(None)
+    return found
+
+
+__all__ = ["Edge", "Reached", "reached", "truths_of"]

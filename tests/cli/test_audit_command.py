@@ -65,7 +65,9 @@ def spoil(store: Path, number: int = 1) -> Path:
 
 def test_a_sound_store(sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "found"
-    assert local(sound, "--out", out, "--json", tmp_path / "found.json") == 0
+    assert local(sound, "--out", out, "--json", tmp_path / "found.json", "--report", f"run:{tmp_path / 'found.run'}") == 0
+    results = json.loads((tmp_path / "found.run").read_text())["results"]
+    assert [one["id"] for one in results if one["outcome"] == "ok"] == [rule.id for rule in stored_rules()]
     assert json.loads((tmp_path / "found.json").read_text()) == []
     assert pq.read_table(out / "findings.parquet").num_rows == 0
     summary = json.loads((out / "summary.json").read_text())

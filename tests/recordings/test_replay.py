@@ -349,7 +349,9 @@ def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= 39)
     cases[-1]["response"]["code"] = 0
     file = tmp_path / "found.json"
-    assert run(["test", "--recording", str(write(tmp_path / "bad.jsonl", cases)), "--profile", "P494", "--json", str(file)]) == 1
+    reported = tmp_path / "found.run"
+    asked = ["--profile", "P494", "--json", str(file), "--report", f"run:{reported}"]
+    assert run(["test", "--recording", str(write(tmp_path / "bad.jsonl", cases)), *asked]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "! A-39 'send w4r8 qid=8'",
         "    code",
@@ -359,6 +361,10 @@ def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.
         "40 cases compared under P494: 39 alike, 0 excepted, 1 different",
     ]
     assert json.loads(file.read_text("utf-8"))[-1]["differences"] == [{"field": "code", "recorded": 0, "found": 1}]
+    results = json.loads(reported.read_text("utf-8"))["results"]
+    assert [(one["about"], one["message"]) for one in results if one["outcome"] == "differs"] == [
+        ("A-39 send w4r8 qid=8", "code: recorded 0, found 1")
+    ]
 
 
 def test_an_excepted_case_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ from rocketproof_properties.reports import github, junit, markdown, page, sarif,
 from rocketproof_properties.reports.results import Run
 from rocketproof_properties.reports.since import compare
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "data/sarif-schema-2.1.0.json").read_text("utf-8"))
+HOUSE = Path(__file__).parents[2]
+SCHEMA = json.loads((HOUSE / "tests/data/sarif-schema-2.1.0.json").read_text("utf-8"))
 BOTH = pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", "hostile", "empty"])
 
 
@@ -286,4 +287,6 @@ def test_what_is_printed_meanwhile_is_no_command(capsys: pytest.CaptureFixture[s
 
 @BOTH
 def test_a_saved_run_is_read_as_it_was(made: Run) -> None:
-    assert saved.read(json.loads(saved.write(made).encode()), "run.json") == made
+    data = json.loads(saved.write(made).encode())
+    assert saved.read(data, "run.json") == made
+    jsonschema.validate(data, json.loads((HOUSE / "properties/docs/run.schema.json").read_text("utf-8")))

@@ -89,8 +89,30 @@ def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]
     """Of one instance and of the messages, for test_catalogue.py has the verdicts of all."""
     few = [task for task in programs.tasks("P45") if task.source.scope == "answers" or dict(task.source.given).get("programs") == ""]
     monkeypatch.setattr(programs, "tasks", lambda profile: few)
-    assert run(["test", "--profile", "P45", "--programs", "20", "--seed", "7", "--workers", "1", "--json", "rows.json"]) == 0
+    assert (
+        run(
+            [
+                "test",
+                "--profile",
+                "P45",
+                "--programs",
+                "20",
+                "--seed",
+                "7",
+                "--workers",
+                "1",
+                "--json",
+                "rows.json",
+                "--report",
+                "run:r.run",
+            ]
+        )
+        == 0
+    )
     rows = json.loads((here / "rows.json").read_text())
+    made = json.loads((here / "r.run").read_text())
+    assert [one["verdict"] for one in made["results"]] == [row["verdict"] for row in rows]
+    assert {one["label"] for one in made["covered"]} == {"P45"} and made["covered"][0]["actions"][0]["sentence"]
     assert {row["engine"] for row in rows} == {"stateful"}
     assert {row["scope"] for row in rows} == {"answers", "messages"}
     assert any(row["verdict"] == row["expected"] == "violated" for row in rows)

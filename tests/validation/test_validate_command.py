@@ -71,6 +71,13 @@ def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixtu
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_run_has_one_folder_and_other_reports_are_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    two = ("--report", str(tmp_path / "a"), "--report", str(tmp_path / "b"))
+    assert "a run has one folder" in refused(capsys, "--target", "inprocess", *two)
+    assert "unknown kind 'junti'" in refused(capsys, "--target", "inprocess", "--report", "junti:x.xml")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "accept.toml"
     path.write_text("[[accept]\n")
@@ -96,8 +103,11 @@ def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pyt
     assert "inprocess:P494 under P494: 8 programs" in said
     assert "no finding" in said
     assert json.loads(copy.read_text())["programs"]["judged"] == 8
-    assert run(["validate", "--again", str(folder)]) == 0
-    assert "8 programs" in capsys.readouterr().out
+    reported = tmp_path / "again.run"
+    assert run(["validate", "--again", str(folder), "--report", f"run:{reported}", "--since", str(folder / "report.json")]) == 0
+    said = capsys.readouterr().out
+    assert "8 programs" in said and "nothing has changed" in said
+    assert json.loads(reported.read_text())["command"] == "validate"
     for path in (folder / "histories").iterdir():
         path.unlink()
     assert "there are no histories in it" in refused(capsys, "--again", str(folder))

@@ -12,7 +12,7 @@ from seeded import SeededFault
 
 from faultproxy import LOST, MILD, OF_FRAMES, Fault, FaultProxy, FaultyTarget
 from rocketproof_properties.deployments.address import AddressTarget
-from rocketproof_properties.deployments.deployment import Deployment, Target
+from rocketproof_properties.deployments.deployment import Deployment, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.judging import Judged, Verdict, judge_file
@@ -24,10 +24,12 @@ from rocketproof_properties.runs.runner import Bounds, Gone, Runner
 from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
+from rocketproof_properties.validation import validate as validating
 from rocketproof_properties.validation.confirm import repetitions
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
+from rocketproof_properties.witnesses.known import WITNESSES, replay
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import SCHEDULE
 
@@ -249,6 +251,33 @@ def test_what_is_not_seen_again_is_told_as_such(
     assert "? not reproduced 1: " in said and "no finding, 1 not reproduced" in said
     assert "not reproduced in" in (tmp_path / "r" / "junit.xml").read_text()
     assert again(tmp_path / "r", None, ()).exit_code == 3
+
+
+@pytest.mark.slow
+def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
+    """The target is asked for its topics; each answer is lost, in the repetition too."""
+    target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
+    (wanted,) = (one for one in WITNESSES if one.hazard == "HAZ-02")
+    found = replay(target, wanted, mark())
+    assert found.reproduced is None
+    assert "closed the connection" in found.said[-1]
+
+
+def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> None:
+    (address,) = faultless.brokers.values()
+    with FaultProxy(address, at={1: Fault.CLOSE_AFTER, 2: Fault.GARBAGE, 4: Fault.CLOSE_INSIDE}) as proxy:
+        with AddressTarget([proxy.address], profile=PROFILE).open() as running:
+            assert running.brokers == {"broker-a": proxy.address}
+        assert len(proxy.happened) == 3
+
+
+def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bool:
+        raise TargetError("the files are gone")
+
+    monkeypatch.setattr(validating, "record", refuse)
+    found = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
+    assert (found.stopped, found.exit_code, len(found.judged)) == ("the files are gone", 3, 3)
 
 
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])

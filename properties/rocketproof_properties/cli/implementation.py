@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, All, Count, Json, Natural, Profile, Seconds, Settings, needs_pytest, write
+from .common import DIFFERS, OK, STOPPED, All, Count, Json, Natural, Profile, Seconds, Settings, needs_pytest, write
 
 
 def run_tests(
@@ -111,7 +111,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
         write(json, followed.data())
         render_performed(followed)
-        return OK if followed.agrees else DIFFERS
+        return OK if followed.agrees else STOPPED if followed.lost else DIFFERS
     from ..stateful.replay import replay_witness
     from ..stateful.show import performed, render_replayed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, TimedOut
@@ -13,25 +14,30 @@ from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.vocabulary import plain
-from .connection import SECONDS, call, host_and_port
+from .connection import SECONDS, ConnectionLost, call, host_and_port
 from .deployment import TargetError
 
 MASTER = "0"
+_AGAIN = 2
 
 
-class NobodyListens(TargetError):
+class Unanswered(TargetError):
+    """No answer came that can be read: nobody knows what the request did."""
+
+
+class NobodyListens(Unanswered):
     """No connection could be made."""
 
 
-class AnotherProtocol(TargetError):
+class AnotherProtocol(Unanswered):
     """Something answers, and not in frames of RocketMQ."""
 
 
-class Silent(TargetError):
+class Silent(Unanswered):
     """The connection was accepted, and no answer came."""
 
 
-class Died(TargetError):
+class Died(Unanswered):
     """The connection ended before the answer did."""
 
 
@@ -48,8 +54,14 @@ class NoBrokers(TargetError):
 
 
 def ask(address: str, request: Command, seconds: float = SECONDS) -> Command:
-    """The answer, whatever it says. Raises NobodyListens, AnotherProtocol, Silent or Died."""
+    """The answer, whatever it says. A connection that ends inside it is tried again: what is asked here changes nothing, or the same twice.
+
+    Raises NobodyListens, AnotherProtocol, Silent or Died.
+    """
     try:
+        for _ in range(_AGAIN):
+            with suppress(ConnectionLost, FrameError):
+                return call(address, request, seconds)
         return call(address, request, seconds)
     except ValueError as problem:
         raise TargetError(str(problem)) from None
@@ -74,7 +86,10 @@ def cluster(name_server: str, seconds: float = SECONDS) -> dict[str, str]:
     if answer.code != SUCCESS or answer.body is None:
         why = f"it answers {answer.code} to a question about the cluster"
         raise NotANameServer(f"{name_server} is not a name server ({why}); is it a broker's address?")
-    found = masters(answer.body)
+    try:
+        found = masters(answer.body)
+    except (ValueError, AttributeError, TypeError):
+        raise NotANameServer(f"{name_server} answers with a cluster that cannot be read; is it a name server of RocketMQ?") from None
     if not found:
         raise NoBrokers(f"the name server at {name_server} knows no broker; start one that registers there, or wait until it has")
     return found

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import Record
 
@@ -34,7 +35,7 @@ from ..judging.wholelog import decided, files, log_of
 from ..runs.client import PATIENCE, Client, places
 from ..runs.parsed import Asked, load
 from ..runs.readback import Reader
-from ..runs.recording import Recording, body_of
+from ..runs.recording import Recording, body_of, worded
 from ..steps.call import Context
 from ..steps.names import Names
 from ..steps.parts import Capability
@@ -76,7 +77,8 @@ class Acknowledged:
 class CrashTests:
     """What came of a campaign: how often the broker was killed, what it had acknowledged, and every finding as a sentence.
 
-    `open`: messages without an answer; `kept`: those of them that are stored all the same.
+    `open`: messages without an answer; `kept`: those of them that are stored all the same. `unknown`: what could not be looked at, since an
+    answer was lost.
     """
 
     kills: int = 0
@@ -85,11 +87,12 @@ class CrashTests:
     kept: int = 0
     topics: int = 0
     findings: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
-        return {**vars(self), "findings": list(self.findings), "seconds": round(self.seconds, 1)}
+        return {**vars(self), "findings": list(self.findings), "unknown": list(self.unknown), "seconds": round(self.seconds, 1)}
 
 
 def crash_test(
@@ -147,7 +150,7 @@ class _Store:
         self._found.acknowledged += len(acknowledged)
         self._finding("refused", (f"{times} times {what}" for what, times in refused.items()))
         for one in acknowledged:
-            self._remember(one.fields, one.answer["fields"], body_of(one.value))
+            self._remember(one.fields, one.answer.get("fields") or {}, body_of(one.value))
         try:
             self._running.restart(BROKER)
         except TargetError as problem:
@@ -182,7 +185,12 @@ class _Store:
         recording.close()
         return load(path).asked
 
-    def _remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged:
+    def _remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged | None:
+        """Note an acknowledged message; None if the answer does not say where it is."""
+        numbers = [answer.get(name, "") for name in ("queueId", "queueOffset")]
+        if len(places(answer)) != 1 or not all(text.isdecimal() for text in numbers):
+            self._finding("place", [f"an answer names none: {dict(answer)}"])
+            return None
         (place,) = places(answer)
         if place in self._acknowledged:
             self._finding("place", [f"{place} of the log was given to two messages"])
@@ -211,23 +219,30 @@ class _Store:
 
     def _missing_topics(self) -> list[str]:
         reader = Reader(self._running, BROKER)
-        known = reader.topics() or {}
+        known = reader.topics()
         reader.close()
+        if known is None:
+            self._unknown("topics", str(next(reversed(reader.faults), "the broker does not tell them")))
+            return []
         wanted = {one.topic for one in self._acknowledged.values()}
         self._found.topics += sum(topic.startswith(f"r{self._found.kills}c") for topic in wanted)
         return sorted(wanted - set(known))
 
     def _strange_next(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
         """Queues whose next message has not the next offset."""
-        with self._running.connect(BROKER) as line:
-            for topic, queue in self._chance.sample(sorted(counts), min(_PROBED, len(counts))):
-                answer = line.ask(plain("send", topic=topic, queue=queue, body="probe"), _SECONDS)
-                if answer.code not in OK:
-                    yield f"{topic} {queue}: a send is answered {answer.code} {answer.remark}"
-                    continue
-                stored = self._remember({"topic": topic}, answer.ext_fields or {}, b"probe")
-                if stored.offset != counts[topic, queue]:
-                    yield f"{topic} {queue}: {stored.offset} after {counts[topic, queue]} messages"
+        chosen = self._chance.sample(sorted(counts), min(_PROBED, len(counts)))
+        try:
+            with self._running.connect(BROKER) as line:
+                for topic, queue in chosen:
+                    answer = line.ask(plain("send", topic=topic, queue=queue, body="probe"), _SECONDS)
+                    if answer.code not in OK:
+                        yield f"{topic} {queue}: a send is answered {answer.code} {answer.remark}"
+                        continue
+                    stored = self._remember({"topic": topic}, answer.ext_fields or {}, b"probe")
+                    if stored is not None and stored.offset != counts[topic, queue]:
+                        yield f"{topic} {queue}: {stored.offset} after {counts[topic, queue]} messages"
+        except RemotingError as problem:
+            self._unknown("next offset", worded(problem))
 
     def _dispatched(self, key: tuple[str, int], wanted: list[Place]) -> bool:
         """Whether the consume queue leads to exactly these records, within a while."""
@@ -237,6 +252,9 @@ class _Store:
                 return False
             time.sleep(0.05)
         return True
+
+    def _unknown(self, what: str, why: str) -> None:
+        self._found.unknown.append(f"kill {self._found.kills + 1}, store {self._first}: {what}: {why}")
 
     def _finding(self, what: str, sentences: Iterable[str]) -> None:
         self._found.findings += [f"kill {self._found.kills + 1}, store {self._first}: {what}: {sentence}" for sentence in sentences]

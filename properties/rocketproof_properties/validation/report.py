@@ -172,7 +172,8 @@ class ValidationReport:
     def exit_code(self) -> int:
         if self.open or self.vanished or self.not_reproduced or self.after_kills:
             return 1
-        return 3 if self.stopped or not self.judged or self.unrepeated or self.transport.undecided else 0
+        undecided = self.unrepeated or self.transport.undecided or (self.kills is not None and self.kills.unknown)
+        return 3 if self.stopped or not self.judged or undecided else 0
 
     def data(self) -> dict[str, Any]:
         return {

@@ -38,7 +38,9 @@ def render_performed(done: Performed) -> None:
     claim = done.course.property
     for line in done.said:
         page.line(line)
-    if done.problem:
+    if done.lost:
+        page.line(f"{done.target} could not be judged: {done.problem}", "bold yellow")
+    elif done.problem:
         page.line(f"{done.target} does otherwise: {done.problem}", "bold red")
     else:
         page.line(f"{done.target} follows the witness of {claim.id}: {claim.sentence}", "bold")
@@ -118,6 +120,8 @@ def _print_kills(kills: CrashTests, page: Page) -> None:
     page.line(f"\nA broker was killed {kills.kills} times under load: {came}", "bold red" if count else "")
     for sentence in kills.findings[:_SHOWN]:
         _folded(sentence, page)
+    for sentence in kills.unknown[:_SHOWN]:
+        _folded(f"not known: {sentence}", page, style="yellow")
     if count > _SHOWN:
         _folded(f"and {count - _SHOWN} more in the report", page)
 

@@ -129,8 +129,10 @@ class _Validation:
             self._kill()
         except KeyboardInterrupt:
             made.stopped = "Ctrl-C"
-        except Gone as gone:
-            made.stopped = str(gone)
+        except TargetError as problem:
+            if not (made.judged or isinstance(problem, Gone)):
+                raise
+            made.stopped = str(problem)
         except BaseException as error:
             made.stopped = f"{type(error).__name__}: {error}"
             self._finish()

@@ -27,11 +27,13 @@ from ..catalogue import CASES
 from ..catalogue.claim import Case
 from ..choices import InputError
 from ..deployments.deployment import LOST, NotOffered, Setup, Target
+from ..deployments.probe import Unanswered
 from ..sources.source import Source
 from ..steps.parts import Capability
 from ..targets.start import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule
+from .wire import LOST as NO_ANSWER
 from .wire import UNIT, WireReplay
 
 BASE: Final = "P49"
@@ -93,7 +95,10 @@ class HazardReplayed:
 
 
 def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
-    """Perform the hazard's witness on the target under names that begin with `mark`. Raises TargetError where it cannot be set up."""
+    """Perform the hazard's witness on the target under names that begin with `mark`, once more if it goes wrong where an answer was lost.
+
+    Raises TargetError where it cannot be set up.
+    """
     case = wanted.case
     properties = " ".join((wanted.claim, *wanted.claims))
 
@@ -109,11 +114,18 @@ def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
         return row(None, [f"the model has no witness under {target.profile} within {SECONDS:g} s"])
     if missing := needs(witness) - target.offers:
         return row(None, _lost(missing), witness)
+
+    def follow(name: str) -> Performed:
+        return perform(target, SCOPES[case.scope], schedule(witness), name, brokers=wanted.brokers, then=wanted.consequence)
+
     try:
-        done = perform(target, SCOPES[case.scope], schedule(witness), mark, brokers=wanted.brokers, then=wanted.consequence)
+        done = follow(mark)
+        unanswered = done.lost or any(line.endswith(f": {NO_ANSWER.word}") for line in done.said)
+        if done.problem and unanswered:
+            done = follow(f"{mark}again-")
     except InputError as problem:
         return row(None, [str(problem)], witness)
-    return row(done.agrees, (*done.said, *([done.problem] if done.problem else [])), witness)
+    return row(None if done.lost else done.agrees, (*done.said, *([done.problem] if done.problem else [])), witness)
 
 
 def _lost(missing: frozenset[Capability]) -> list[str]:
@@ -132,12 +144,14 @@ def _has_files(constants: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Performed:
-    """What was done and answered on a target, and where it did otherwise than the witness's course, "" if nowhere."""
+    """What was done and answered on a target, and where it did otherwise than the witness's course, "" if nowhere. `lost`: an answer was
+    lost there, so that nobody knows."""
 
     target: str
     course: Witness = field(repr=False)
     said: tuple[str, ...]
     problem: str
+    lost: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -145,7 +159,7 @@ class Performed:
 
     def data(self) -> dict[str, Any]:
         """The JSON object of `replay --target --json`."""
-        answered = {"target": self.target, "said": list(self.said), "problem": self.problem}
+        answered = {"target": self.target, "said": list(self.said), "problem": self.problem, "lost": self.lost}
         return {"property": self.course.property.id, "steps": self.course.labels(), **answered}
 
 
@@ -177,14 +191,18 @@ def perform(
                 _write_table(store, table)
         running = stack.enter_context(target.open(setup))
         client = stack.enter_context(Client())
-        wire = WireReplay(scope, target.profile, witness, running, mark, client)
+        log: list[str] = []
         try:
+            wire = WireReplay(scope, target.profile, witness, running, mark, client)
+            log = wire.log
             wire.run()
             if then is not None:
                 then(wire)
-        except (Differs, RemotingError) as problem:
-            return Performed(target.name, witness, tuple(wire.log), str(problem))
-    return Performed(target.name, witness, tuple(wire.log), "")
+        except Differs as problem:
+            return Performed(target.name, witness, tuple(log), str(problem))
+        except (RemotingError, Unanswered) as problem:
+            return Performed(target.name, witness, tuple(log), str(problem), lost=True)
+    return Performed(target.name, witness, tuple(log), "")
 
 
 def find(source: Source, claim: str) -> Witness | None:

@@ -6,6 +6,7 @@ span the columns, nothing that is piped is cut to a width, and no line ends in b
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import textwrap
@@ -25,8 +26,12 @@ REFRESH_SECONDS: Final = 0.1
 """Between two changes of the line on a terminal."""
 ROOM: Final = 30
 """Columns that words need to stand beside the cells of their row, and not below."""
-NARROW, WIDE = 80, 160
+NARROW, WIDE = 20, 160
+"""Lines are wrapped to the terminal's width between these."""
+USUAL: Final = 80
+"""On narrower terminals the cells of a row that is too wide are wrapped."""
 _NUMBERS: Final = re.compile(r"[\d,]+")
+_WHOLE: Final = re.compile(r"/|rocketproof |[^\n]\n")
 
 
 @dataclass(frozen=True)
@@ -49,15 +54,35 @@ class Heading:
     style: str = "bold"
 
 
+class Output(Console):
+    """A console on standard output. If its reader goes away (`| head`), the rest is said to nobody: the command goes on, so that what it
+    decides, its exit code and its files, is the same as without a pipe."""
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(width=width, highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        nobody_listens()
+
+
+def nobody_listens() -> None:
+    """Let standard output go nowhere from now on; without this the interpreter complains at exit too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 class Page:
     """Standard output, line by line; `width` is that of wrapped lines: the terminal's, within reason."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False)
+        self._console = console or Output()
         self.width = min(max(self._console.width, NARROW), WIDE)
 
     def line(self, text: str | Text = "", style: str = "") -> None:
-        """A line as it is, which is left to the terminal if it is too long, so that a path or a command stays whole."""
+        """A line as it is, which is left to the terminal if it is too long, so that a path or a command stays whole; other lines are
+        wrapped on a terminal that is narrower than `USUAL`."""
+        if isinstance(text, str) and self.width < USUAL and len(text) > self.width and not _WHOLE.search(text):
+            empty = text[: len(text) - len(text.lstrip("\n"))]
+            text = empty + "\n".join(_wrap(text.lstrip("\n"), self.width, "", "  "))
         self._console.print(text if isinstance(text, Text) else Text(text, style), soft_wrap=True)
 
     def wrapped(self, text: str, style: str = "", *, first: str = "", indent: int = 2) -> None:
@@ -83,11 +108,18 @@ class Page:
         side = indent + 2 * marked + sum(sizes[i] + 2 for i in shown)
         beside = self.width - side >= ROOM
         hanging = " " * (side if beside else indent + 4)
-        if heads:
+        if heads and (side <= self.width or self.width >= USUAL):
             self.line((aligned(heads) + "".join(heads[len(columns) :] if beside else ())).rstrip(), "dim")
         for row in lines:
             if isinstance(row, Heading):
                 self.wrapped(row.text, row.style, indent=row.indent)
+                continue
+            if side > self.width and self.width < USUAL:
+                self.wrapped(
+                    "  ".join(cell for cell in row.cells if cell), row.style, first=f"{row.mark:<2}" * marked, indent=2 + 2 * marked
+                )
+                if row.words:
+                    self.wrapped(row.words, first=hanging, indent=len(hanging))
                 continue
             line = Text(aligned(row.cells, row.mark), row.style)
             words = f"\n{hanging}".join(_wrap(row.words, self.width - len(hanging), "", ""))
@@ -99,8 +131,10 @@ class Page:
 
 
 def _wrap(text: str, width: int, first: str, then: str) -> list[str]:
-    """Broken at blanks only: an id, a path or a test's name stays whole."""
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False)
+    """Broken at blanks only, and at hyphens where there is little room: an id, a path or a test's name stays whole."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=width < USUAL // 2
+    )
 
 
 def counted(number: int, one: str, many: str = "") -> str:

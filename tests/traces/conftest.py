@@ -118,6 +118,12 @@ def lasso() -> Witness:
 
 
 @pytest.fixture
+def walked() -> Callable[..., Witness]:
+    """Walks any model: the model, the property and labels to a Witness."""
+    return lambda model, id_, *labels, loop=None: walk(model.given(), id_, *labels, loop=loop)
+
+
+@pytest.fixture
 def through() -> Callable[..., Witness]:
     """Walks the shop: labels to Witness of the given property."""
     return lambda id_, *labels, loop=None, note="", **constants: walk(shop().given(**constants), id_, *labels, loop=loop, note=note)

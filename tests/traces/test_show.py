@@ -45,6 +45,23 @@ def test_every_width_tells_everything(which: str, width: int, request: pytest.Fi
     assert text == "\n".join(line.rstrip() for line in text.splitlines()) + "\n", "lines end in blanks"
 
 
+@pytest.mark.parametrize("which", ["skew", "lasso"])
+def test_no_line_is_too_long_at_any_width(which: str, request: pytest.FixtureRequest) -> None:
+    witness: Witness = request.getfixturevalue(which)
+    lanes = show.story(witness).lanes
+    for width in (*range(20, 80), *range(80, 201, 6)):
+        lines = text_of(witness, width).splitlines()[:-1]  # the last one is a command
+        assert max(map(len, lines)) <= width
+        header = next(line for line in lines if line.startswith("  step"))
+        if width >= 7 + 30 + sum(len(name) + show.GAP for name in lanes) + len("property") + 10:
+            assert all(name in header for name in lanes), f"no lanes at width {width}"
+
+
+def test_a_narrow_terminal_has_the_truth_below_the_step_that_changes_it(skew: Witness) -> None:
+    text = text_of(skew, 44)
+    assert text.count("property: not yet") == 1 and text.count("property: reached") == 1
+
+
 def test_a_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
     assert re.search(r"\n\+ +\|", text_of(lasso, encoding="ascii")), "the loop has no bracket"
     text = text_of(skew, 80, "ascii")

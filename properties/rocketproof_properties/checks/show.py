@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Progress
+from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Progress, Witness
+from rocketproof_traces.witness.question import question
 
 from ..output import Heading, Page, ProgressLine, TableRow, counted
 from .decide import Unit
@@ -135,6 +136,15 @@ def print_witnesses(rows: Sequence[Row], page: Page) -> None:
 def show_command(path: str) -> str:
     """The command that shows a witness file."""
     return f"rocketproof show {shlex.quote(path)}"
+
+
+def explain_command(path: str, witness: Witness) -> str:
+    """The command that asks the question that teaches most about a witness; "" if it has no steps."""
+    asked = question(witness)
+    if asked is None:
+        return ""
+    why_not = f" --why-not {shlex.quote(asked.why_not)}" if asked.why_not else ""
+    return f"rocketproof explain {shlex.quote(path)} --step {asked.step}{why_not}"
 
 
 def is_cut(report: Report) -> bool:

@@ -6,7 +6,6 @@ mistakes in the options are answered at once.
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import sys
@@ -85,8 +84,10 @@ def run(tokens: Sequence[str]) -> int:
         print("rocketproof: stopped by Ctrl-C before anything was decided", file=sys.stderr)
         return STOPPED
     except BrokenPipeError:
-        # The reader has closed our output (`| head`); without this the interpreter complains once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Somebody has closed our output (`| head`) who wanted text of us, as of `graph`.
+        from ..output import nobody_listens
+
+        nobody_listens()
         return OK
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -138,19 +137,17 @@ def show(witness: str, /, *, width: Count | None = None) -> int:
     width
         Columns to print in, instead of the terminal's.
     """
-    from rich.console import Console
-
     from rocketproof_traces.witness.show import render, story
 
     from ..checks import witnessfiles
-    from ..checks.show import print_program
+    from ..checks.show import explain_command, print_program
+    from ..output import Output
 
     if witness.endswith(".py"):
         print_program(witnessfiles.read_program(witness), witness)
         return OK
     found = witnessfiles.load(witness)
-    more = f"rocketproof explain {shlex.quote(witness)} --step 1" if found.moves else ""
-    render(story(found), Console(width=width, highlight=False), more)
+    render(story(found), Output(width), explain_command(witness, found))
     return OK
 
 
@@ -168,27 +165,28 @@ def explain(witness: str, /, *, step: int, why_not: str | None = None, width: Co
     width
         Columns to print in, instead of the terminal's.
     """
-    from rich.console import Console
-
     from rocketproof_traces.witness import explain as explaining
 
     from ..checks import witnessfiles
+    from ..output import Output
 
     found = explaining.explain(witnessfiles.load(witness), step, why_not)
-    explaining.render(found, Console(width=width, highlight=False))
+    explaining.render(found, Output(width))
     return OK
 
 
 def picture(witness: str, /, *, output: Path) -> int:
-    """Draw a witness as a sequence diagram (SVG).
+    """Draw a witness as a sequence diagram in SVG, which browsers, GitHub and word processors show.
 
     Parameters
     ----------
     witness
         A witness file that `rocketproof check` has written.
     output
-        The file to write.
+        The file to write, whose name ends in .svg.
     """
+    if output.suffix.lower() != ".svg":
+        raise InputError(f"--output {output}: a picture is SVG; give a name that ends in .svg (a browser prints it as PDF)")
     from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness.picture import svg
 

@@ -63,8 +63,11 @@ def print_entries(found: Sequence[Entry]) -> None:
         if number:
             page.line()
         section = f" ({entry.section})" if entry.section else ""
-        page.line(Text(entry.id, "bold").append(f"  {entry.sentence}{section}", "default"))
+        page.wrapped(f"{entry.id}  {entry.sentence}{section}", indent=len(entry.id) + 2)
         for kind in KINDS:
             for one in entry.of(kind):
-                line = Text(f"  {_WORDS[kind]:<9} {one.file}:{one.line}")
-                page.line(line.append(f"  {one.name}", "cyan").append(f"  {one.sentence}" if one.sentence else "", "dim"))
+                line = Text(f"  {_WORDS[kind]:<9} {one.file}:{one.line}").append(f"  {one.name}", "cyan")
+                beside = len(line) + 2 + len(one.sentence) <= page.width
+                page.line(line.append(f"  {one.sentence}", "dim") if one.sentence and beside else line)
+                if one.sentence and not beside:
+                    page.wrapped(one.sentence, "dim", first=" " * 12, indent=12)

@@ -199,7 +199,7 @@ def _grouped(explanation: Explanation) -> list[str]:
 def render(explanation: Explanation, console: Console, more: str = "") -> None:
     """Print an explanation; `more` is the command that shows more, the last line."""
     for line in lines(explanation):
-        for part in wrap(line, console.width, subsequent_indent=" " * 15) or [""]:
+        for part in wrap(line, console.width, subsequent_indent=" " * min(15, console.width // 4)) or [""]:
             console.print(Text(part), soft_wrap=True)
     if more:
         console.print(Text(more, style="dim"), soft_wrap=True)

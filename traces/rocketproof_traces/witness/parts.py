@@ -112,14 +112,18 @@ def owner(model: Model, variable: Variable, at: Sequence[int]) -> str:
 
 def concerned(model: Model, claim: Property) -> set[str]:
     """The parts that a property speaks of: those whose variables it reads, whether they do anything or not."""
+    return owners(model, claim.formula) | (owners(model, claim.goal) if claim.goal is not None else set())
+
+
+def owners(model: Model, term: Expr) -> set[str]:
+    """The parts whose variables a term reads."""
     found = set()
-    for term in (claim.formula, claim.goal):
-        for e in walk(term) if term is not None else ():
-            if e.op in ("ref", "after"):
-                variable: Variable = e.args[0]
-                fixed = all(i.op == "const" for i in e.args[1:])
-                places = [tuple(i.args[0] for i in e.args[1:])] if fixed else variable.elements()
-                found |= {owner(model, variable, at) for at in places}
+    for e in walk(term):
+        if e.op in ("ref", "after"):
+            variable: Variable = e.args[0]
+            fixed = all(i.op == "const" for i in e.args[1:])
+            places = [tuple(i.args[0] for i in e.args[1:])] if fixed else variable.elements()
+            found |= {owner(model, variable, at) for at in places}
     return found - {""}
 
 
@@ -132,4 +136,4 @@ def in_order(model: Model, names: set[str]) -> list[str]:
     return sorted(names, key=lambda name: (order.get(name, -1), name))
 
 
-__all__ = ["SYSTEM", "Acting", "acting", "concerned", "in_order", "kinds", "owner", "part_name"]
+__all__ = ["SYSTEM", "Acting", "acting", "concerned", "in_order", "kinds", "owner", "owners", "part_name"]

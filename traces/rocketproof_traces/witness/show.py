@@ -188,7 +188,8 @@ class Glyphs:
 
 PLAIN = Glyphs("*", "o", "|", "-", ">", "<", "->", "+", "|", "+", "...")
 GAP = 2
-WIDEST = 76  # longer lines of changes are hard to read
+GUTTER = 7  # for the bracket round a loop and the step's number
+LEAST, WIDEST = 30, 76  # shorter lines of changes need a screen a step, longer ones are hard to read
 _STYLE = {"fails": "bold red", "stuck": "bold red", "waiting": "yellow", "holds": "green", "reached": "bold green", "no value": "bold red"}
 
 
@@ -221,7 +222,10 @@ def _wrapped(console: Console, text: str) -> None:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things stand: the lanes' names as printed and their middles, the widths of the text and of the truth."""
+    """Where things stand: the lanes' names as printed and their middles, the widths of the text and of the truth.
+
+    Without room for a column of its own `truth` is 0, and the truth stands below a step that changes it.
+    """
 
     names: tuple[str, ...]
     middles: tuple[int, ...]
@@ -231,19 +235,24 @@ class Columns:
 
 
 def _columns(told: Story, width: int) -> Columns:
-    truth = max([len(v.truth) for v in told.steps] + [len("property") if any(v.truth for v in told.steps) else 0])
-    names = told.lanes
-    for shorten in (False, True):
-        if shorten:
-            names = _shortened(told.lanes)
-        middles, at = [], 0
-        for name in names:
-            middles.append(at + (len(name) - 1) // 2)
-            at += len(name) + GAP
-        text = min(width - 7 - at - (truth + GAP if truth else 0), WIDEST)
-        if text >= max(30, width * 2 // 5):
-            return Columns(tuple(names), tuple(middles), at, text, truth)
-    return Columns((), (), 0, min(width - 7 - (truth + GAP if truth else 0), WIDEST), truth)
+    """The first that leaves the text enough room: lanes by their names, shortened ones, these without the truth's column, none."""
+    words = [len(view.truth) for view in told.steps if view.truth]
+    truth = max(*words, len("property")) if words else 0
+    short, enough = _shortened(told.lanes), max(LEAST, min(width * 2 // 5, WIDEST // 2))
+    for names, beside in ((told.lanes, truth), (short, truth), (short, 0), ((), truth)):
+        found = _arranged(names, beside, width)
+        if found.text >= enough:
+            return found
+    return _arranged((), 0, width)
+
+
+def _arranged(names: Sequence[str], truth: int, width: int) -> Columns:
+    middles, at = [], 0
+    for name in names:
+        middles.append(at + (len(name) - 1) // 2)
+        at += len(name) + GAP
+    text = min(width - GUTTER - at - (truth + GAP if truth else 0), WIDEST)
+    return Columns(tuple(names), tuple(middles), at, max(text, 8), truth)
 
 
 def _shortened(lanes: Sequence[str]) -> tuple[str, ...]:
@@ -267,7 +276,7 @@ def _body(told: Story, console: Console) -> list[Text]:
     if columns.names != told.lanes and columns.names:
         key = ", ".join(f"{s} = {name}" for s, name in zip(columns.names, told.lanes, strict=True))
         lines = [*(Text(part) for part in fill(key.split(), console.width)), Text(""), *lines]
-    last = told.steps[-1].number
+    last, truth = told.steps[-1].number, ""
     for view in told.steps:
         if view.opens_loop:
             for k, text in enumerate(fill(told.loop.split(), columns.text)):
@@ -275,11 +284,16 @@ def _body(told: Story, console: Console) -> list[Text]:
         shown = view if columns.names or not view.lane else replace(view, label=f"{view.lane}: {view.label}")
         gutter = glyphs.inside if view.in_loop else ""
         texts = _texts(shown, columns.text, glyphs)
+        below = not columns.truth and view.truth != truth
+        if below:
+            truth = view.truth
+            texts += [f"  {part}" for part in fill(f"property: {truth}".split(), columns.text - 2)]
         for k, text in enumerate(texts):
             closing = glyphs.closes if view.in_loop and view.number == last and k == len(texts) - 1 else gutter
             lanes = _acting(view, told.lanes, columns, glyphs) if k == 0 else _idle(columns, glyphs)
-            number, truth = (str(view.number), view.truth) if k == 0 else ("", "")
-            lines.append(_line(closing, number, lanes, text, truth, columns, "bold" if k == 0 and view.number else ""))
+            number, beside = (str(view.number), view.truth) if k == 0 else ("", "")
+            style = "bold" if k == 0 and view.number else _STYLE.get(truth, "") if below and k == len(texts) - 1 else ""
+            lines.append(_line(closing, number, lanes, text, beside if columns.truth else "", columns, style))
     if told.loop and not told.steps[-1].in_loop:
         for text in fill(told.loop.split(), columns.text):
             lines.append(_line("", "", _idle(columns, glyphs), text, "", columns, "bold yellow"))
@@ -292,7 +306,7 @@ def _texts(view: StepView, width: int, glyphs: Glyphs) -> list[str]:
     if view.number == 0:
         moved = fill([f"{c.name} = {c.after}" for c in view.changes], width - 2, "   ")
     else:
-        moved = change_lines(view.changes, width - 2, glyphs.becomes, flow=True) or ["nothing changes"]
+        moved = change_lines(view.changes, width - 2, glyphs.becomes, flow=True) or fill(["nothing", "changes"], width - 2)
     return [*label, *("  " + line for line in moved)]
 
 

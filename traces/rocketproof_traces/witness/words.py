@@ -97,7 +97,7 @@ def change_lines(moved: Sequence[Change], width: int, arrow: str, *, flow: bool)
             texts = [f"{field} {c.before} {arrow} {c.after}" for field, c in fields]
             head = f"{row}: {texts[0]}"
             if len(head) > width - 1:
-                lines.append(f"{row}:")
+                lines += fill([f"{row}:"], width)
             else:
                 texts[0] = head
             for k, text in enumerate(texts):

@@ -23,15 +23,14 @@ def diff(first: str, second: str, /, *, width: Count | None = None, json: Json =
     json
         Write the comparison to this file.
     """
-    from rich.console import Console
-
     from rocketproof_traces.witness import diff as comparing
 
     from ..checks import witnessfiles
+    from ..output import Output
 
     found = comparing.compare(witnessfiles.load(first), witnessfiles.load(second))
     write(json, found.data())
-    comparing.render(found, first, second, Console(width=width, highlight=False))
+    comparing.render(found, first, second, Output(width))
     return OK if found.equal else DIFFERS
 
 

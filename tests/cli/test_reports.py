@@ -27,6 +27,10 @@ from rocketproof_traces.audit.run import Outcome, Totals
 
 Run = Callable[..., Any]
 ALL = ("junit:j.xml", "sarif:s.sarif", "markdown:m.md", "html:page", "run:run.json", "github")
+LAMP = (
+    "from rocketproof_model import Bool, Model\n\nm = Model('lamp')\non = m.var('on', Bool, init=True)\n"
+    "m.always('dark', ~on, 'the lamp is dark')\nmodel = m\n\n\n@m.action()\ndef switch(a):\n    'It turns off.'\n    a.set(on, False)\n"
+)
 OPTIONS = [word for report in ALL for word in ("--report", report)]
 
 
@@ -119,13 +123,19 @@ def test_since_takes_the_run_and_the_json_and_leaves_the_exit_code(broken: Modul
 
 
 def test_a_model_of_ones_own_is_annotated_at_the_line_of_its_property(rocketproof: Run) -> None:
-    Path("mine.py").write_text(
-        "from rocketproof_model import Bool, Model\n\nm = Model('lamp')\non = m.var('on', Bool, init=True)\n"
-        "m.always('dark', ~on, 'the lamp is dark')\nmodel = m\n\n\n@m.action()\ndef switch(a):\n    'It turns off.'\n    a.set(on, False)\n"
-    )
+    Path("mine.py").write_text(LAMP)
     done = rocketproof("check", "mine.py", "--report", "github")
     assert done.code == 1
     assert [line for line in done.out.splitlines() if line.startswith("::error file=mine.py,line=5,title=dark")]
+
+
+def test_the_page_links_the_pages_of_what_is_not_as_expected(rocketproof: Run) -> None:
+    Path("mine.py").write_text(LAMP)
+    assert rocketproof("check", "mine.py", "--report", "html:page").code == 1
+    witness = Path("page/witnesses/mine-dark.html").read_text()
+    assert '"the lamp is dark"' in witness and "document" in witness
+    text = Path("page/index.html").read_text()
+    assert 'href="witnesses/mine-dark.html"' in text and 'href="witnesses/mine-dark.itf.json"' in text
 
 
 def test_the_catalogue_says_where_its_properties_are_stated() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+from rocketproof_model import RocketproofError
 
 from ..choices import InputError
 from .common import INVOKED, Many
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ..reports.options import Wanted
     from ..reports.results import Place, Result, Run
 
+PAGES = 20
+"""Of witnesses, that a report makes; each takes a second or so."""
 Reports = Annotated[tuple[str, ...], Parameter(name="--report"), Many]
 
 
@@ -51,7 +55,33 @@ class Reporting:
         if changes is not None:
             with self.printing():
                 show.print_changes(changes)
+        for one in self.wanted:
+            if one.kind == "html":
+                _write_pages(run, one.place)
         writing.write(run, self.wanted, changes)
+
+
+def _write_pages(run: Run, folder: Path) -> None:
+    """Write the explorer's pages of the first witnesses that are not as expected, which the page of the run links.
+
+    One that cannot be made is left out, and Ctrl-C leaves out the rest: the page of the run has the commands that show them.
+    """
+    from ..output import counting
+    from ..reports.page import WITNESSES, stem_of
+
+    wanted = [one for one in dict.fromkeys(each.witness for each in run.attention) if one.endswith(".itf.json")][:PAGES]
+    if not wanted:
+        return
+    from rocketproof_traces.explorer import page
+
+    from ..exploring.traces import of_file
+
+    with suppress(KeyboardInterrupt, OSError), counting("page of witness") as report:
+        (folder / WITNESSES).mkdir(parents=True, exist_ok=True)
+        for number, witness in enumerate(wanted, 1):
+            report(number, len(wanted))
+            with suppress(RocketproofError):
+                page.write(folder / WITNESSES / f"{stem_of(witness)}.html", of_file(witness).document())
 
 
 class _Places:

@@ -38,13 +38,19 @@ def write(run: Run, folder: Path, changes: Changes | None = None, option: str = 
     return folder / INDEX
 
 
+def stem_of(witness: str) -> str:
+    """A witness file's name without what says its form."""
+    name = Path(witness).name
+    return name.removesuffix(".itf.json") if name.endswith(".itf.json") else Path(name).stem
+
+
 def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     """By witness the links to it: its page where one stands in the folder, and a copy of it if it needs attention."""
     links: dict[str, list[tuple[str, str]]] = {}
     bad = {one.witness for one in run.attention}
     for witness in dict.fromkeys(one.witness for one in run.results if one.witness):
         name = Path(witness).name
-        pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in (name, Path(name).stem, name.partition(".")[0])]
+        pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in (name, Path(name).stem, stem_of(name))]
         found = [page for page in pages if (folder / page).is_file()][:1]
         if witness in bad and Path(witness).is_file():
             copy = folder / WITNESSES / name

@@ -123,3 +123,38 @@ def test_a_file_may_use_dataclasses_and_its_neighbours(tmp_path: Path) -> None:
     head += "@dataclass\nclass A:\n    x: int = N\n"
     file.write_text(head + GOOD)
     assert load(str(file)).model.name == "counter"
+
+
+OTHERS = """
+from rocketproof import Bool, Model
+def build() -> Model:
+    m = Model("other")
+    lock = m.var("lock", Bool, init=False)
+    @m.action()
+    def take(a):
+        "It is taken."
+        a.guard("free", ~lock, "it is free")
+        a.set(lock, True)
+    m.reachable("taken", lock, "it can be taken")
+    return m
+def sized(n):
+    return build()
+"""
+
+
+def test_a_file_may_hold_models_under_other_names(tmp_path: Path) -> None:
+    file = tmp_path / "several.py"
+    file.write_text(OTHERS + "first = build()\n", "utf-8")
+    with pytest.raises(InputError, match=rf"no model in this file; give {re.escape(str(file))}::first, or define `def model"):
+        load(str(file))
+    assert load(f"{file}::first").model.name == load(f"{file}::build").model.name == "other"
+    file.write_text(OTHERS, "utf-8")
+    with pytest.raises(InputError, match=r"no model in this file; give .*several\.py::build, or define"):
+        load(str(file))
+    with pytest.raises(
+        InputError, match=r"a call without sizes does not fit: sized missing 1 .* 'n'; give each parameter a default, or add SCOPES"
+    ):
+        load(f"{file}::sized")
+    assert load(f"{file}::sized", given={"n": 1}).model.name == "other"
+    with pytest.raises(InputError, match=r"several\.py:1: no nothing in this file"):
+        load(f"{file}::nothing")

@@ -55,7 +55,11 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     module = _run(path, source)
     made = getattr(module, name, None)
     if not isinstance(made, Model) and not callable(made):
-        raise InputError(f"{path}:1: no {name} in this file; define `def {name}(): ...` that returns a Model, or a Model called `{name}`")
+        meant = _others(module)
+        instead = f"give {path}{NAMED}{meant[0]}, or " if meant else ""
+        raise InputError(
+            f"{path}:1: no {name} in this file; {instead}define `def {name}(): ...` that returns a Model, or a Model called `{name}`"
+        )
     if named:
         return ModelFile(path, DEFAULT, _instance(path, source, made, name, {}, given), {})
     scopes = getattr(module, "SCOPES", None) or {}
@@ -70,6 +74,13 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     instance = _instance(path, source, made, "model", {name: scopes[name]} if scopes else {}, given)
     expected = _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model)
     return ModelFile(path, name, instance, expected, tuple(scopes) or (DEFAULT,))
+
+
+def _others(module: ModuleType) -> list[str]:
+    """The names of the file's other models, and of the functions that say that they return one."""
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", module.__name__) == module.__name__}
+    built = [name for name, value in own.items() if getattr(value, "__annotations__", {}).get("return") in (Model, "Model")]
+    return [*(name for name, value in vars(module).items() if isinstance(value, Model)), *built]
 
 
 def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +162,9 @@ def _build(path: str, source: str, make: Any, name: str, sizes: Mapping[str, Any
         if isinstance(error, TypeError) and not _frames(path, error):
             given = f"SCOPES[{scope!r}]" if scope else f"a call with {', '.join(sizes)}" if sizes else "a call without sizes"
             what = str(error).replace("()", "")
-            raise InputError(f"{path}:{_line(source, name)}: {given} does not fit: {what}; name the parameters of {name}()") from None
+            missing = "give each parameter a default, or add SCOPES = {'small': {'N': 2}} with a size for each"
+            remedy = f"name the parameters of {name}()" if sizes else missing
+            raise InputError(f"{path}:{_line(source, name)}: {given} does not fit: {what}; {remedy}") from None
         raise _failed(path, source, error) from None
     if not isinstance(model, Model):
         raise InputError(f"{path}:{_line(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")

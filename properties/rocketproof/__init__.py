@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rocketproof_model import lemmas, liveness, search, simulate, symbolic
     from rocketproof_properties.library.asserting import Refuted, Undecided, assert_holds, assert_violated
     from rocketproof_properties.library.checking import Outcomes, check
+    from rocketproof_properties.library.exploring import explore
     from rocketproof_properties.library.recorded import audit, judge
     from rocketproof_properties.library.target import Target
     from rocketproof_properties.library.walking import assert_shows
@@ -70,6 +71,7 @@ else:
         "assert_violated": "asserting",
         "audit": "recorded",
         "check": "checking",
+        "explore": "exploring",
         "judge": "recorded",
         "load_witness": "witnesses",
     }
@@ -132,6 +134,7 @@ __all__ = [
     "check",
     "count",
     "exists",
+    "explore",
     "forall",
     "free",
     "generalise",

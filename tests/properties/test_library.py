@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import rocketproof
@@ -274,3 +275,56 @@ def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
     ):
         with pytest.raises(RocketproofError, match=re.escape(said)):
             call()
+
+
+# The explorer
+
+
+def document(file: Path) -> Any:
+    """What a page was written with."""
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', file.read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_a_witness_a_counterexample_and_a_walk_are_written_as_pages(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    rocketproof.explore(lock, "exclusion", html=page, atomic=False)
+    of_model = document(page)
+    assert [step["action"] for step in of_model["steps"]] == ["look", "look", "enter", "enter"]
+    rocketproof.explore(assert_violated(lock, "exclusion", atomic=False), html=page)
+    assert document(page)["states"] == of_model["states"]
+    with pytest.raises(Refuted) as failed:
+        assert_holds(lock, "exclusion", atomic=False)
+    rocketproof.explore(failed.value.file, html=str(page))
+    assert document(page)["steps"] == of_model["steps"]
+    rocketproof.explore(lock, html=page)
+    assert (document(page)["steps"], len(document(page)["states"])) == ([], 1)
+    rocketproof.explore(lock, "exclusion", html=page)
+    assert "There is no trace to show (exclusion: holds)" in document(page)["note"]
+
+
+def test_what_cannot_be_explored_is_refused(tmp_path: Path) -> None:
+    witness = assert_violated(lock, "exclusion", atomic=False)
+    for call, said in (
+        (lambda: rocketproof.explore(witness, "exclusion"), "a witness is opened as it is"),
+        (lambda: rocketproof.explore("nowhere.itf.json"), "nowhere.itf.json"),
+        (lambda: rocketproof.explore(lock, html=tmp_path / "no" / "page.html"), "there is no folder"),
+        (lambda: rocketproof.explore(lock, port=70_000), "port=70000 is no port"),
+    ):
+        with pytest.raises(RocketproofError, match=re.escape(said)):
+            call()
+
+
+def test_show_writes_the_document_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Refuted) as failed:
+        assert_holds(lock, "exclusion", atomic=False)
+    assert cli.run(["show", str(failed.value.file), "--json", "trace.json"]) == 0
+    assert "exclusion fails after step 4" in capsys.readouterr().out
+    made = json.loads(Path("trace.json").read_text("utf-8"))
+    schema = json.loads((DATA.parents[1] / "traces/docs/trace.schema.json").read_text("utf-8"))
+    jsonschema.validate(made, schema)
+    assert (made["kind"], len(made["steps"]), made["live"]) == ("trace", 4, None)
+    Path("found.py").write_text("def test_it() -> None: ...\n", "utf-8")
+    assert cli.run(["show", "found.py", "--json", "trace.json"]) == 2
+    assert "a program of messages is a test and has no states" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def check(
     return found.exit_code
 
 
-def show(witness: str, /, *, width: Count | None = None) -> int:
+def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> int:
     """Show a witness: what changed at each step, who acted, and whether the property held along the way.
 
     Parameters
@@ -136,6 +136,9 @@ def show(witness: str, /, *, width: Count | None = None) -> int:
         A witness file that `rocketproof check` has written, or a program of messages that `check`, `test` or `campaign` has.
     width
         Columns to print in, instead of the terminal's.
+    json
+        Write the document of the trace to this file: the model, each state, what each step changes, what could happen there and what is
+        refused, as the explorer's page reads it.
     """
     from rocketproof_traces.witness.show import render, story
 
@@ -144,9 +147,15 @@ def show(witness: str, /, *, width: Count | None = None) -> int:
     from ..output import Output
 
     if witness.endswith(".py"):
+        if json is not None:
+            raise InputError(f"--json with {witness}: a program of messages is a test and has no states; leave it out")
         print_program(witnessfiles.read_program(witness), witness)
         return OK
     found = witnessfiles.load(witness)
+    if json is not None:
+        from ..exploring import traces
+
+        write(json, traces.of_file(witness).document())
     render(story(found), Output(width), explain_command(witness, found))
     return OK
 

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rocketproof_traces.explorer import page
+from rocketproof_traces.explorer.opened import Opened
 
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
@@ -21,12 +22,22 @@ def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, brows
     if html is not None:
         check_writable(html, "--html")
     shelf = _shelf(what, wish)
-    if html is not None:
-        if shelf.opened is None:
-            raise InputError("--html needs something to show; give a witness, or --property ID")
+    if html is not None and shelf.opened is None:
+        raise InputError("--html needs something to show; give a witness, or --property ID")
+    _present(shelf, html, port, browser=browser)
+    return 0
+
+
+def present(opened: Opened, html: Path | None, port: int, *, browser: bool) -> None:
+    """Write the page of this, or serve it until Ctrl-C. Raises RocketproofError in one line."""
+    _present(Shelf(opened), html, port, browser=browser)
+
+
+def _present(shelf: Shelf, html: Path | None, port: int, *, browser: bool) -> None:
+    if html is not None and shelf.opened is not None:
         page.write(html, shelf.opened.document())
         tell(f"{html} is a page that needs nothing else: open it in a browser, or send it to somebody")
-        return 0
+        return
     from rocketproof_traces.explorer.server import Explorer
     from rocketproof_traces.explorer.serving import serve
 
@@ -38,7 +49,6 @@ def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, brows
         tell("the explorer answers on this machine only; Ctrl-C ends it")
 
     serve(Explorer(shelf, _version()), port, browser=browser, said=said)
-    return 0
 
 
 def _shelf(what: str | None, wish: Wish) -> Shelf:
@@ -67,4 +77,4 @@ def _version() -> str:
         return ""
 
 
-__all__ = ["explore"]
+__all__ = ["explore", "present"]

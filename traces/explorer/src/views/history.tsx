@@ -15,6 +15,7 @@ import { usePrinting, useSize } from "./use";
 const ROW = 30;
 const TOP = 34;
 const LEFT = 130;
+const READABLE = 14; // pixels between two events of a history that is longer than the page is wide
 const KEYS = [
   { keys: ["ArrowRight", "j"], what: "the next operation of the explained order" },
   { keys: ["ArrowLeft", "k"], what: "the one before" },
@@ -42,7 +43,10 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
   const search = useRef<HTMLInputElement>(null);
   const { width } = useSize(scroller);
   const printing = usePrinting();
-  const scale = (Math.max(300, (printing ? 900 : width) - LEFT - 20) / (timeline.end - timeline.begin)) * (printing ? 1 : stretch);
+  const fit = Math.max(300, (printing ? 900 : width) - LEFT - 20) / (timeline.end - timeline.begin);
+  const plain = Math.max(fit, READABLE);
+  const scale = printing ? fit : Math.max(fit, plain * stretch);
+  const stretchBy = (by: number): void => setStretch(Math.min(400, (scale * by) / plain));
   const px = (at: number): number => LEFT + (at - timeline.begin) * scale;
   const rows = timeline.lanes.reduce((sum, lane) => sum + lane.rows, 0);
   const height = TOP + rows * ROW + 12;
@@ -64,9 +68,9 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
       const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
       if (to !== undefined) setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
       else if (event.key === "n" && history.refusal) setChosen(history.refusal.operation);
-      else if (event.key === "+" || event.key === "=") setStretch((now) => Math.min(400, now * 1.5));
-      else if (event.key === "-") setStretch((now) => Math.max(1, now / 1.5));
-      else if (event.key === "0") setStretch(1);
+      else if (event.key === "+" || event.key === "=") stretchBy(1.5);
+      else if (event.key === "-") stretchBy(1 / 1.5);
+      else if (event.key === "0") setStretch(0);
       else if (event.key === "/") search.current?.focus();
       else if (event.key === "t") toggleTheme();
       else return;
@@ -122,10 +126,10 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
             </button>
           )}
           <span class="group">
-            <button type="button" onClick={() => setStretch(Math.max(1, stretch / 1.5))} aria-label="shrink the time" title="-">
+            <button type="button" onClick={() => stretchBy(1 / 1.5)} aria-label="shrink the time" title="-">
               −
             </button>
-            <button type="button" onClick={() => setStretch(stretch * 1.5)} aria-label="stretch the time" title="+">
+            <button type="button" onClick={() => stretchBy(1.5)} aria-label="stretch the time" title="+">
               +
             </button>
           </span>

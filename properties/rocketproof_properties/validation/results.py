@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ def read(data: Any) -> Run | None:
 
 
 def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iterator[Result]:
-    for finding in data["findings"]:
+    for finding in _by_cause(data["findings"]):
         yield _finding(finding, profile, data["verdicts"], folder)
     for row in data["verdicts"]:
         if row["expected"] == "violated" or not row["broken"]:  # what was broken and should not be is a finding
@@ -53,6 +53,23 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield _transport(data["transport"], profile)
     if data["kills"] is not None:
         yield from _kills(data["kills"], profile)
+
+
+def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Findings of one cause behind each other, the one with the shortest program first."""
+    first: dict[str, int] = {}
+    for number, one in enumerate(findings):
+        first.setdefault(_cause(one), number)
+
+    def place(one: Mapping[str, Any]) -> tuple[int, int, int]:
+        steps = one["program"]["steps"]
+        return first[_cause(one)], len(steps), sum(len(args) for _, args in steps)
+
+    return sorted(findings, key=place)
+
+
+def _cause(one: Mapping[str, Any]) -> str:
+    return str(one.get("cause") or f"{one['property']} by {one['judge']}")
 
 
 def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:
@@ -76,7 +93,7 @@ def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | Non
         message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else message,
         details=lines(
             [
-                one["text"],
+                one["text"] if "\n" in one["text"] else "",
                 f"the guard that refuses: {one['guard']}" if one.get("guard") else "",
                 f"shown by {one['programs']} programs, this is the shortest:" if program else "",
                 *program,

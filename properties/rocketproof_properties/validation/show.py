@@ -147,9 +147,10 @@ def _print_finding(number: int, one: ValidationFinding, folder: Path, page: Page
 
 
 def _print_other(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
-    """A further finding of a cause: what it says, and its program's file."""
+    """A further finding of a cause: what it says in short, and its program's file."""
+    said = textwrap.shorten(one.verdict.text, 240, placeholder="…")
     times = "" if one.count == 1 else f" in {one.count} programs"
-    _folded(f"! finding {number}: {one.verdict.property} by the {_by(one)}{times}: {one.verdict.text}", page, style="red")
+    _folded(f"! finding {number}: {one.verdict.property} by the {_by(one)}{times}: {said}", page, style="red")
     page.line(f"      python {shlex.quote(str(folder / one.file))} BROKER", "dim")
 
 

@@ -44,7 +44,7 @@ class Fault(Enum):
     TWICE = "the answer comes twice"
     DOUBLED = "the request is passed on twice, and both answers come"
     LATER = "the answer waits for the connection's next one, or a moment"
-    CHANGED = "a field of the answer is another one"
+    CHANGED = "a field of the answer is another one, is missing or says nothing; its code or its body is another"
     REFUSED = "all connections are closed, and for a while nobody listens"
 
 
@@ -134,15 +134,20 @@ class FaultProxy:
             return found
 
     def changed(self, answer: Command) -> None:
-        """Another value in one field of an answer, or another code where it has none."""
+        """Another value in one field of an answer, a text that is no number, no such field; or another code, or a garbled body."""
         fields = {name: text for name, text in (answer.ext_fields or {}).items() if text}
         with self._lock:
             name = self._chance.choice(sorted(fields)) if fields else ""
-        if not name:
+            way = self._chance.choice(("other", "other", "other", "strange", "missing"))
+        if name and way == "other":
+            text = fields[name]
+            answer.ext_fields = {**fields, name: str(int(text) + 1) if text.isdecimal() else text[:-1] + ("A" if text[-1] != "A" else "B")}
+        elif name:
+            answer.ext_fields = {key: text for key, text in fields.items() if key != name} | ({name: "?"} if way == "strange" else {})
+        elif answer.body and way != "other":
+            answer.body = answer.body[::-1] if way == "strange" else answer.body[: len(answer.body) // 2]
+        else:
             answer.code += 1
-            return
-        text = fields[name]
-        answer.ext_fields = {**fields, name: str(int(text) + 1) if text.isdecimal() else text[:-1] + ("A" if text[-1] != "A" else "B")}
 
     def away(self) -> None:
         """Close all connections and refuse new ones for a while."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -26,6 +27,7 @@ from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
 from rocketproof_properties.validation import validate as validating
 from rocketproof_properties.validation.confirm import repetitions
+from rocketproof_properties.validation.crashtests import Acknowledged, CrashTests, _Store
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, again, mark, validate
@@ -102,6 +104,11 @@ def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, f
     assert {one.at for one in judged.faults} == {transport.READING}
     assert not any(one.leaves_doubt for one in judged.faults)
     assert judged.claims["INV-34.records"][0] and judged.claims["INV-06.records"][0]
+
+
+def test_an_answer_with_another_field_is_held_against_the_target_as_it_is_seen(performed: Perform) -> None:
+    judged, _ = performed((SEND, SEND), at={2: Fault.CHANGED})
+    assert judged.findings and not judged.faults
 
 
 def test_what_could_not_be_read_is_not_known_and_not_empty(faultless: Deployment) -> None:
@@ -263,6 +270,27 @@ def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
     assert "closed the connection" in found.said[-1]
 
 
+def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
+    found = CrashTests(kills=1)
+    gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
+    store = _Store(gone, PROFILE, random.Random(0), found, tmp_path)
+    store._acknowledged[0] = Acknowledged("T", 0, 0, 0, b"")
+    assert store._missing_topics() == []
+    assert list(store._strange_next({("T", 0): 1})) == []
+    assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
+    report = ValidationReport({}, PROFILE, 0, 1, judged=[Judged(1, tmp_path, "", frozenset())])
+    assert report.exit_code == 0
+    report.kills = found
+    assert report.exit_code == 3
+
+
+def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultless: Deployment, tmp_path: Path) -> None:
+    found = CrashTests()
+    store = _Store(faultless, PROFILE, random.Random(0), found, tmp_path)
+    assert store._remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
+    assert found.findings == ["kill 1, store 0: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
+
+
 def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> None:
     (address,) = faultless.brokers.values()
     with FaultProxy(address, at={1: Fault.CLOSE_AFTER, 2: Fault.GARBAGE, 4: Fault.CLOSE_INSIDE}) as proxy:
@@ -304,6 +332,13 @@ def test_no_fault_of_a_connection_accuses_the_broker(tmp_path: Path, fault: Faul
 def test_no_mixture_of_faults_accuses_the_broker(tmp_path: Path, seed: int) -> None:
     rates = dict.fromkeys(OF_FRAMES, 0.01)
     assert accusations(run(FaultyTarget(InProcess(PROFILE), rates, seed=100 * seed), tmp_path / "r", 80, seed, shrink=2)) == []
+
+
+@pytest.mark.slow
+def test_any_change_of_answers_is_judged_without_an_error(tmp_path: Path) -> None:
+    found = run(FaultyTarget(InProcess(PROFILE), {Fault.CHANGED: 0.1}, seed=7), tmp_path / "r", 60, 7)
+    assert found.open and found.exit_code == 1
+    assert again(tmp_path / "r", None, ()).exit_code == 1
 
 
 @pytest.mark.slow

@@ -80,12 +80,12 @@ class Reader:
             self._line = self.deployment.connect(self.broker)
         return self._line.ask(plain(name, **given), SECONDS)
 
-    def _read(self, answer: Command, read: Callable[[Command], T]) -> T | None:
-        """What an answer says, None where that cannot be read."""
+    def _read(self, name: str, answer: Command, read: Callable[[Command], T]) -> T | None:
+        """What the answer to a step says, None where that cannot be read."""
         try:
             return read(answer)
-        except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            self.missed.append(f"an answer that cannot be read ({problem!r})")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.missed.append(f"{name}, whose answer says nothing that can be read")
             return None
 
     def take(self) -> tuple[list[str], list[str]]:
@@ -102,7 +102,7 @@ class Reader:
     def topics(self) -> dict[str, dict[str, Any]] | None:
         """The broker's whole table."""
         answer = self.ask("topics")
-        return None if answer is None or answer.code != codes.SUCCESS else self._read(answer, _table)
+        return None if answer is None or answer.code != codes.SUCCESS else self._read("topics", answer, _table)
 
     def settings(self) -> dict[str, str] | None:
         """The broker's settings by RocketMQ's names of today, which misspelt some up to 4.5.1; none where it does not tell them."""
@@ -116,7 +116,7 @@ class Reader:
         answer = self.ask("max_offset", topic=topic, queue=queue)
         if answer is not None and answer.code != codes.SUCCESS:
             return refused
-        return None if answer is None else self._read(answer, _offset)
+        return None if answer is None else self._read("max_offset", answer, _offset)
 
     def view(self, place: int) -> bytes | None:
         """The record at a place, without bytes where the broker has none; None where it is not known."""

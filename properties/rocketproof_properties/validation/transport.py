@@ -15,19 +15,20 @@ _EXAMPLES: Final = 2
 
 @dataclass(frozen=True)
 class Transport:
-    """Faults of the connection. `programs` of `judged` met one that leaves open what the broker has done; `answered`: requests that got an
-    answer; `examples` name a history each."""
+    """Faults of the connection. `programs` of `judged` met one that leaves open what the broker has done; `wanted`: requests that
+    wanted an answer, of which so many were `answered`; `examples` name a history each."""
 
     counts: Mapping[str, int]
     examples: tuple[str, ...]
     programs: int
     judged: int
+    wanted: int
     answered: int
 
     @property
     def undecided(self) -> str:
         """Why the target cannot be judged over this connection, "" if it can."""
-        if self.judged and not self.answered:
+        if self.wanted and not self.answered:
             return "no request was answered"
         if 2 * self.programs > self.judged:
             return f"faults of the connection leave open what the broker did in {self.programs} of {self.judged} programs"
@@ -48,4 +49,5 @@ def transport(judged: Sequence[Judged]) -> Transport:
             if counts[fault.kind] <= _EXAMPLES:
                 examples.append(f"{fault.kind}: {fault} ({one.path.parent.name}/{one.path.name})")
     doubtful = sum(one.in_doubt for one in judged)
-    return Transport(dict(counts.most_common()), tuple(sorted(examples)), doubtful, len(judged), sum(one.answered for one in judged))
+    wanted, answered = sum(one.wanted.total() for one in judged), sum(one.answered for one in judged)
+    return Transport(dict(counts.most_common()), tuple(sorted(examples)), doubtful, len(judged), wanted, answered)

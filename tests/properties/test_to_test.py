@@ -12,6 +12,7 @@ import pytest
 import rocketproof
 from rocketproof import Refuted, RocketproofError, assert_shows
 from rocketproof_properties import cli
+from rocketproof_properties.runs import client as session
 
 MODEL = """
 from rocketproof import Int, Model
@@ -172,3 +173,29 @@ def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, ste
     with pytest.raises(Refuted) as failed:
         assert_shows("counting.py", "top", steps, loop=loop)
     assert said in str(failed.value)
+
+
+def test_a_recorded_program_is_performed_anew_on_a_target(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [("send", {"topic": "A"}), ("time", {"millis": 100}), ("send", {"topic": "A", "client": 1})]
+    with rocketproof.Target("inprocess", profile="P494", histories=folder / "kept") as target:
+        path = target.perform(steps).path
+    assert cli.run(["to-test", str(path)]) == 0
+    source = capsys.readouterr().out
+    assert source.startswith('"""3 steps by 2 clients, recorded of ')
+    run = outcome(source, folder)
+    assert run() == {"test_program": ""}
+    right = session.answer_data
+    monkeypatch.setattr(session, "answer_data", lambda answer: right(answer) | {"remark": "all is well", "code": 1})
+    assert "AssertionError: " in run()["test_program"]
+
+
+def test_a_history_without_a_program_of_its_own_and_a_script_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("finding-1.py").write_text("main(steps=[])\n", "utf-8")
+    assert cli.run(["to-test", "finding-1.py"]) == 2
+    assert "is no test; give the history of its program" in capsys.readouterr().err
+    with rocketproof.Target("inprocess", profile="P494", histories="kept") as target:
+        client = target.client()
+        assert cli.run(["to-test", str(client.history)]) == 2
+        assert "its header has no program" in capsys.readouterr().err

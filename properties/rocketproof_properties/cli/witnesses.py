@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ..choices import InputError
 from .common import DIFFERS, OK, Count, Json, write
 
 
@@ -35,20 +36,32 @@ def diff(first: str, second: str, /, *, width: Count | None = None, json: Json =
 
 
 def to_test(witness: str, /) -> int:
-    """Print a witness as a pytest file, which takes its steps on the model, and on the implementation if the model is the specification.
+    """Print a witness, or a recorded program, as a pytest file.
 
-    It needs nothing but `import rocketproof`, passes today, and fails when a guard, an effect or the property changes so that these steps
-    do not show the same any more: rocketproof to-test WITNESS > test_it.py
+    It takes a witness's steps on the model, and on the implementation if the model is the specification; a recorded program it performs
+    on a target. It needs nothing but `import rocketproof`, passes today, and fails when a guard, an effect or the property changes so that
+    the steps do not show the same any more: rocketproof to-test WITNESS > test_it.py
 
     Parameters
     ----------
     witness
-        A witness file that `rocketproof check` has written; a program of messages, which is a test already, is printed as it is.
+        A witness file that `rocketproof check` has written; or the history of a program that `validate` has recorded, which is performed
+        anew on ROCKETPROOF_TARGET, the implementation unless given. A program of messages that is a test already is printed as it is.
     """
     from ..checks import witnessfiles
 
     if witness.endswith(".py"):
-        sys.stdout.write(witnessfiles.read_program(witness))
+        text = witnessfiles.read_program(witness)
+        if "def test_" not in text:
+            raise InputError(f"{witness} is no test; give the history of its program, such as one in `histories` of the report's folder")
+        sys.stdout.write(text)
+        return OK
+    from rocketproof_traces.history import is_history
+
+    if is_history(witness):
+        from ..library.totest import history_as_test
+
+        sys.stdout.write(history_as_test(witness))
         return OK
     from ..library.totest import as_test
 

@@ -132,6 +132,7 @@ def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
     return (
         *found,
         CommandLine("perform it on the implementation", f"rocketproof replay {file}"),
+        CommandLine("write it as a test", f"rocketproof to-test {file} > test_it.py"),
         CommandLine("open it again", f"rocketproof explore {file}"),
     )
 

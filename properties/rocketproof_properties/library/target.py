@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection
-from contextlib import ExitStack
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rocketproof_model import RocketproofError
 from rocketproof_profiles import PROFILES
 
 from ..choices import InputError, known
@@ -71,7 +72,9 @@ class Target:
 
     def client(self) -> SuiteClient:
         """A client with names of topics and groups that no other one has; what it sends and gets is recorded."""
-        return self._open.client()
+        made = self._open.client()
+        self._stack.callback(_finish, made)
+        return made
 
     def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> Judged:
         """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described.
@@ -81,8 +84,22 @@ class Target:
         __tracebackhide__ = True
         return self._open.judge(client, accept)
 
+    def perform(self, steps: Sequence[tuple[str, Mapping[str, Any]]], accept: Collection[str] = ()) -> Judged:
+        """Perform a program, such as `[("send", {"topic": "orders"}), ("back", {})]`, under names of its own, and judge it as `judge` does.
+
+        Steps of several clients have `"client": n`; they are performed at the same time.
+        """
+        __tracebackhide__ = True
+        return self._open.perform([(name, dict(args)) for name, args in steps], accept)
+
     @property
     def _open(self) -> Suite:
         if self._suite is None:
             raise InputError(f"target {self.where} is not open; use it in a with statement")
         return self._suite
+
+
+def _finish(client: SuiteClient) -> None:
+    """Close a client that was not judged; a broker that is gone by then has been heard of before."""
+    with suppress(RocketproofError):
+        client.finish()

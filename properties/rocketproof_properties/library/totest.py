@@ -1,10 +1,11 @@
-"""A witness as the source of a pytest file that needs nothing but `import rocketproof`."""
+"""A witness, or a recorded program of messages, as the source of a pytest file that needs nothing but `import rocketproof`."""
 
 from __future__ import annotations
 
 import json
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError
@@ -42,7 +43,7 @@ def as_test(source: Source, witness: Witness) -> str:
         given["profile"] = source.profile
     given |= dict(source.given)
     steps = f"in {len(witness)} steps" if len(witness) != 1 else "in 1 step"
-    head = "\n".join(textwrap.wrap(f"{claim.id} {what}, {steps}: {claim.sentence}.".replace("\\", "\\\\").replace('"', "'"), _WIDTH))
+    head = "\n".join(textwrap.wrap(_plain(f"{claim.id} {what}, {steps}: {claim.sentence}."), _WIDTH))
     where = "the built-in specification" if source.file is None else "from the folder that pytest is run in"
     lines = [f'"""{head}"""', "", "import rocketproof", "", f"MODEL = {_literal(source.file)}  # {where}"]
     lines += ["GIVEN = {", *(f"    {_literal(key)}: {_literal(value)}," for key, value in given.items()), "}"] if given else ["GIVEN = {}"]
@@ -57,6 +58,36 @@ def as_test(source: Source, witness: Witness) -> str:
         said = 'The implementation does the same; `on="apache:4.9.4"` asks a real broker that is started for it.'
         lines += _test(f"{name}_on_the_implementation", said, f'{call}, on="implementation", **GIVEN)')
     return "\n".join(lines) + "\n"
+
+
+def history_as_test(path: str) -> str:
+    """A recorded program of messages as a test that performs it anew on a target and judges what comes.
+
+    Raises InputError for a history of something else, and for a program that needs a broker of other settings.
+    """
+    from ..runs.parsed import load
+    from ..validation.ownprograms import OWN
+
+    history = load(Path(path))
+    program = history.program
+    if not program.steps or program.steps == OWN.steps:
+        raise InputError(f"{path}: its header has no program; give a history that `rocketproof validate` has recorded")
+    if program.needs:
+        raise InputError(f"{path}: its program needs a broker with {program.needs}; perform it with `rocketproof validate`")
+    profile = str(history.origin.get("profile") or "P49")
+    clients = f" by {program.clients} clients" if program.concurrent else ""
+    head = f"{len(program.steps)} steps{clients}, recorded of {dict(history.origin.get('target') or {}).get('name', 'a broker')}."
+    lines = [f'"""{_plain(head)}"""', "", "import os", "", "import rocketproof", ""]
+    lines += ['TARGET = os.environ.get("ROCKETPROOF_TARGET", "inprocess")  # or an address, or apache:4.9.4']
+    lines += ["STEPS = [", *(f"    ({_literal(name)}, {args!r})," for name, args in program.steps), "]", "", ""]
+    lines += ["def test_program() -> None:", '    """What the broker answers and stores is as described."""']
+    lines += [f"    with rocketproof.Target(TARGET, profile={_literal(profile)}) as target:", "        target.perform(STEPS)"]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """A text that may stand in a docstring."""
+    return text.replace("\\", "\\\\").replace('"', "'")
 
 
 def _literal(value: Any) -> str:

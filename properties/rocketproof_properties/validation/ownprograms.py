@@ -6,7 +6,7 @@ The pytest plugin makes fixtures of it: `rocketproof_target`, `rocketproof_clien
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from ..generators.programs import Program
 from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.call import Call
-from ..steps.vocabulary import request_of
+from ..steps.vocabulary import Step, request_of
 from .validate import mark
 
-_DELAYED = Program(0, "", (("back", {}),))  # anything may be delayed
+OWN = Program(0, "", (("back", {}),))
+"""What a history says of steps that a test of one's own chooses as it goes: anything may be delayed."""
 
 
 class Suite:
@@ -35,7 +36,7 @@ class Suite:
 
     def client(self) -> SuiteClient:
         """A client with fresh names and a history of its own."""
-        return SuiteClient(self._runner, self._runner.begin(_DELAYED))
+        return SuiteClient(self._runner, self._runner.begin(OWN))
 
     def close(self) -> None:
         self._runner.close()
@@ -45,7 +46,14 @@ class Suite:
 
         `accept` are ids of properties; what the catalogue expects of the profile needs none.
         """
-        judged = judge_file(client.finish(), self.profile)
+        return self._judged(client.finish(), accept)
+
+    def perform(self, steps: Sequence[Step], accept: Collection[str] = ()) -> Judged:
+        """Perform a program of one client, or of as many as its steps name, and judge it as `judge` does."""
+        return self._judged(self._runner.perform(Program(0, "", tuple(steps))), accept)
+
+    def _judged(self, path: Path, accept: Collection[str]) -> Judged:
+        judged = judge_file(path, self.profile)
         found = [one for one in judged.findings if one.property not in accept]
         if found:
             raise AssertionError("\n".join([*(f"{one.property}: {one.text}" for one in found), f"recorded in {judged.path}"]))

@@ -17,6 +17,7 @@ from test_judge_history import write
 from rocketproof_properties.audits import results as audits
 from rocketproof_properties.audits.command import Audited
 from rocketproof_properties.catalogue.stored import stored_rules
+from rocketproof_properties.checks.rows import FIELDS
 from rocketproof_properties.cli import reporting
 from rocketproof_properties.replay import results as replayed
 from rocketproof_properties.reports.results import Place
@@ -58,6 +59,9 @@ def broken(catalogue: ModuleType) -> ModuleType:
         (("--since", "other.json"), "--since other.json: is no saved run"),
         (("--since", "newer.json"), "--since newer.json: it has version 99, this one reads up to 1; update rocketproof"),
         (("--since", "broken.json"), "--since broken.json: its results are not of a run"),
+        (("--since", "odd.json"), "--since odd.json: is no saved run"),
+        (("--since", "rows.json"), "--since rows.json: is no saved run"),
+        (("--since", "deep.json"), "--since deep.json: is not JSON"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -67,6 +71,11 @@ def test_what_cannot_be_done_is_refused_in_a_line_before_the_run(
     Path("folder").mkdir()
     Path("file").write_text("text")
     Path("other.json").write_text('[{"a": 1}]')
+    Path("deep.json").write_text("[" * 200_000)
+    odd = {"id": "D-1", "sentence": 5, "outcome": "ok", "verdict": "holds"}
+    head = {"schema": "rocketproof-run", "version": 1, "command": "check", "subject": "", "exit": 0}
+    Path("odd.json").write_text(json.dumps({**head, "results": [odd]}))
+    Path("rows.json").write_text(json.dumps([dict.fromkeys(FIELDS, 7)]))
     Path("newer.json").write_text('{"schema": "rocketproof-run", "version": 99}')
     Path("broken.json").write_text(
         '{"schema": "rocketproof-run", "version": 1, "results": [{"id": 1}], "command": "", "subject": "", "exit": 0}'

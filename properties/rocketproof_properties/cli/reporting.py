@@ -115,13 +115,12 @@ def read(path: Path, option: str = "--since") -> Run:
     from ..reports import saved
 
     data = saved.load(path, option)
-    if isinstance(data, dict) and data.get("schema") == saved.SCHEMA:
-        return saved.read(data, f"{option} {path}")
     try:
-        found = _of_json(data)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        ours = isinstance(data, dict) and data.get("schema") == saved.SCHEMA
+        found = saved.read(data, f"{option} {path}") if ours else _of_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         found = None
-    if found is None:
+    if found is None or not found.is_sound:
         raise InputError(f"{option} {path}: is no saved run; give a file that --report run:FILE or --json has written")
     return found
 

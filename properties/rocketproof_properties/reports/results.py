@@ -25,6 +25,9 @@ WORDS: Final[Mapping[Outcome, str]] = {
     "skipped": "not tried",
 }
 
+_TEXTS: Final = (
+    "id", "sentence", "verdict", "expected", "profile", "condition", "engine", "scope", "about", "message", "details", "witness", "cause",
+)  # fmt: skip
 NOUNS: Final[Mapping[str, str]] = {"validate": "validation", "judge": "judgement"}
 """What a command is called that is no noun itself."""
 
@@ -222,6 +225,17 @@ class Run:
     def counts(self) -> str:
         """`3 not as expected, 250 as expected`."""
         return ", ".join(f"{number:,} {WORDS[outcome]}" for outcome in OUTCOMES if (number := self.count(outcome))) or "nothing was judged"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether what was read from a file has texts where texts belong, and numbers where numbers do."""
+        texts = [getattr(one, name) for one in self.results for name in _TEXTS]
+        texts += [name for one in self.covered for action in one.actions for name in (action.name, action.sentence)]
+        texts += [
+            name for one in self.covered for action in one.actions for guard in action.guards for name in (guard.name, guard.sentence)
+        ]
+        times = [action.times for one in self.covered for action in one.actions]
+        return all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in times)
 
     def placed(self, place: Callable[[Result], Place | None]) -> Run:
         """With a place where a result has none and `place` knows one."""

@@ -40,7 +40,7 @@ def load(path: Path, option: str) -> Any:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{option} {path}: cannot be read ({error.strerror}); give the file of an earlier run") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{option} {path}: is not JSON; give a file that --report run:FILE or --json has written") from None
 
 

@@ -149,6 +149,7 @@ export interface Operation {
   label: string;
   begin: number;
   end: number | null;
+  nanos?: [number, number | null]; // since the history began, where it has clocks
   outcome: "ok" | "fail" | "unknown";
   fields: [string, string][];
   answer: [string, string][];
@@ -162,8 +163,10 @@ export interface Mark {
   text: string;
 }
 
+/** What nothing explains: an operation, or (-1) what a broker itself said, which a mark tells. */
 export interface Refusal {
   operation: number;
+  recorded?: string;
   specified: string;
   action: string;
   guard: string;

@@ -119,9 +119,9 @@ export function history(): HistoryDocument {
       { at: 6, kind: "crash", text: "broker-a crashes" },
       { at: 6.5, kind: "restart", text: "broker-a starts again" },
     ],
-    verdict: { verdict: "violated", sentence: "no order of steps explains operation 3" },
+    verdict: { verdict: "illegal", sentence: "no order of steps explains operation 3" },
     order: [1, 0, 2],
-    refusal: { operation: 3, specified: "answers with offset 2", action: "store(client 2)", guard: "offset follows", sentence: "a message is stored behind the last one", values: [["offset", "7"], ["last", "1"]] },
+    refusal: { operation: 3, recorded: "code 0, offset 7", specified: "answers with offset 2", action: "store(client 2)", guard: "offset follows", sentence: "a message is stored behind the last one", values: [["offset", "7"], ["last", "1"]] },
     commands: [],
     live: null,
   };

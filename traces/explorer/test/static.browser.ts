@@ -141,6 +141,7 @@ test("a history shows lanes, the explained order, faults, and what nothing expla
     assert.equal(await page.locator(".operation").count(), 5);
     assert.equal(await page.locator(".mark").count(), 2);
     await says(page, "aside", /explained by nothing.*store\(client 2\) is refused by offset follows, which needs: a message is stored behind the last one.*offset = 7.*last = 1/);
+    await says(page, "aside", /Recorded: code 0, offset 7/);
     await press(page, "Home");
     await says(page, "aside", /client 2 · explained · number 1 of the order.*send\(1\)/);
     await press(page, "ArrowRight");

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setAddress } from "../address";
-import type { HistoryDocument, Operation } from "../document";
+import type { HistoryDocument, Operation, Refusal } from "../document";
 import { typing } from "../keys";
 import { matches } from "../search";
 import { toggleTheme } from "../theme";
@@ -29,13 +29,13 @@ const STATUS = { explained: "explained", refused: "explained by nothing", beyond
 
 /** What is walked: the operations of the order, then the one that nothing explains. */
 function walkOf(history: HistoryDocument): number[] {
-  return history.refusal && !history.order.includes(history.refusal.operation) ? [...history.order, history.refusal.operation] : history.order;
+  return history.refusal && history.refusal.operation >= 0 && !history.order.includes(history.refusal.operation) ? [...history.order, history.refusal.operation] : history.order;
 }
 
 export function HistoryPage({ history, home }: { history: HistoryDocument; home?: (() => void) | undefined }) {
   const timeline = useMemo(() => timelineOf(history), [history]);
   const walk = useMemo(() => walkOf(history), [history]);
-  const [chosen, setChosen] = useState<number | null>(() => idOf(location.hash) ?? history.refusal?.operation ?? walk[0] ?? history.operations[0]?.id ?? null);
+  const [chosen, setChosen] = useState<number | null>(() => idOf(location.hash) ?? history.operations.find((one) => one.status === "refused")?.id ?? walk[0] ?? history.operations[0]?.id ?? null);
   const [query, setQuery] = useState("");
   const [stretch, setStretch] = useState(1);
   const [left, setLeft] = useState(0);
@@ -67,7 +67,7 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
       if (typing(event)) return;
       const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
       if (to !== undefined) setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
-      else if (event.key === "n" && history.refusal) setChosen(history.refusal.operation);
+      else if (event.key === "n" && history.refusal && history.refusal.operation >= 0) setChosen(history.refusal.operation);
       else if (event.key === "+" || event.key === "=") stretchBy(1.5);
       else if (event.key === "-") stretchBy(1 / 1.5);
       else if (event.key === "0") setStretch(0);
@@ -90,7 +90,7 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
   }, [chosen, stretch, width]);
 
   const { verdict } = history.verdict;
-  const tone = history.refusal ? "bad" : /^holds|allowed|explained|ok/i.test(verdict) ? "good" : "";
+  const tone = history.refusal ? "bad" : verdict === "legal" ? "good" : "";
   return (
     <div class="page history">
       <header class="bar">
@@ -102,7 +102,9 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
           )}
           <h1>{history.title}</h1>
           <span class={`verdict-word ${tone}`}>{verdict}</span>
-          <span class="sentence">{history.verdict.sentence}</span>
+          <span class="sentence" title={history.verdict.sentence}>
+            {history.verdict.sentence}
+          </span>
           <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
             ◐
           </button>
@@ -120,7 +122,7 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
               {walk.length} in order
             </span>
           </span>
-          {history.refusal && (
+          {history.refusal && history.refusal.operation >= 0 && (
             <button type="button" onClick={() => setChosen(history.refusal?.operation ?? null)} title="key n">
               what nothing explains
             </button>
@@ -171,12 +173,13 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
           </svg>
         </section>
         <aside class="panel" aria-label="The operation">
+          {history.refusal && history.refusal.operation < 0 && <RefusalView refusal={history.refusal} />}
           {operation && <OperationView operation={operation} history={history} />}
           <h3>this history</h3>
           <SubjectList subject={history.subject} />
           <p class="sentence">
             {history.operations.length} operations of {timeline.lanes.length} clients, {history.order.length} of them explained
-            {history.marks.length ? `, ${history.marks.length} faults and changes` : ""}.
+            {history.marks.length ? `, ${history.marks.length} ${history.marks.length === 1 ? "fault or change" : "faults and changes"}` : ""}.
           </p>
           <Commands commands={history.commands} />
           <details class="key-list">
@@ -238,22 +241,7 @@ function OperationView({ operation, history }: { operation: Operation; history: 
         {operation.position !== null && ` · number ${operation.position + 1} of the order`}
       </p>
       <h2>{operation.label || operation.name}</h2>
-      {refused && refusal && (
-        <div class="verdict bad">
-          <p>
-            The specification {refusal.specified}
-            {refusal.sentence && "; "}
-            {refusal.guard ? (
-              <>
-                <b>{refusal.action}</b> is refused by <b>{refusal.guard}</b>, which needs: {refusal.sentence}
-              </>
-            ) : (
-              refusal.sentence
-            )}
-          </p>
-          <Values values={refusal.values} />
-        </div>
-      )}
+      {refused && refusal && <RefusalView refusal={refusal} />}
       <h3>asked</h3>
       <Values values={operation.fields} />
       <h3>
@@ -262,7 +250,30 @@ function OperationView({ operation, history }: { operation: Operation; history: 
       <Values values={operation.answer} />
       <p class="nothing">
         from {operation.begin} to {operation.end ?? "the end of the history"} in the order of events
+        {operation.nanos && `, from ${seconds(operation.nanos[0])} to ${operation.nanos[1] === null ? "its end" : seconds(operation.nanos[1])}`}
       </p>
     </>
+  );
+}
+
+const seconds = (nanos: number): string => `${(nanos / 1e9).toFixed(3)} s`;
+
+function RefusalView({ refusal }: { refusal: Refusal }) {
+  return (
+    <div class="verdict bad">
+      {refusal.recorded && <p>Recorded: {refusal.recorded}.</p>}
+      <p>
+        The specification {refusal.specified}
+        {refusal.sentence && "; "}
+        {refusal.guard ? (
+          <>
+            <b>{refusal.action}</b> is refused by <b>{refusal.guard}</b>, which needs: {refusal.sentence}
+          </>
+        ) : (
+          refusal.sentence
+        )}
+      </p>
+      <Values values={refusal.values} />
+    </div>
   );
 }

@@ -39,7 +39,7 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
     }
   };
 
-  const properties = catalogue.properties.filter((one) => matches(query, one.id, one.sentence));
+  const properties = violatedFirst(catalogue.properties.filter((one) => matches(query, one.id, one.sentence)));
   const witnesses = catalogue.witnesses.filter((one) => matches(query, one.title, one.path));
   return (
     <div class="page start">
@@ -106,6 +106,12 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
       </div>
     </div>
   );
+}
+
+/** Those with a counterexample first, each group in the catalogue's order. */
+function violatedFirst(properties: Catalogue["properties"]): Catalogue["properties"] {
+  const violated = (one: Catalogue["properties"][number]): boolean => one.cases.some((each) => each.expected === "violated");
+  return [...properties.filter(violated), ...properties.filter((one) => !violated(one))];
 }
 
 type Ask = (request: Request) => Promise<void>;

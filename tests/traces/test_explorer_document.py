@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 import rocketproof_traces
-from rocketproof_model import Int, Model
+from rocketproof_model import Instance, Int, Model
 from rocketproof_model.interpreter import effect, refusing
-from rocketproof_model.result import Witness
+from rocketproof_model.result import Move, Witness
 from rocketproof_traces.explorer.document import REFUSED, Subject, at, of_witness
 from rocketproof_traces.witness.explain import answer
 from rocketproof_traces.witness.truth import truths
@@ -72,6 +72,25 @@ def test_the_part_of_the_formula_that_is_false_is_named(through) -> None:
     assert [value for _, value in wrong["values"]] == ["1", "0"]
     waits = of_witness(through("served", "rest()", "take(c=0, i=2)", "rest()", loop=2))["truths"]
     assert [(row["word"], row["bad"]) for row in waits] == [("not asked", False)] * 2 + [("waiting", False), ("waiting", True)]
+
+
+def test_of_a_false_implication_the_conclusion_is_named() -> None:
+    m = Model("implied")
+    x, y = m.var("x", Int(0, 3), init=0), m.var("y", Int(0, 3), init=0)
+
+    @m.action()
+    def go(a):
+        """It goes on."""
+        a.set(x, 1)
+
+    m.always("P", ~(x == 1) | ((y == 0) & (x == 0)), "where x is 1 all is 0")
+    claim, instance = m.properties[0], Instance(m, {})
+    first, last = (0, 0), (1, 0)
+    document = of_witness(Witness(instance, claim, (Move("go", ()),), (first, last), None, ""))
+    assert [(row["word"], row["part"], row["values"]) for row in document["truths"]] == [
+        ("holds", "", [["x", "0"], ["y", "0"]]),
+        ("fails", "(x == 0)", [["x", "1"]]),
+    ]
 
 
 def test_a_large_action_is_listed_in_part_and_counted() -> None:

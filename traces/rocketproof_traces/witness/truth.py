@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.interpreter import Scope, State, holds, successors
-from rocketproof_model.language import show
+from rocketproof_model.language import Expr, show
 from rocketproof_model.result import Witness
 
 from ..refusal import false_part, values_of
@@ -22,8 +22,8 @@ class Truth:
     """What is said of a property in one state.
 
     `word` is `holds`, `fails`; `not yet`, `reached`; `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; `no value`; or empty
-    where there is nothing to say. `part` is the conjunct that is false, "" if no single one is; `values` are the leaves of that part, or
-    of the whole formula.
+    where there is nothing to say. `part` is the conjunct that is false, of an implication that of its conclusion, "" if no single
+    one is; `values` are the leaves of that part, or of the whole formula.
     """
 
     word: str
@@ -82,8 +82,16 @@ def truth(instance: Instance, claim: Property, before: State | None, state: Stat
         return Truth(said)
     after = state if claim.kind == "step" else None
     scope = Scope(before if after is not None and before is not None else state, {}, instance.constants, after)
-    false = term if said in ("holds", "reached", "may end", NO_VALUE) else false_part(term, scope)
+    false = term if said in ("holds", "reached", "may end", NO_VALUE) else _deciding(term, scope)
     return Truth(said, show(false) if false is not term else "", values_of(false, scope))
+
+
+def _deciding(term: Expr, scope: Scope) -> Expr:
+    """What makes a term false: the false conjunct, however deep, and of an implication `~a | b`, whose premise holds, that of `b`."""
+    term = false_part(term, scope)
+    while term.op == "or" and (term.args[0].op == "not") != (term.args[1].op == "not"):
+        term = false_part(term.args[1] if term.args[0].op == "not" else term.args[0], scope)
+    return term
 
 
 __all__ = ["NO_VALUE", "WAITING", "Truth", "still", "truth", "truths", "word"]

@@ -143,8 +143,8 @@ class _Outcomes:
         return Outcome("failed", said.line(), said.whole(files), files)
 
     def _shortest(self, shown: Iterable[_Shown]) -> ValidationFinding:
-        one = min(shown, key=lambda one: (one.judged.events or 1 << 30, one.judged.program))
-        program = load(one.judged.path).program if one.judged.program else Program(0, one.judged.source, ())
+        programs = [(load(one.judged.path).program if one.judged.program else Program(0, one.judged.source, ()), one) for one in shown]
+        program, one = min(programs, key=lambda pair: (not pair[0].steps, len(pair[0].steps), pair[0].number))
         return ValidationFinding(one.verdict, program, f"{one.judged.path.parent.name}/{one.judged.path.name}")
 
     def _first(self, entry: Entry, shown: Sequence[_Shown]) -> str:

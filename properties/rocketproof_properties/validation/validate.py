@@ -216,7 +216,7 @@ class _Validation:
                 self.report.judged += judged
                 self.stage += judged
                 self.report.target = {**self.report.target, "version": self.target.version}
-                both = (*earlier, *judged)
+                both = sorted((*earlier, *judged), key=lambda one: one.program)
                 try:
                     if whole:
                         self._confirmation(runner).confirm(both, self.programs)

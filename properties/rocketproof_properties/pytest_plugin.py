@@ -153,6 +153,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.pluginmanager.register(_Names(one))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """An item of the catalogue that is skipped is so at its own place, not at a line of this project."""
+    report = yield
+    if item.nodeid.startswith(f"{NAME}::") and report.skipped and isinstance(report.longrepr, tuple):
+        report.longrepr = (item.nodeid, None, report.longrepr[2])  # type: ignore[assignment]  # a line is not known
+    return report
+
+
 def pytest_report_teststatus(report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
     """Say where it was a known violation that was seen."""
     if not isinstance(report, pytest.TestReport) or not report.nodeid.startswith(f"{NAME}::"):

@@ -135,7 +135,7 @@ class _Outcomes:
             str(self.report.target.get("name", "")),
             programs,
             tried,
-            self._first(entry, shown),
+            self._first(entry, evidence, shown),
         )
         files = {"history": self._shown_path(path)}
         if evidence.file:
@@ -147,14 +147,14 @@ class _Outcomes:
         program, one = min(programs, key=lambda pair: (not pair[0].steps, len(pair[0].steps), pair[0].number))
         return ValidationFinding(one.verdict, program, f"{one.judged.path.parent.name}/{one.judged.path.name}")
 
-    def _first(self, entry: Entry, shown: Sequence[_Shown]) -> str:
-        """The entry at which to begin: one that all programs contradict that contradict this one, and that says more; "" if none."""
+    def _first(self, entry: Entry, evidence: ValidationFinding, shown: Sequence[_Shown]) -> str:
+        """The entry at which to begin, "" if it is this one: of those with the same cause, or that all programs contradict which contradict
+        this one, the one that says most."""
+        profile = self.report.profile
+        alike = {entry_of(one.verdict, profile) for one in self.report.findings if evidence.cause and one.cause == evidence.cause}
+        alike |= set.intersection(*({entry_of(v, profile) for v in one.judged.findings} for one in shown))
         rank = {one.id: (_rank(one), number) for number, one in enumerate(self.entries)}
-        common: set[str] | None = None
-        for one in shown:
-            others = {entry_of(v, self.report.profile) for v in one.judged.findings}
-            common = others if common is None else common & others
-        better = [id_ for id_ in common or () if id_ in rank and rank[id_] < rank[entry.id]]
+        better = [id_ for id_ in alike if id_ in rank and rank[id_] < rank[entry.id]]
         return min(better, key=lambda id_: rank[id_], default="")
 
     def _shown_path(self, path: Path) -> str:

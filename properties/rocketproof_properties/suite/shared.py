@@ -18,10 +18,12 @@ from filelock import FileLock
 
 from rocketproof_model import RocketproofError
 
+from .. import failures
 from ..deployments.choose import choose
 from ..deployments.deployment import Target
+from ..validation import memory
 from ..validation.report import ValidationReport
-from ..validation.validate import Progress, ValidationRequest, validate
+from ..validation.validate import Progress, ValidationRequest, tried_first, validate
 from ..witnesses.known import WITNESSES
 from .entries import entries
 from .options import Options
@@ -32,6 +34,7 @@ VERSION: Final = 1
 FILE: Final = "suite.json"
 SHRINK: Final = 10.0
 """Seconds for making the program of one finding smaller."""
+INTERRUPTED: Final = "Ctrl-C"
 _RESULTS, _LOCK, _TOLD = "results.json", "lock", "told"
 
 
@@ -48,8 +51,8 @@ class Results:
 
     @property
     def broken_off(self) -> bool:
-        """Whether the target ended the run, and not the user's own limit."""
-        return bool(self.stopped) and not self.stopped.startswith("--time")
+        """Whether the target ended the run, and not its user."""
+        return bool(self.stopped) and self.stopped != INTERRUPTED and not self.stopped.startswith("--time")
 
     def data(self) -> dict[str, Any]:
         rows = {id_: one.data() for id_, one in self.outcomes.items()}
@@ -98,7 +101,7 @@ def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str,
             _keep(scratch, Results(error=f"the run failed: {type(error).__name__}: {error}"))
             raise
         _keep(scratch, found)
-    if found.stopped == "Ctrl-C":
+    if found.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     return found
 
@@ -122,6 +125,7 @@ def _keep(scratch: Path, results: Results) -> None:
 def _perform(options: Options, base: Path, progress: Progress) -> Results:
     target = target_of(options)
     folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
+    remembered = memory.file_of(target.name, target.profile)
     request = ValidationRequest(
         target,
         folder,
@@ -132,8 +136,10 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
         name_server=options.name_server,
         accepted=options.accepted(),
         witnesses=WITNESSES,
+        remembered=memory.programs(failures.read(remembered)),
     )
     report = validate(request, progress)
+    report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
     found = outcomes(report, entries(target.profile, target.offers), folder)
     results = Results("", str(folder), report.stopped, _summary(report), tuple(report.notes), found)
     (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")

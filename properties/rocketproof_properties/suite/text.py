@@ -33,6 +33,7 @@ _USUAL: Final[Mapping[str, str]] = {
 }
 _UNTOLD: Final = frozenset({"producerGroup", "bornTimestamp", "topic", "group", "originMsgId", "originTopic", "clientID"})
 _ANSWERED: Final = ("queueId", "queueOffset", "offset", "timestamp")
+_UNPRINTED: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PARTED: Final = {"\x01": "=", "\x02": " "}
 
 
@@ -65,7 +66,7 @@ class Failure:
         again = f"; done again it came {finding.again} of {finding.repeats} times" if finding.repeats else ""
         yield from _folded(f"expected under {self.profile}: {self.entry.expected}; {often}{again}")
         if self.first:
-            yield from _folded(f"every program that contradicts this contradicts {self.first} too: begin there")
+            yield from _folded(f"what contradicts this contradicts {self.first} too: begin there")
         yield ""
         yield from _folded(self._plain(self._differs()), "what differs: ", "    ")
         yield from self._guard()
@@ -95,19 +96,29 @@ class Failure:
             yield from _columns([(f"  {self._plain(name)}", f"= {self._plain(value)}", meaning) for name, value, meaning in verdict.values])
 
     def _table(self) -> Iterator[str]:
-        """The requests with their answers; the one that the finding is about has an arrow."""
+        """The requests with their answers, by the numbers of their events; the one that the finding is about has an arrow."""
         if not self.finding.program.steps and self.finding.program.number == 0:
             yield f"no single program shows it: {self.finding.program.source}"
             return
         asked = self.history.asked
         yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
-        rows: list[tuple[str, ...]] = [("   ", "#", *(["client"] if self.history.concurrent else []), "request", "answer")]
-        for number, item in enumerate(one for one in self.history.items if isinstance(one, Asked) or one.op != OVER):
-            here = isinstance(item, Asked) and self.finding.verdict.seq in (item.seq, item.end) and self.finding.verdict.seq >= 0
+        rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
+        about = self._about()
+        for item in [one for one in self.history.items if isinstance(one, Asked) or one.op != OVER]:
+            events = sorted({item.seq, item.end or item.seq} if isinstance(item, Asked) else {item.seq})
             who = [item.process.removeprefix("client ")] if isinstance(item, Asked) else [""]
             cells = (self._request(item), self._answer(item)) if isinstance(item, Asked) else (_happened(item), "")
-            rows.append(("-->" if here else "   ", str(number + 1), *(who if self.history.concurrent else []), *cells))
+            rows.append(
+                ("-->" if about in events else "   ", "-".join(map(str, events)), *(who if self.history.concurrent else []), *cells)
+            )
         yield from _columns(rows)
+
+    def _about(self) -> int:
+        """The event that the finding names, -1 if none."""
+        if self.finding.verdict.seq >= 0:
+            return self.finding.verdict.seq
+        named = re.search(r"\brequest (\d+) \(", self.finding.verdict.text)
+        return int(named[1]) if named else -1
 
     def _request(self, one: Asked) -> str:
         fields = one.fields
@@ -129,7 +140,8 @@ class Failure:
             text = ", ".join([f"{code} {ANSWERS.get(code, '')}".strip(), *told, *([remark] if remark else [])])
         else:
             text = f"none: {one.answer.get('error', 'the run ended')}"
-        return self._plain(" and ".join([text, *(f"{stray.get('code')} once more" for stray in one.strays)]))
+        strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (int(stray.get("code", -1)) for stray in one.strays)]
+        return self._plain(", and ".join([text, *(f"gets {stray}" if one.one_way else f"then {stray} again" for stray in strays)]))
 
     def _topics(self) -> Iterator[str]:
         """The program's topics as they were at its end, where the finding is about topics."""
@@ -143,9 +155,9 @@ class Failure:
             yield f"    {self._plain(name)}: {config}, flags {row.get('topicSysFlag')}"
 
     def _plain(self, text: str) -> str:
-        """Without the begin of all names of the run, which says nothing to a reader."""
+        """Without the begin of all names of the run, which says nothing to a reader, and without what would move a terminal's cursor."""
         prefix = self.history.names.prefix
-        return text.replace(prefix, "") if prefix else text
+        return _UNPRINTED.sub("·", text.replace(prefix, "") if prefix else text)
 
 
 def vanished(entry: Entry, words: str) -> str:

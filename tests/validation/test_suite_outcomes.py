@@ -1,0 +1,207 @@
+"""What a run says of each entry: nothing passes untested, a known violation may not vanish, and every finding has an entry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from rocketproof_profiles import PROFILES
+from rocketproof_properties.catalogue import HISTORY_CLAIMS
+from rocketproof_properties.generators.programs import Program
+from rocketproof_properties.judging.expected import ENOUGH
+from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.rules import rules
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.suite import text
+from rocketproof_properties.suite.entries import Entry, entries, entry_of, guards, puts_to_the_test
+from rocketproof_properties.suite.outcomes import Outcome, outcomes
+from rocketproof_properties.validation.accept import Accepted
+from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
+from rocketproof_traces.checker.shape import Shape, model_of
+from rocketproof_traces.history import Header, Writer
+
+EVERYTHING = frozenset(Capability)
+KNOWN = "INV-44[half messages]"
+
+
+def entry(id_: str, profile: str = "P494") -> Entry:
+    return next(one for one in entries(profile, EVERYTHING) if one.id == id_)
+
+
+def judged(path: Path, number: int = 1, **more: object) -> Judged:
+    return Judged(number, path, "plain messages", frozenset(), by=("specification", "claims", "reference"), **more)  # type: ignore[arg-type]
+
+
+def half(path: Path, number: int, *, held: bool) -> Judged:
+    claims = {"INV-44": (held, "violated", "half messages")}
+    verdicts = [] if held else [Verdict("claims", "INV-44", "the record is elsewhere", known=True)]
+    return judged(path, number, claims=claims, exercised=frozenset({"INV-44"}), verdicts=verdicts)
+
+
+def report(*programs: Judged, **more: object) -> ValidationReport:
+    return ValidationReport({"name": "a broker", "offers": ["start"]}, "P494", 1, len(programs), judged=list(programs), **more)  # type: ignore[arg-type]
+
+
+def outcome(made: ValidationReport, id_: str, folder: Path) -> Outcome:
+    return outcomes(made, [entry(id_)], folder)[id_]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A history of two sends, of which the first one's remark is hostile."""
+    path = tmp_path / "histories" / "00001.ndjson"
+    path.parent.mkdir()
+    program = Program(1, "plain messages", (("send", {}), ("send", {})))
+    writer = Writer(path, Header({"program": program.data(), "prefix": "rabc-1-", "broker": "broker-a"}, ""))
+    for remark in ("\x1b[2J\x07gone", None):
+        asked = {"to": "broker-a", "code": 310, "fields": {"topic": "rabc-1-A", "queueId": "0"}, "version": 399, "oneWay": False}
+        writer.add("invoke", "client 0", "send", {**asked, "bodySize": 0, "body": None, "at": 0}, 0)
+        writer.add(
+            "ok", "client 0", "send", {"code": 0, "remark": remark, "fields": {"queueOffset": "0"}, "bodySize": 0, "body": None, "at": 0}, 1
+        )
+    writer.close()
+    return path
+
+
+# Entries
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_entries_have_ids_of_their_own_and_sentences(profile: str) -> None:
+    found = entries(profile, EVERYTHING)
+    assert len({one.id for one in found}) == len(found) > 60
+    assert all(one.sentence and one.title.startswith(one.id) for one in found)
+    assert {one.kind for one in found} == {"property", "rule", "specification", "reference", "hazard"}
+
+
+def test_every_visible_property_has_an_entry_and_a_violation_that_is_expected_one_of_its_own() -> None:
+    found = {one.id: one for one in entries("P494", EVERYTHING)}
+    assert {claim.id for claim in HISTORY_CLAIMS} - set(found) <= {"INV-54", "INV-55", "INV-56", "LIV-01", "LIV-02", "LIV-06"}
+    assert found["INV-44"].expected == "holds" and found[KNOWN].expected == "violated" and "HAZ-13" in found[KNOWN].reason
+    assert found["INV-06.records[records larger than a file]"].needs is Capability.START
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -> None:
+    actions = {action.name: action for action in model_of(Shape(profile, ("template", "ordinary", "retry"), 8))[1].actions}
+    stated = guards(profile)
+    assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
+    for action, guard in stated:
+        assert guard in {one.name for one in actions[action].guards}
+    assert ("CHK-04" in stated.values()) is not PROFILES[profile].check_names
+
+
+@pytest.mark.parametrize(
+    ("verdict", "id_"),
+    [
+        (Verdict("claims", "INV-43", ""), "INV-43"),
+        (Verdict("specification", "specification.send", "", guard="accept_queue: legal queue id"), "CHK-10"),
+        (Verdict("specification", "specification.send", "", guard="look_up_missing: not: illegal characters"), "CHK-02"),
+        (Verdict("specification", "specification.send", "", guard="refuse_blank: blank name"), "specification.send"),
+        (Verdict("specification", "specification.send", ""), "specification.send"),
+        (Verdict("specification", "specification.max_offset", ""), "specification.topics"),
+        (Verdict("reference", "batch.remark", ""), "reference.send"),
+        (Verdict("reference", "topic.perm", ""), "reference.topic.perm"),
+        (Verdict("reference", "topic.the broker's entry", ""), "reference.topic.made"),
+        (Verdict("reference", "topic.topicSysFlag", ""), "reference.topic.flags"),
+        (Verdict("reference", "record.property WAIT", ""), "reference.record.property"),
+        (Verdict("reference", "record.content", ""), "reference.record"),
+        (Verdict("reference", "queue.next offset", ""), "reference.queue"),
+        (Verdict("reference", "something.new", ""), "reference.other"),
+    ],
+)
+def test_every_finding_contradicts_an_entry(verdict: Verdict, id_: str) -> None:
+    assert entry_of(verdict, "P494") == id_
+    assert entry(id_).id == id_
+
+
+# What puts an entry to the test
+
+
+def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Path) -> None:
+    plain = judged(tmp_path, claims={"INV-44": (True, "holds", "")}, exercised=frozenset({"INV-44"}))
+    assert puts_to_the_test(plain, entry("INV-44"), "P494")
+    assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"), "P494")  # it held because nothing happened
+    assert not puts_to_the_test(plain, entry(KNOWN), "P494")
+    assert puts_to_the_test(half(tmp_path, 1, held=True), entry(KNOWN), "P494")
+    sent = judged(tmp_path, actions=frozenset({"look_up", "accept_queue"}), asked=frozenset({"send"}))
+    assert puts_to_the_test(sent, entry("CHK-10"), "P494") and puts_to_the_test(sent, entry("reference.send"), "P494")
+    assert not puts_to_the_test(sent, entry("CHK-02"), "P494") and not puts_to_the_test(sent, entry("reference.send_back"), "P494")
+    assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"), "P494")
+
+
+def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:
+    found = outcomes(report(judged(tmp_path)), entries("P494", EVERYTHING), tmp_path)
+    assert {one.status for one in found.values()} == {"skipped"}
+    assert all(one.words.startswith("not exercised: ") for one in found.values())
+
+
+def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
+    made = report(judged(tmp_path))
+    assert "does not offer 'store': files are not read" in outcome(made, "INV-38.records", tmp_path).words
+
+
+# Verdicts
+
+
+def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
+    good = judged(tmp_path, claims={"INV-03": (True, "holds", "")}, exercised=frozenset({"INV-03"}))
+    assert outcome(report(good), "INV-03", tmp_path) == Outcome("passed", "nothing contradicts it in 1 program that put it to the test")
+
+
+@pytest.mark.parametrize(("programs", "status"), [(ENOUGH - 1, "skipped"), (ENOUGH, "failed")])
+def test_a_known_violation_fails_when_so_many_programs_do_not_show_it(tmp_path: Path, programs: int, status: str) -> None:
+    found = outcome(report(*(half(tmp_path, n, held=True) for n in range(programs))), KNOWN, tmp_path)
+    assert found.status == status
+    assert ("P494 expects a violation (HAZ-13" in found.said) is (status == "failed")
+
+
+def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -> None:
+    found = outcome(report(half(tmp_path, 1, held=True), half(tmp_path, 2, held=False)), KNOWN, tmp_path)
+    assert found.status == "passed"
+    assert found.words.startswith("violated, as P494 expects (HAZ-13") and found.words.endswith("in 1 of 2 programs")
+
+
+def contradicted(history: Path, **more: object) -> ValidationReport:
+    verdict = Verdict("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
+    broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), verdicts=[verdict])
+    program = Program(1, "plain messages", (("send", {}), ("send", {})))
+    finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)  # type: ignore[arg-type]
+    return report(broken, findings=[finding])
+
+
+def test_a_failure_shows_the_program_as_requests_and_answers(history: Path) -> None:
+    found = outcome(contradicted(history), "INV-03", history.parents[1])
+    assert found.status == "failed" and found.words == "request 2 (send, A): expected 0, found 1"
+    lines = found.said.splitlines()
+    assert lines[0] == "INV-03 a one-way request gets no answer"
+    assert "contradicted in 1 of 1 program on a broker; done again it came 2 of 3 times" in lines[1]
+    assert "-->  2-3    send A queueId 0  0 SUCCESS, queueOffset 0" in lines
+    assert f"history: {history}" in lines
+    assert "rabc-1-" not in found.said and "\x1b" not in found.said and "·[2J·gone" in found.said
+
+
+def test_an_accepted_difference_is_accepted(history: Path) -> None:
+    accepted = Accepted("INV-03", "ours answers", date(2099, 1, 1))
+    found = outcome(contradicted(history, accepted=accepted), "INV-03", history.parents[1])
+    assert (found.status, found.words) == ("accepted", "accepted: INV-03 (ours answers, until 2099-01-01)")
+
+
+def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
+    from rocketproof_properties.witnesses.known import HazardReplayed
+
+    def replayed(reproduced: bool | None) -> Outcome:
+        one = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
+        return outcome(report(judged(tmp_path), witnesses=[one]), "HAZ-02", tmp_path)
+
+    assert replayed(True).status == "passed"
+    assert replayed(None) == Outcome("skipped", "not exercised: and then that")
+    assert replayed(False).status == "failed" and "    did this" in replayed(False).said
+
+
+def test_a_long_table_goes_on_in_further_lines() -> None:
+    rows = list(text._columns([("a", "b c " * 40), ("d", "e")]))
+    assert max(map(len, rows)) <= text.WIDTH and rows[0].startswith("a  b c") and rows[1].startswith("     b") and rows[-1] == "d  e"

@@ -1,0 +1,313 @@
+"""The plugin in somebody else's folder: what is collected when, what is told once, and how an item shows what came of the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as Xml
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.suite import items, shared
+from rocketproof_properties.suite.outcomes import Outcome
+from rocketproof_properties.suite.shared import Results
+
+pytest_plugins = ["pytester"]
+PLUGIN = "rocketproof_properties.pytest_plugin"
+assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
+
+NOBODY = "127.0.0.1:9"
+THEIRS = {
+    "plain": "def test_theirs(): pass",
+    "user": "def test_theirs(rocketproof_client): pass",
+}
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run pytest with the plugin alone, inside this one."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in [name for name in os.environ if name.startswith("ROCKETPROOF_") or name == "PYTEST_ADDOPTS"]:
+        monkeypatch.delenv(name)
+
+    def call(*arguments: str) -> pytest.RunResult:
+        return pytester.runpytest_inprocess(
+            "-p", PLUGIN, "-p", "no:cacheprovider", "--strict-markers", "-W", "error", *arguments, no_reraise_ctrlc=True
+        )
+
+    return call
+
+
+def on(address: str, *more: str) -> tuple[str, ...]:
+    return (f"--rocketproof-target={address}", "--rocketproof-profile=P494", *more)
+
+
+def collected(found: pytest.RunResult) -> list[str]:
+    return [line for line in found.outlines if line.startswith("rocketproof::")]
+
+
+# What is collected
+
+
+def test_an_empty_folder_with_a_target_has_the_catalogue(inner: Run) -> None:
+    nodes = collected(inner("--collect-only", "-q", *on(NOBODY)))
+    assert {"rocketproof::INV-43", "rocketproof::INV-44[half messages]", "rocketproof::CHK-10", "rocketproof::reference.record"} <= {*nodes}
+    assert len(nodes) == len(set(nodes)) > 50
+    assert "rocketproof::HAZ-02" not in nodes  # nobody can be started at an address
+
+
+def test_without_a_target_there_is_nothing(inner: Run) -> None:
+    assert inner("--collect-only", "-q").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+@pytest.mark.parametrize(
+    ("theirs", "arguments", "has"),
+    [
+        ("plain", (), True),
+        ("plain", ("test_theirs.py",), False),
+        ("plain", ("test_theirs.py", "--rocketproof-suite=always"), True),
+        ("plain", ("--rocketproof-suite=never",), False),
+        ("plain", ("test_theirs.py", "rocketproof::INV-43"), True),
+        ("user", (), False),
+        ("user", ("--rocketproof-suite=always",), True),
+    ],
+)
+def test_who_uses_the_target_in_tests_of_his_own_gets_no_others(
+    pytester: pytest.Pytester, inner: Run, theirs: str, arguments: tuple[str, ...], has: bool
+) -> None:
+    pytester.makepyfile(test_theirs=THEIRS[theirs])
+    found = inner("--collect-only", "-q", *on(NOBODY), *arguments)
+    assert "test_theirs.py::test_theirs" in found.outlines
+    assert ("rocketproof::INV-43" in found.outlines) is has
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nodes"),
+    [
+        (("rocketproof::INV-43",), {"INV-43"}),
+        (("rocketproof::INV-45",), {"INV-45", "INV-45[half messages with a delay]"}),
+        (("rocketproof::INV-45[half messages with a delay]",), {"INV-45[half messages with a delay]"}),
+        (("-k", "CHK-10 or INV-43"), {"CHK-10", "INV-43"}),
+        (("-m", "rocketproof_specification"), {"specification.send", "specification.update_topic", "specification.topics"}),
+    ],
+)
+def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, ...], nodes: set[str]) -> None:
+    assert {*collected(inner("--collect-only", "-q", *on(NOBODY), *arguments))} == {f"rocketproof::{node}" for node in nodes}
+
+
+def test_a_collected_item_says_what_it_is_about(inner: Run) -> None:
+    found = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
+    found.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
+
+
+def test_hazards_are_items_where_brokers_can_be_started_and_are_found_by_their_properties(inner: Run) -> None:
+    assert collected(inner("--collect-only", "-q", *on("inprocess"), "-k", "INV-16")) == ["rocketproof::HAZ-02"]
+
+
+def test_a_marker_or_option_of_theirs_is_theirs(pytester: pytest.Pytester, inner: Run) -> None:
+    pytester.makeini("[pytest]\nmarkers = behaviour(text): of theirs")
+    pytester.makepyfile("import pytest\n\n@pytest.mark.behaviour('shy', 3)\ndef test_theirs(): pass")
+    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--requirements')")
+    inner("--requirements=of-theirs").assert_outcomes(passed=1)
+
+
+def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
+    found = inner("--markers", "--help")
+    with_plugin = inner("--fixtures", "--markers")
+    for line in (*found.outlines, *with_plugin.outlines):
+        if "rocketproof" in line and line.startswith(("@pytest.mark.", "  --")):
+            assert line.removeprefix("@pytest.mark.").strip().startswith(("rocketproof", "--rocketproof-")), line
+
+
+# Options
+
+
+def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
+    pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeini("[pytest]\nrocketproof_target = 127.0.0.1:1\nrocketproof_profile = P40")
+    inner("--collect-only").stdout.fnmatch_lines(["rocketproof: target 127.0.0.1:1, profile P40"])
+    monkeypatch.setenv("ROCKETPROOF_TARGET", "127.0.0.1:2")
+    inner("--collect-only").stdout.fnmatch_lines(["rocketproof: target 127.0.0.1:2, profile P40"])
+    inner("--collect-only", "--rocketproof-target=127.0.0.1:3").stdout.fnmatch_lines(["rocketproof: target 127.0.0.1:3, profile P40"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((f"--rocketproof-target={NOBODY}", "--rocketproof-profile=P48"), "--rocketproof-profile P48: unknown profile; use *"),
+        (("--rocketproof-target=127.0.0.1:99999",), "--rocketproof-target 127.0.0.1:99999: give the address of a broker *"),
+        (("--rocketproof-target=a broker:1",), "--rocketproof-target a broker:1: give the address of a broker *"),
+        (("--rocketproof-target=apache:",), "--rocketproof-target apache:: give the address of a broker *"),
+        (("--rocketproof-target=no.toml",), "--rocketproof-target no.toml: there is no such file"),
+        (on(NOBODY, "--rocketproof-programs=0"), "--rocketproof-programs 0: give a number such as 200"),
+        (on(NOBODY, "--rocketproof-seed=x"), "--rocketproof-seed x: give a whole number"),
+        (on(NOBODY, "--rocketproof-time=nan"), "--rocketproof-time nan: give a number of seconds above 0"),
+        (on(NOBODY, "--rocketproof-suite=maybe"), "--rocketproof-suite maybe: give auto, always, never"),
+        (on(NOBODY, "--rocketproof-nameserver=here"), "--rocketproof-nameserver here: give an address such as 127.0.0.1:9876"),
+        (on(NOBODY, "--rocketproof-accept=no.toml"), "--rocketproof-accept *no.toml: cannot be read *"),
+        (on(NOBODY, "--rocketproof-report=."), "--rocketproof-report *: it exists and is not empty: give a new folder"),
+        (on(NOBODY, "rocketproof::INV-430"), "rocketproof::INV-430: there is no such item; the nearest of * are INV-43*"),
+        (("rocketproof::INV-43",), "rocketproof::INV-43: give a target too, such as --rocketproof-target 127.0.0.1:10911"),
+    ],
+)
+def test_a_wrong_option_is_one_line_before_anything_is_collected(
+    pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    pytester.makepyfile(test_theirs=THEIRS["plain"])
+    found = inner(*arguments)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([f"ERROR: {said}"])
+    assert len([line for line in found.errlines if line.strip()]) == 1
+    found.stdout.no_fnmatch_line("*collected *")
+
+
+def test_a_wrong_option_in_a_file_or_variable_is_called_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makeini("[pytest]\nrocketproof_target = nothing")
+    inner().stderr.fnmatch_lines(["ERROR: rocketproof_target in tox.ini nothing: give *"])
+    monkeypatch.setenv("ROCKETPROOF_TARGET", "nobody")
+    inner().stderr.fnmatch_lines(["ERROR: ROCKETPROOF_TARGET nobody: give *"])
+
+
+def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pytester: pytest.Pytester) -> None:
+    program = (
+        "import sys, pytest; code = pytest.main(sys.argv[1:]); "
+        "print('imported', sorted(sys.modules.keys() & {'numpy', 'numba', 'z3', 'pyarrow', 'rocketproof_model.specification', 'filelock'}))"
+    )
+    for arguments in (on(NOBODY, "--rocketproof-seed=x"), ("--collect-only",)):
+        done = subprocess.run(
+            [sys.executable, "-c", program, "-p", PLUGIN, "-p", "no:cacheprovider", *arguments],
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            cwd=pytester.path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.splitlines()[-1] == "imported []", done
+
+
+# What came of the run
+
+
+@pytest.fixture
+def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Results], list[int]]:
+    """Let the run have this result; the list that it gives counts the runs."""
+
+    def come(results: Results) -> list[int]:
+        runs: list[int] = []
+
+        def perform(*_: object) -> Results:
+            runs.append(1)
+            return results
+
+        monkeypatch.setattr(shared, "_perform", perform)
+        return runs
+
+    return come
+
+
+OUTCOMES = {
+    "INV-02": Outcome("passed", "nothing contradicts it"),
+    "INV-03": Outcome(
+        "failed", "request 0 (send, A): expected 0, found 1", "INV-03 a one-way request\nthe table", {"history": "a/1.ndjson"}
+    ),
+    "INV-04": Outcome("skipped", "not exercised: no program that could contradict it among 3 programs"),
+    "INV-05": Outcome("accepted", "accepted: INV-05 (ours differs, until 2099-01-01)", "text"),
+    "INV-44[half messages]": Outcome("passed", "violated, as P494 expects (HAZ-13)", "the text of a program"),
+}
+ITEMS = tuple(f"rocketproof::{id_}" for id_ in OUTCOMES)
+
+
+def test_each_item_shows_what_the_one_run_says_of_it(inner: Run, came: Callable[[Results], list[int]], pytester: pytest.Pytester) -> None:
+    runs = came(Results(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
+    found = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
+    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
+    assert runs == [1]
+    found.stdout.fnmatch_lines_random(
+        [
+            "rocketproof::INV-44[[]half messages] VIOLATED AS EXPECTED*",
+            "rocketproof::INV-02 PASSED*",
+            "*_ rocketproof::INV-03 a one-way request gets no answer _*",
+            "the table",
+            "FAILED rocketproof::INV-03 - *INV-03 a one-way request*",
+            "SKIPPED [[]1] rocketproof::INV-04: not exercised: no program that could contradict it among 3 programs",
+            "a broker under P494",
+            "accepted deviation x is over",
+            "histories and report: a",
+        ]
+    )
+    cases = {case.get("name"): case for case in Xml.parse(pytester.path / "out.xml").iter("testcase")}
+    failed = cases["INV-03 a one-way request gets no answer"]
+    assert "the table" in str(failed.find("failure").text)  # type: ignore[union-attr]
+    told = {one.get("name"): one.get("value") for one in failed.iter("property")}
+    assert told["rocketproof_profile"] == "P494" and told["rocketproof_expected"] == "holds" and told["rocketproof_history"] == "a/1.ndjson"
+    assert any(name is not None and name.startswith("INV-44[half messages] the answered queue") for name in cases)
+
+
+@pytest.mark.parametrize("of", ["items", "client"])
+def test_what_is_wrong_with_the_target_is_told_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
+    pytester.makepyfile(test_theirs="def test_a(rocketproof_client): pass\ndef test_b(rocketproof_client): pass")
+    found = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
+    found.assert_outcomes(errors=1, skipped=1)
+    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
+
+
+def test_that_the_broker_was_gone_is_told_once_and_what_was_recorded_counts(inner: Run, came: Callable[[Results], list[int]]) -> None:
+    came(Results(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
+    found = inner(*on(NOBODY), *ITEMS)
+    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
+    found.stdout.fnmatch_lines(
+        ["the run ended early, and says nothing of what came later: broker-a at 127.0.0.1:9 does not answer any more"]
+    )
+
+
+def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callable[[Results], list[int]]) -> None:
+    came(Results(stopped="--time 3.0", outcomes=OUTCOMES))
+    found = inner(*on(NOBODY), *ITEMS[:1])
+    found.assert_outcomes(passed=1)
+    found.stdout.fnmatch_lines(["stopped: --time 3.0"])
+
+
+def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[Results], list[int]]) -> None:
+    came(Results(stopped="Ctrl-C", outcomes=OUTCOMES))
+    assert inner(*on(NOBODY), *ITEMS).ret == pytest.ExitCode.INTERRUPTED
+
+
+# On a broker
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[tuple[str, ...]]:
+    """Options for a broker without a fault, by its address."""
+    with InProcess("P494").open() as running:
+        yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=12")
+
+
+def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    found = inner(*broker)
+    assert found.ret == pytest.ExitCode.OK
+    folder = pytester.path / ".rocketproof" / "suite" / "1"
+    assert {"suite.json", "report.json", "histories"} <= {path.name for path in folder.iterdir()}
+    data = json.loads((folder / "suite.json").read_text())
+    assert data["schema"] == "rocketproof-suite" and data["version"] == 1
+    assert data["outcomes"]["INV-43"]["status"] == "passed"
+    statuses = {row["status"] for row in data["outcomes"].values()}
+    assert statuses == {"passed", "skipped"}
+    assert all(row["words"].startswith("not exercised") for row in data["outcomes"].values() if row["status"] == "skipped")
+
+
+@pytest.mark.slow
+def test_processes_of_xdist_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    found = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
+    assert found.ret == pytest.ExitCode.OK
+    assert found.parseoutcomes()["passed"] > 20
+    assert [path.name for path in (pytester.path / ".rocketproof" / "suite").iterdir()] == ["1"]
+    assert len(list((pytester.path / ".rocketproof" / "suite" / "1" / "histories").glob("*.ndjson"))) == 12
+    names = [case.get("name") for case in Xml.parse(pytester.path / "out.xml").iter("testcase")]
+    assert "INV-03 a one-way request gets no answer" in names

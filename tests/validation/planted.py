@@ -20,14 +20,15 @@ PLANTED: Final = {
     "M-29": "reference.topic.queues",
     "M-67": "INV-03",
     "M-76a": "reference.record.property",
-    "M-80": "INV-35.records",
     "M-85a": "INV-41",
+    "M-87": "INV-43",
     "M-105": "INV-48",
 }
 """The item by the fault."""
 _MASKS: Final = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"record(?: at)? \d+", "record at PLACE"),
+    (r"the id [0-9A-F]{32}", "the id ID"),
     (r"\boffset \d{3,}", "offset PLACE"),
     (r"came \d of", "came N of"),
     (r"in \d+ of \d+ programs", "in N of M programs"),

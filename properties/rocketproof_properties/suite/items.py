@@ -82,7 +82,7 @@ class CatalogueItem(pytest.Item):
         """That the target ended the run early is an error of one item, whatever that says itself."""
         found = shared.known(self.config.stash[SCRATCH])
         if found is not None and found.broken_off and not found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
-            pytest.fail(f"the run ended early, and says nothing of what came later: {found.stopped}", pytrace=False)
+            pytest.fail(f"the run says less than it was asked for: {found.stopped}", pytrace=False)
 
     def _results(self) -> shared.Results:
         scratch, options = self.config.stash[SCRATCH], self.config.stash[OPTIONS]

@@ -120,7 +120,7 @@ class _Outcomes:
         mine = self.found.get(entry.id, [])
         evidence = min(mine, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
         programs = len({id(one.judged) for one in shown})
-        lost = [one for one in mine if getattr(one, "reproduced", None) is False]
+        lost = [one for one in mine if one.reproduced is False]
         if mine and len(lost) == len(mine):
             return Outcome("skipped", f"seen in {counted(programs, 'program')} and not again when that was repeated: not reproduced")
         accepted = [one.accepted for one in mine if one.accepted is not None]

@@ -141,9 +141,17 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     report = validate(request, progress)
     report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
     found = outcomes(report, entries(target.profile, target.offers), folder)
-    results = Results("", str(folder), report.stopped, _summary(report), tuple(report.notes), found)
+    stopped = report.stopped or report.transport.undecided
+    results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
     (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     return results
+
+
+def _faults(report: ValidationReport) -> list[str]:
+    """What became of the connections, in a line, if anything did."""
+    counts = report.transport.counts
+    told = ", ".join(f"{kind} ({times} times)" for kind, times in counts.items())
+    return [f"faults of the connection, which are held against nobody: {told}"] if counts else []
 
 
 def _summary(report: ValidationReport) -> str:

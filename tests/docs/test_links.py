@@ -1,0 +1,48 @@
+"""Links of the documents lead somewhere: to a file of the project, and to a heading that it has."""
+
+import re
+from pathlib import Path
+
+import pytest
+from session import HOUSE
+
+SKIPPED = {".venv", ".git", "node_modules", ".rocketproof", ".changes", "tests", ".cache"}
+DOCUMENTS = sorted(file for file in HOUSE.rglob("*.md") if not SKIPPED & set(file.relative_to(HOUSE).parts))
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+
+
+def anchors(document: Path) -> set[str]:
+    """The headings as GitHub and the site call them."""
+    heads = re.findall(r"^#+ +(.*)$", document.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(HOUSE)))
+def test_links_lead_somewhere(document: Path) -> None:
+    broken = []
+    for target in LINK.findall(CODE.sub("", document.read_text("utf-8"))):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (document.parent / path).resolve() if path else document
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(target)
+    assert not broken
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    """From link to link, so that no page is lost."""
+    found, ahead = set(), [HOUSE / "README.md"]
+    while ahead:
+        document = ahead.pop()
+        if document in found:
+            continue
+        found.add(document)
+        for target in LINK.findall(document.read_text("utf-8")):
+            file = (document.parent / target.partition("#")[0]).resolve()
+            if file.suffix == ".md" and file.exists():
+                ahead.append(file)
+    assert [
+        str(one.relative_to(HOUSE)) for one in DOCUMENTS if one not in found and one.parent.name == "docs" and one.parent != HOUSE
+    ] == []

@@ -1,0 +1,123 @@
+"""Each JSON output is as its schema says, and the page of schemas lists them all."""
+
+import json
+import re
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from session import HOUSE
+
+from rocketproof_properties import requirements
+from rocketproof_properties.cli import run
+from rocketproof_properties.patches.trials import Row
+from rocketproof_properties.rules import rules
+
+FOLDER = HOUSE / "properties" / "docs" / "schemas"
+PAGE = HOUSE / "properties" / "docs" / "schemas.md"
+DATA = HOUSE / "tests" / "data"
+MODEL = """
+from rocketproof_model import Int, Model
+
+model = Model("counter")
+count = model.var("count", Int(0, 3), init=0)
+
+@model.action()
+def add(a):
+    "One more."
+    a.guard("room", count < 3, "there is room")
+    a.set(count, count + 1)
+
+model.always("few", count < 2, "there are few")
+scopes = {"small": {}}
+"""
+
+
+def errors(name: str, data: Any) -> list[str]:
+    schema = json.loads((FOLDER / f"{name}.schema.json").read_text("utf-8"))
+    found = Draft202012Validator(schema).iter_errors(data)
+    return [f"{'/'.join(map(str, one.path))}: {one.message}" for one in found]
+
+
+@pytest.fixture
+def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """What a command writes with --json, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def of(*tokens: str) -> Any:
+        assert run([*tokens, "--json", "out.json"]) in (0, 1)
+        return json.loads(Path("out.json").read_text("utf-8"))
+
+    return of
+
+
+def test_every_schema_is_one_and_stands_on_the_page() -> None:
+    listed = set(re.findall(r"\(schemas/([\w-]+)\.schema\.json\)", PAGE.read_text("utf-8")))
+    assert listed == {file.name.removesuffix(".schema.json") for file in FOLDER.iterdir()}
+    for file in FOLDER.iterdir():
+        schema = json.loads(file.read_text("utf-8"))
+        Draft202012Validator.check_schema(schema)
+        assert re.search(r", version \d+$", schema["title"]) and schema["description"]
+
+
+def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any]) -> None:
+    Path("few.py").write_text(MODEL)
+    rows = output("check", "few.py")
+    assert rows[0]["verdict"] == "violated" and errors("verdicts", rows) == []
+    witness = rows[0]["witness"]
+    assert errors("witness", json.loads(Path(witness).read_text("utf-8"))) == []
+    comparison = output("diff", witness, witness)
+    assert comparison["equal"] and errors("comparison", comparison) == []
+
+
+def test_a_value_of_the_wrong_kind_is_noticed(output: Callable[..., Any]) -> None:
+    hazards = output("hazard", "HAZ-03")
+    assert errors("hazards", hazards) == []
+    assert errors("hazards", [{**hazards[0], "shown": "yes"}]) and errors("hazards", [{**hazards[0], "more": 1}])
+
+
+def test_places_and_rules(output: Callable[..., Any]) -> None:
+    assert errors("references", output("requirements", "HAZ-01")) == []
+    rule = next(iter(rules().values()))
+    assert errors("requirements", [requirements.Requirement(rule, ("a.py:1",)).record()]) == []
+
+
+def test_recordings(output: Callable[..., Any], tmp_path: Path) -> None:
+    cases = (DATA / "rocketmq-4.9.4.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "few.jsonl").write_text("".join(cases[:6]))
+    judged = output("judge", "few.jsonl", "--profile", "P494")
+    assert judged["cases"] and errors("judgement", judged) == []
+    replayed = output("test", "--recording", "few.jsonl", "--profile", "P494")
+    assert replayed and errors("replayed-recording", replayed) == []
+
+
+def test_validations_and_histories(output: Callable[..., Any]) -> None:
+    report = output("validate", "--target", "inprocess", "--programs", "2", "--no-witnesses", "--report", "v")
+    assert report["verdicts"] and errors("validation", report) == []
+    history = next(file for file in sorted(Path("v/histories").rglob("*")) if file.is_file())
+    verdict = output("judge", str(history), "--profile", "P494")
+    assert verdict["events"] and errors("history-verdict", verdict) == []
+
+
+def test_a_self_test(output: Callable[..., Any]) -> None:
+    tested = output("validate", "--target", "inprocess", "--self-test")
+    assert tested["checked"] and errors("self-test", tested) == []
+
+
+def test_mutants() -> None:
+    row = Row("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
+    assert errors("mutants", [row.record()]) == []
+
+
+@pytest.mark.slow
+def test_audits_and_campaigns(output: Callable[..., Any], tmp_path: Path) -> None:
+    with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
+        archive.extractall(tmp_path / "store", filter="data")
+    store = next((tmp_path / "store").iterdir())
+    found = output("audit", str(store), "--engine", "local", "--out", "audited", "--limit", "5")
+    assert found and errors("audit-findings", found) == []
+    assert errors("audit-summary", json.loads(Path("audited/summary.json").read_text("utf-8"))) == []
+    assert errors("campaign-findings", output("campaign", "--programs", "10", "--engine", "local")) == []

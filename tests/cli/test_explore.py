@@ -16,6 +16,7 @@ import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.choices import InputError
+from rocketproof_properties.exploring.pages import index, of_validation
 from rocketproof_properties.exploring.shelf import Shelf
 from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
 
@@ -107,7 +108,10 @@ def test_a_kept_witness_and_a_model_of_ones_own(rocketproof: Any, coin: str, tmp
     ("tokens", "says"),
     [
         (["nothing.itf.json"], "nothing.itf.json: "),
-        (["empty"], "empty has no witness (*.itf.json); give a folder that `rocketproof check` has written, or a file"),
+        (["empty"], "empty has no witness (*.itf.json), history (*.ndjson) or finding; give a folder that `rocketproof check`"),
+        (["some.ndjson"], "some.ndjson is a history, which is judged by a profile; give --profile, such as P494"),
+        (["report"], "is no report of a validation; give the folder that `rocketproof validate --report` has written"),
+        (["report/programs/finding-1.py"], "is no report of a validation"),
         (["coin.py", "--property", "tial", "--html", "x.html"], "unknown property 'tial'; use tails, "),
         (["coin.py", "--profile", "P49", "--html", "x.html"], "leave out --profile"),
         (["cut.itf.json", "--html", "x.html"], "cut.itf.json"),
@@ -125,6 +129,9 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it is served"))
     (tmp_path / "empty").mkdir()
+    (tmp_path / "report" / "programs").mkdir(parents=True)
+    (tmp_path / "report" / "report.json").write_text("[]", "utf-8")
+    (tmp_path / "some.ndjson").write_text("", "utf-8")
     (tmp_path / "cut.itf.json").write_text('{"#meta": {"format": "ITF", "rocketproof": {"schema": 1,', "utf-8")
     newer = {"#meta": {"format": "ITF", "rocketproof": {"schema": 99}}, "vars": [], "states": []}
     (tmp_path / "newer.itf.json").write_text(json.dumps(newer), "utf-8")
@@ -157,9 +164,78 @@ def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, 
     opened = shelf.open({"property": row["id"], **case}, told.append)
     assert opened.document()["end"] == "tails fails after step 3"
     assert told[0] == "coin.py long: search"
-    for wish, says in (({"witness": "/etc/passwd"}, "is no witness in"), ({"file": "x"}, "nothing that can be"), ({"scope": 1}, "as text")):
+    for wish, says in (({"witness": "/etc/passwd"}, "is not in"), ({"file": "x"}, "nothing that can be"), ({"scope": 1}, "as text")):
         with pytest.raises(InputError, match=says):
             shelf.open(wish, quiet)
+
+
+def history(path: Path, offset: int) -> None:
+    """Two sends to one queue, whose second answer names this offset."""
+    header = {"v": 1, "type": "header", "schema": "rocketproof-history", "version": 1, "origin": {}, "start": None, "note": ""}
+    fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}
+    asked = {"to": "broker-a", "fields": {**fields, "sysFlag": "0", "bornTimestamp": "1", "flag": "0"}, "bodySize": 1}
+    answers = [{"code": 0, "fields": {"queueId": "0", "queueOffset": str(n)}} for n in (0, offset)]
+    steps = [(type_, value) for answer in answers for type_, value in (("invoke", asked), ("ok", answer))]
+    events = [
+        {"v": 1, "seq": k, "time": k, "process": "</script>", "type": type_, "op": "send", "value": value}
+        for k, (type_, value) in enumerate(steps)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [header, *events]), "utf-8")
+
+
+def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) -> None:
+    history(tmp_path / "runs.ndjson", 7)
+    assert rocketproof("explore", "runs.ndjson", "--profile", "P494", "--html", "runs.html").code == 0
+    made = document(tmp_path / "runs.html")
+    assert (made["kind"], made["verdict"]["verdict"], made["refusal"]["operation"]) == ("history", "illegal", 2)
+    assert made["clients"] == ["</script>"]
+    report = tmp_path / "report"
+    (report / "histories").mkdir(parents=True)
+    (report / "programs").mkdir()
+    history(report / "histories" / "1.ndjson", 9)
+    program = report / "programs" / "finding-1.py"
+    program.write_text("", "utf-8")
+    finding = {"property": "send.queueOffset", "text": "9 and not 1", "history": "histories/1.ndjson", "file": "programs/finding-1.py"}
+    gone = {**finding, "history": "histories/2.ndjson", "file": "programs/finding-2.py"}
+    data = {"schema": "rocketproof-validation", "version": 1, "profile": "P494", "findings": [finding, gone]}
+    (report / "report.json").write_text(json.dumps(data), "utf-8")
+    assert rocketproof("explore", str(program), "--html", "one.html").code == 0
+    made = document(tmp_path / "one.html")
+    assert made["title"] == "send.queueOffset: 9 and not 1"
+    assert made["refusal"]["recorded"].endswith("offset 9")
+    shelf = Shelf(folder=report)
+    (row,) = shelf.catalogue()["witnesses"]
+    assert row["title"] == "send.queueOffset: 9 and not 1"
+    assert shelf.open({"witness": row["id"]}, quiet).document()["refusal"]
+    done = rocketproof("explore", str(report / "programs" / "finding-2.py"), "--html", "two.html")
+    assert (done.code, "or its history is gone" in done.err) == (2, True)
+    of_validation(tmp_path / "pages", report)
+    assert sorted(p.name for p in (tmp_path / "pages").iterdir()) == ["1.html", "index.html"]
+
+
+def test_pages_of_a_check_and_of_a_judgement(rocketproof: Any, coin: str, tmp_path: Path) -> None:
+    done = rocketproof("check", coin, "--scope", "long", "--html", "pages")
+    assert "2 pages in pages: open pages" in done.err
+    names = sorted(p.name for p in (tmp_path / "pages").iterdir())
+    assert names == ["coin-all.html", "coin-tails.html", "index.html"]
+    listed = (tmp_path / "pages" / "index.html").read_text("utf-8")
+    assert 'href="coin-tails.html">tails violated: heads never comes late</a> <small>long, 3 steps<' in listed
+    assert document(tmp_path / "pages" / "coin-tails.html")["end"] == "tails fails after step 3"
+    history(tmp_path / "runs.ndjson", 1)
+    assert rocketproof("judge", "runs.ndjson", "--profile", "P494", "--html", "judged").code == 0
+    assert document(tmp_path / "judged" / "runs.html")["order"] == [0, 2]
+    for wrong, says in (
+        (["--html", "runs.ndjson"], "is a file; give a folder"),
+        (["--out", "o", "--html", "x"], "pages are of one history"),
+    ):
+        refused = rocketproof("judge", "runs.ndjson", "--profile", "P494", *wrong)
+        assert (refused.code, says in refused.err) == (2, True), refused.err
+
+
+def test_an_index_is_text() -> None:
+    text = index("</title><b>", [{"href": "a%22.html", "title": "<b>", "said": "&"}])
+    assert "<b>" not in text
+    assert "default-src 'none'" in text
 
 
 def test_a_search_that_is_told_to_stop_stops(catalogue: Any) -> None:

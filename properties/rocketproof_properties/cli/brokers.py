@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Profile, Seconds, Settings, write
+from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
@@ -107,6 +107,7 @@ def validate(
     kills: Natural = 0,
     remember: bool = True,
     json: Json = None,
+    pages: Pages = None,
 ) -> int:
     """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
 
@@ -163,6 +164,8 @@ def validate(
         keeps, and keep those of this run.
     json
         Write the report to this file too.
+    pages
+        Write the explorer's page of each finding's history to this folder.
     """
     from ..deployments.choose import choose
     from ..reports.options import is_kind
@@ -239,6 +242,10 @@ def validate(
     write(json, found.data())
     with reports.printing():
         show.render(found, folder)
+    if pages is not None:
+        from ..exploring.pages import of_validation
+
+        of_validation(pages, folder)
     reports.write(lambda: results.run(found.data(), folder))
     return found.exit_code
 

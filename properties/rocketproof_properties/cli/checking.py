@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ..choices import InputError
 from . import reporting
-from .common import OK, All, Count, Json, Many, Natural, Profile, Seconds, write
+from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
 
 
 def check(
@@ -34,6 +34,7 @@ def check(
     json: Json = None,
     report: reporting.Reports = (),
     since: Path | None = None,
+    pages: Pages = None,
     witnesses: Path | None = None,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
@@ -82,6 +83,8 @@ def check(
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
+    pages
+        Write the explorer's page of each witness to this folder, with an index of them.
     witnesses
         Folder for witness files; .rocketproof/witnesses unless given.
     """
@@ -122,6 +125,10 @@ def check(
             show.print_report(found, chosen.left_out)
         else:
             summary.render(found, chosen.left_out)
+    if pages is not None:
+        from ..exploring.pages import of_check
+
+        of_check(pages, found.rows)
     places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
     reports.write(lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)))
     return found.exit_code

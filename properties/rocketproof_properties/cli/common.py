@@ -46,6 +46,11 @@ def _writable(_: Any, path: Path | None) -> None:
         check_writable(path)
 
 
+def _pages(_: Any, path: Path | None) -> None:
+    if path is not None and path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; give a folder for the pages")
+
+
 Count = Annotated[int, Parameter(validator=_positive)]
 Seconds = Annotated[float, Parameter(validator=_positive)]
 Natural = Annotated[int, Parameter(validator=_not_negative)]
@@ -53,6 +58,8 @@ NotNegative = Annotated[float, Parameter(validator=_not_negative)]
 Profile = Annotated[str, Parameter(converter=_known_profile)]
 Json = Annotated[Path | None, Parameter(validator=_writable)]
 """A file for the results; what comes of a long run can be written there at its end."""
+Pages = Annotated[Path | None, Parameter(name="--html", validator=_pages)]
+"""A folder for pages of the explorer."""
 Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
 Flag = Annotated[bool, Parameter(negative=())]
 All = Annotated[bool, Parameter(name="--all", negative=())]

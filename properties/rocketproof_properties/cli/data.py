@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Profile, Seconds, write
+from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Pages, Profile, Seconds, write
 
 
 def judge(
@@ -25,6 +25,7 @@ def judge(
     json: Json = None,
     report: reporting.Reports = (),
     since: Path | None = None,
+    pages: Pages = None,
 ) -> int:
     """Judge what a real or simulated broker answered: does the specification explain it?
 
@@ -61,6 +62,8 @@ def judge(
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
+    pages
+        Write the explorer's page of the history to this folder, of a recording one for each cfg.
     """
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
@@ -72,7 +75,9 @@ def judge(
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, json, reports)
+        return _judge_one(Path(first), profile, limit, json, reports, pages)
+    if pages is not None:
+        raise InputError("--html with --out; pages are of one history: judge it without --out")
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
     from rocketproof_traces.checker.histories import LIMIT
@@ -92,7 +97,7 @@ def judge(
     return code
 
 
-def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting) -> int:
+def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting, pages: Path | None) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces.checker.histories import Verdict
 
@@ -108,6 +113,10 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, r
             show.print_verdict(found)
         else:
             show.print_judgement(found)
+    if pages is not None:
+        from ..exploring.pages import of_judgement
+
+        of_judgement(pages, file, found)
     code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[found.verdict]
     reports.write(lambda: results.run({**found.data(), "unknown": list(found.unknown)}, str(file), code))
     return code

@@ -29,12 +29,12 @@ def explore(
     Parameters
     ----------
     what
-        A witness file that `rocketproof check` has written, a folder of them, or a Python file with a model of your own; without it the
-        built-in specification, of which the page lets you choose.
+        A witness file that `rocketproof check` has written, a history, a finding or the report of `rocketproof validate`, a folder of
+        these, or a Python file with a model of your own; without it the built-in specification, of which the page lets you choose.
     property
         The property whose counterexample is to be found and opened.
     profile
-        The profile of the specification, P49 unless given.
+        The profile of the specification, P49 unless given; of a history the one that it is judged by.
     scope
         The finite sizes, instead of those that the catalogue names; without --property a walk begins there.
     condition

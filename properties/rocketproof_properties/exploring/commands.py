@@ -12,8 +12,9 @@ from rocketproof_traces.explorer.opened import Opened
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
 from ..store import check_writable
+from ..validation.report import REPORT
 from . import traces
-from .shelf import WITNESS, Shelf
+from .shelf import WITNESS, Shelf, of_path
 from .traces import Wish
 
 
@@ -53,21 +54,27 @@ def _present(shelf: Shelf, html: Path | None, port: int, *, browser: bool) -> No
 
 def _shelf(what: str | None, wish: Wish) -> Shelf:
     """What there is to open, with what it begins with. `what` is a file or a folder, None for the specification."""
-    wished = any((wish.property, wish.profile, wish.scope, wish.condition))
-    if what is not None and not what.endswith(".py"):
-        if wished:
-            raise InputError(f"{what} with --property, --profile, --scope or --condition; a file is opened as it is: leave them out")
+    narrowed = any((wish.property, wish.scope, wish.condition))
+    with ProgressLine() as line:
+        if what is None or _is_model(what):
+            wished = narrowed or wish.profile is not None
+            return Shelf(traces.of_wish(replace(wish, file=what), line.show) if wished else None, what)
+        if narrowed:
+            raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")
         path = Path(what)
         if not path.is_dir():
-            return Shelf(traces.of_file(what), folder=path.parent)
-        shelf = Shelf(folder=path)
+            return Shelf(of_path(what, wish.profile, line.show), folder=path.parent, profile=wish.profile)
+        shelf = Shelf(folder=path, profile=wish.profile)
         if not shelf.files():
-            raise InputError(f"{what} has no witness (*{WITNESS}); give a folder that `rocketproof check` has written, or a file")
+            remedy = "give a folder that `rocketproof check` or `validate` has written, or a file"
+            raise InputError(f"{what} has no witness (*{WITNESS}), history (*.ndjson) or finding; {remedy}")
         return shelf
-    if not wished:
-        return Shelf(file=what)
-    with ProgressLine() as line:
-        return Shelf(traces.of_wish(replace(wish, file=what), line.show), what)
+
+
+def _is_model(what: str) -> bool:
+    """Whether a file is a model of the user's own, and not the program of a finding beside its report."""
+    path = Path(what)
+    return path.suffix == ".py" and not (path.absolute().parent.parent / REPORT).is_file()
 
 
 def _version() -> str:

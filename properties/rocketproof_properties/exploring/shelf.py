@@ -1,4 +1,5 @@
-"""What a running explorer can open: the catalogue's properties in their cases, or those of a model file; scopes; witnesses of a folder."""
+"""What a running explorer can open: the catalogue's properties in their cases, or those of a model file; scopes; and what lies in a folder:
+witnesses, histories, findings of a validation."""
 
 from __future__ import annotations
 
@@ -8,25 +9,30 @@ from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_traces.explorer.opened import Opened, Progress
+from rocketproof_traces.history import is_history
 
 from ..checks import witnessfiles
 from ..checks.plan import Request, plan
 from ..choices import InputError
 from ..sources import modelfile
-from . import traces
+from ..validation.report import REPORT
+from . import findings, histories, traces
 from .traces import ENGINE, Wish
 
 WITNESS: Final = ".itf.json"
+HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
 _WISHES: Final = ("property", "profile", "scope", "condition")
 
 
 @dataclass
 class Shelf:
-    """`opened` is what the page begins with; `file` is a model file, None for the specification; `folder` holds witnesses."""
+    """`opened` is what the page begins with; `file` is a model file, None for the specification; `folder` holds witnesses, histories or a
+    validation's report. Histories are judged by `profile`, if there is one; those of a report by its own."""
 
     opened: Opened | None = None
     file: str | None = None
     folder: Path = witnessfiles.DEFAULT_FOLDER
+    profile: str | None = None
     _rows: Mapping[str, Any] | None = field(default=None, init=False)
 
     def start(self) -> Opened | None:
@@ -36,14 +42,21 @@ class Shelf:
         """Properties with their cases, witness files and scopes, by what `open` takes."""
         if self._rows is None:
             self._rows = {"properties": _properties(self.file), "scopes": _scopes(self.file)}
-        return {
-            **self._rows,
-            "witnesses": [{"id": name, "title": Path(name).name.removesuffix(WITNESS), "path": name} for name in self.files()],
-        }
+        kept = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
+        return {**self._rows, "witnesses": kept}
 
-    def files(self) -> list[str]:
-        """The witness files of the folder."""
-        return sorted(str(path) for path in self.folder.glob(f"*{WITNESS}"))
+    def files(self) -> dict[str, str]:
+        """What lies in the folder by its path, with what it is called; of a validation's report its findings."""
+        if (self.folder / REPORT).is_file():
+            return {str(one.history): one.title for one in findings.of_report(self.folder)}
+        paths = [path for pattern in (f"*{WITNESS}", *HISTORIES) for path in self.folder.glob(pattern)]
+        return {str(path): path.name.removesuffix(WITNESS) for path in sorted(paths)}
+
+    def _profile(self, path: str) -> str | None:
+        """The profile that a history of the folder is judged by."""
+        if (self.folder / REPORT).is_file():
+            return next((one.profile for one in findings.of_report(self.folder) if str(one.history) == path), self.profile)
+        return self.profile
 
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
         """What a page wishes for. Raises RocketproofError."""
@@ -52,9 +65,21 @@ class Shelf:
                 raise InputError(f"{name} is nothing that can be opened; send witness, or {', '.join(_WISHES)}, as text")
         if wish.get("witness"):
             if wish["witness"] not in self.files():
-                raise InputError(f"{wish['witness']} is no witness in {self.folder}; choose one of the catalogue")
-            return traces.of_file(wish["witness"])
+                raise InputError(f"{wish['witness']} is not in {self.folder}; choose one of the catalogue")
+            return of_path(wish["witness"], self._profile(wish["witness"]), report)
         return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
+
+
+def of_path(path: str, profile: str | None, report: Progress) -> Opened:
+    """A witness file, a history, a recording, or the program of a validation's finding. Raises RocketproofError."""
+    file = Path(path)
+    if file.suffix == ".py":
+        return findings.opened(findings.of_program(file), report)
+    if not (is_history(file) or any(file.match(pattern) for pattern in HISTORIES)):
+        return traces.of_file(path)
+    if profile is None:
+        raise InputError(f"{path} is a history, which is judged by a profile; give --profile, such as P494")
+    return histories.of_file(file, profile, report)
 
 
 def _properties(file: str | None) -> Sequence[Mapping[str, Any]]:
@@ -86,4 +111,4 @@ def _scopes(file: str | None) -> Sequence[Mapping[str, str]]:
     return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
 
 
-__all__ = ["WITNESS", "Shelf"]
+__all__ = ["WITNESS", "Shelf", "of_path"]

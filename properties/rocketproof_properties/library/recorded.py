@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rocketproof_profiles import PROFILES
 
-from ..choices import InputError, known
+from ..choices import known
 
 if TYPE_CHECKING:
     from rocketproof_traces.checker.histories import Verdict
@@ -29,21 +29,9 @@ def judge(history: str | os.PathLike[str], *, profile: str, limit: int | None = 
     of each part that are expanded; `report(done, all)` is called on the way. Raises RocketproofError for an unknown profile and for what
     is no history.
     """
-    from rocketproof_traces.checker import histories, recordings
-    from rocketproof_traces.errors import TraceError
-    from rocketproof_traces.history import is_history, read
+    from ..judging.onefile import judge_file
 
-    name, file = known("profile", profile, PROFILES), Path(history)
-    if not file.is_file():
-        raise InputError(f"{history} is no file; give a history or a recording")
-    if not is_history(file):
-        return recordings.judge_recording(file, name, limit or recordings.LIMIT, report)
-    header, lines = read(file)
-    events = list(lines)
-    try:
-        return histories.judge_history(header, events, name, limit or histories.LIMIT, report)
-    except TraceError as error:
-        raise TraceError(f"{history}: {error.place}", error.problem, error.remedy) from None
+    return judge_file(Path(history), known("profile", profile, PROFILES), limit, report)
 
 
 def audit(

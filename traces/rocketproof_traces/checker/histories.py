@@ -6,7 +6,7 @@ explanation, and with that event it has none any more.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +29,15 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
+class Order:
+    """Requests by the events that began them: `explained` in the order of an explanation, each where it makes its last step; `beyond` are
+    those that come after what nothing explains, or after a bound."""
+
+    explained: tuple[int, ...] = ()
+    beyond: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """`explained` counts answers and statements; `out_of_reach` counts requests by reason; `unknown` names parts with their bound."""
 
@@ -44,10 +53,11 @@ class Verdict:
     interrupted: bool = False
     actions: frozenset[str] = frozenset()
     """The actions of the specification by which the parts are explained, as far as they are."""
+    order: Order = Order()
 
     def data(self) -> dict[str, Any]:
         """The verdict as JSON values."""
-        shown = {name: value for name, value in vars(self).items() if name != "actions"}
+        shown = {name: value for name, value in vars(self).items() if name not in ("actions", "order")}
         return {**shown, "findings": [f.data() for f in self.findings], "unknown": list(self.unknown)}
 
 
@@ -63,6 +73,7 @@ class PartVerdict:
     findings: tuple[Finding, ...] = ()
     unknown: str = ""
     actions: frozenset[str] = frozenset()
+    order: Order = Order()
 
 
 def judge_history(
@@ -107,6 +118,7 @@ def judge_history(
         tuple(not_decided),
         bool(unknown),
         frozenset().union(*(one.actions for one in judged)),
+        _merged([one.order for one in judged]),
     )
 
 
@@ -156,11 +168,34 @@ def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable
     actions = frozenset(step.label for step in judged.steps)
     if judged.limit:
         bound = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
-        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound, actions=actions)
+        order = _order(checker, checker.order(judged.steps))
+        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound, actions=actions, order=order)
     if judged.complete:
-        return PartVerdict(part.name, judged.end, judged.expanded, left, actions=actions)
+        order = _order(checker, checker.order(judged.steps))
+        return PartVerdict(part.name, judged.end, judged.expanded, left, actions=actions, order=order)
     finding, more = checker.finding(judged, limit)
-    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,), actions=actions)
+    order = _order(checker, finding.order)
+    return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,), actions=actions, order=order)
+
+
+def _order(checker: PartChecker, explained: tuple[int, ...]) -> Order:
+    """The order with what of the part's requests is judged and not in it."""
+    known, last = set(explained), last_of(checker.part)
+    judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why)
+    rest = (one.opened for one in judged if one.closed is not None and one.closed <= last and one.opened not in known)
+    return Order(explained, tuple(rest))
+
+
+def _merged(orders: Sequence[Order]) -> Order:
+    """One order of the requests of all parts: that of each part, and none before one that had ended when it began."""
+    queues = [deque(order.explained) for order in orders if order.explained]
+    explained: list[int] = []
+    while queues:
+        first = min(queues, key=lambda queue: queue[0])
+        explained.append(first.popleft())
+        if not first:
+            queues.remove(first)
+    return Order(tuple(explained), tuple(sorted(one for order in orders for one in order.beyond)))
 
 
 def _recorded(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
@@ -177,7 +212,8 @@ def _recorded(part: Part, header: Header, profile: str, limit: int, tick: Callab
     assert best is not None
     checker, judged = best
     unknown = f"{part.name}: {limit} expanded states are reached" if judged.limit else ""
-    return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown)
+    order = _order(checker, checker.explained())
+    return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order)
 
 
 def _tried(

@@ -22,7 +22,7 @@ from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Described, Ended, Reached, Reduced, Routed, Send, Update, fits_int
 from .search import Search
 from .shape import Shape
-from .steps import Answer, Point, Request, Searched
+from .steps import Answer, Point, Request, Searched, Step
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
@@ -45,12 +45,15 @@ class Finding:
     prefix: tuple[int, ...]
     steps: tuple[str, ...]
     state: Mapping[str, Any]
+    order: tuple[int, ...] = ()
+    """The requests of that order, by the events that began them, each where it makes its last step."""
 
     def __str__(self) -> str:
         return f"event {self.seq} ({self.op} of {self.process}; {self.part}): recorded {self.recorded}; {self.refused}"
 
     def data(self) -> dict[str, Any]:
-        return {**vars(self), "refused": self.refused.data(), "prefix": list(self.prefix), "steps": list(self.steps)}
+        shown = {name: value for name, value in vars(self).items() if name != "order"}
+        return {**shown, "refused": self.refused.data(), "prefix": list(self.prefix), "steps": list(self.steps)}
 
 
 def last_of(part: Part, upto: int | None = None) -> int:
@@ -331,7 +334,13 @@ class PartChecker:
             prefix=tuple(sorted(a.seq for a in self.answers[: best.end])),
             steps=tuple(self._step(s.request, s.label) for s in best.steps),
             state=self._readable(best.stuck[0].shared),
+            order=self.order(best.steps),
         )
+
+    def order(self, steps: Sequence[Step]) -> tuple[int, ...]:
+        """The requests that an explanation of the last search brings to their ends, by the events that began them, in that order."""
+        last = {one.opened: number for number, step in enumerate(steps) if (one := self.made[step.request]) is not None}
+        return tuple(sorted(last, key=last.__getitem__))
 
     def _element_names(self) -> dict[str, list[str]]:
         return {"Topic": list(self.topics), "Broker": [self.part.broker], "Producer": [""]}

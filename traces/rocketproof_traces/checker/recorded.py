@@ -65,6 +65,12 @@ class RecordedChecker(PartChecker):
         adopted = sum(isinstance(self.requests[answer.request], Adopted) for answer in self.answers[: found.end])
         return Cases(tuple(findings), found.end - skipped - adopted, search.expanded, found.limit)
 
+    def explained(self) -> tuple[int, ...]:
+        """The requests of the cases that are explained, by the events that began them; they came one after the other."""
+        lost = self.refused | self.undecided
+        asked = zip(self.part.asked, self.reasons, strict=True)
+        return tuple(one.opened for one, why in asked if not why and one.closed is not None and (one.looks_after or one.case) not in lost)
+
     def _case_at(self, answer: int) -> str:
         one = self.made[self.answers[answer].request]
         assert one is not None

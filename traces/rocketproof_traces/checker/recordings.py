@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from rocketproof_model.specification import constants
 
 from ..history import Event, Header
 from ..history.recordings import histories
-from .histories import judge_history
+from .histories import Verdict, judge_history
 from .part import Finding
 
 LIMIT = 10_000
@@ -37,13 +37,14 @@ class Unexplained:
 @dataclass(frozen=True)
 class Judgement:
     """Cases explained, cases out of reach by reason, and what was not explained, first one first. `unknown` names what a bound left
-    open."""
+    open; `histories` has the verdict on each `cfg`."""
 
     profile: str
     explained: int
     out_of_reach: dict[str, int]
     unexplained: tuple[Unexplained, ...]
     unknown: tuple[str, ...] = ()
+    histories: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Literal["ok", "illegal", "unknown"]:
@@ -85,9 +86,10 @@ def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable
     reasons: Counter[str] = Counter()
     unexplained: list[Unexplained] = []
     unknown: list[str] = []
+    verdicts: dict[str, Verdict] = {}
     judged, everything = 0, sum(map(len, asked.values()))
     for cfg, mine in events.items():
-        found = judge_history(Header(origins[cfg]), mine, profile, limit)
+        found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit)
         reasons.update(found.out_of_reach)
         unexplained += [Unexplained(_case_of(mine, one.seq), one) for one in found.findings]
         unknown += found.unknown
@@ -95,7 +97,7 @@ def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable
         if tick is not None:
             tick(judged, everything)
     explained = everything - reasons.total() - len(unexplained)
-    return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown))
+    return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown), verdicts)
 
 
 def _case_of(events: list[Event], seq: int) -> str:

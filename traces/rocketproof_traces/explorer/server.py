@@ -33,12 +33,15 @@ class Shelf(Protocol):
 
     def start(self) -> Opened | None:
         """What the page begins with; None if the user has to choose."""
+        ...
 
     def catalogue(self) -> Mapping[str, Any]:
         """What a user can choose from: properties with their cases, witnesses, scopes."""
+        ...
 
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
         """Open what was chosen. Raises RocketproofError in one line."""
+        ...
 
 
 @dataclass

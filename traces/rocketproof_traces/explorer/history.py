@@ -1,0 +1,140 @@
+"""A history of clients as the document that the page draws on a time line: what was asked and answered, and what the judge says of it.
+
+Times are the numbers of events; `nanos` has the clock's, where the history has one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from ..checker.histories import Verdict
+from ..checker.part import Finding
+from ..history import Event, Header
+from ..history.operations import SENDS, Call, paired
+from ..witness.words import value_text
+from .document import SCHEMA, CommandLine, Subject
+
+LONGEST: Final = 200
+"""Characters of a value that are shown."""
+_OUTCOMES: Final = {"ok": "ok", "fail": "fail"}
+_MARKS: Final = {"crash": "crash", "restart": "restart", "disconnect": "disconnect", "configure": "settings"}
+
+
+def of_history(
+    header: Header, events: Sequence[Event], verdict: Verdict, title: str, commands: Sequence[CommandLine] = ()
+) -> dict[str, Any]:
+    """The document of a judged history."""
+    calls, marks = [], []
+    for found in paired(events):
+        if isinstance(found, Call):
+            calls.append(found)
+        elif found.type in ("crash", "info") or (found.type == "invoke" and found.op == "configure"):
+            marks.append(_mark(found))
+    calls.sort(key=lambda call: call.begun.seq)
+    finding = verdict.findings[0] if verdict.findings else None
+    begun_by = {call.ended.seq: call.begun.seq for call in calls if call.ended is not None}
+    if finding is not None and finding.seq not in begun_by:
+        marks.append(
+            {"at": finding.seq, "nanos": None, "kind": "state", "text": f"{finding.process}: {finding.recorded}; nothing explains it"}
+        )
+    refused = {begun_by.get(one.seq) for one in verdict.findings}
+    order = [begun for begun in verdict.order.explained if begun not in refused]
+    return {
+        "schema": SCHEMA,
+        "kind": "history",
+        "title": title,
+        "subject": asdict(Subject(str(header.origin.get("target", "")), "", verdict.profile, header.note, "judge")),
+        "clients": list(dict.fromkeys(call.begun.process for call in calls)),
+        "operations": _operations(calls, verdict, order),
+        "marks": sorted(marks, key=lambda mark: mark["at"]),
+        "verdict": {"verdict": verdict.verdict, "sentence": _sentence(verdict)},
+        "order": order,
+        "refusal": None if finding is None else _refusal(finding, begun_by.get(finding.seq, -1)),
+        "commands": [asdict(command) for command in commands],
+        "live": None,
+    }
+
+
+def _operations(calls: Iterable[Call[Event]], verdict: Verdict, order: Sequence[int]) -> list[dict[str, Any]]:
+    places = {begun: place for place, begun in enumerate(order)}
+    refused, beyond = {finding.seq for finding in verdict.findings}, set(verdict.order.beyond)
+    rows = []
+    for begun, ended in calls:
+        status = "explained" if begun.seq in places else "beyond" if begun.seq in beyond else "unjudged"
+        status = "refused" if ended is not None and ended.seq in refused else status
+        rows.append(
+            {
+                "id": begun.seq,
+                "client": begun.process,
+                "name": begun.op,
+                "label": _label(begun),
+                "begin": begun.seq,
+                "end": None if ended is None else ended.seq,
+                "nanos": [begun.time, None if ended is None else ended.time],
+                "outcome": "unknown" if ended is None else _OUTCOMES.get(ended.type, "unknown"),
+                "fields": _pairs(begun.value),
+                "answer": [] if ended is None else _pairs(ended.value),
+                "position": places.get(begun.seq),
+                "status": status,
+            }
+        )
+    return rows
+
+
+def _label(begun: Event) -> str:
+    """`send orders, queue 2`: what is asked, as short as a line allows."""
+    fields = begun.value.get("fields")
+    fields = fields if isinstance(fields, Mapping) else {}
+    words = [begun.op, *(str(fields[name]) for name in ("topic",) if name in fields)]
+    queue = f", queue {fields['queueId']}" if begun.op in (*SENDS, "max_offset") and "queueId" in fields else ""
+    return _cut(" ".join(words) + queue)
+
+
+def _pairs(value: Mapping[str, Any]) -> list[list[str]]:
+    """Names and values as text; the fields of a header stand among the others, and what is empty is left out."""
+    flat: dict[str, Any] = {}
+    for name, one in value.items():
+        flat |= {str(key): inner for key, inner in one.items()} if name == "fields" and isinstance(one, Mapping) else {name: one}
+    return [[name, _cut(_text(one))] for name, one in flat.items() if one not in ("", None)]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _mark(event: Event) -> dict[str, Any]:
+    kind = "crash" if event.type == "crash" else _MARKS.get(event.op, "fault")
+    told = ", ".join(f"{name} {value}" for name, value in _pairs(event.value))
+    return {"at": event.seq, "nanos": event.time, "kind": kind, "text": f"{event.process}: {event.op}{f' ({told})' if told else ''}"}
+
+
+def _sentence(verdict: Verdict) -> str:
+    if verdict.findings:
+        return f"nothing explains {verdict.findings[0]}"
+    if verdict.unknown:
+        return f"not decided: {'; '.join(verdict.unknown)}"
+    return f"the specification explains all {verdict.explained} answers that it speaks of"
+
+
+def _refusal(finding: Finding, operation: int) -> dict[str, Any]:
+    why = finding.refused
+    values = [[name, value_text(value)] for name, value in why.values.items()]
+    return {
+        "operation": operation,
+        "recorded": finding.recorded,
+        "specified": why.specified,
+        "action": why.action,
+        "guard": why.guard,
+        "sentence": why.sentence,
+        "values": values,
+    }
+
+
+__all__ = ["of_history"]

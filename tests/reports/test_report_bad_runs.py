@@ -59,7 +59,7 @@ def test_a_changed_one_is_read_or_refused(tmp_path_factory: Any, data: st.DataOb
     made = copy.deepcopy(data.draw(st.sampled_from(SAVED)))
     for _ in range(data.draw(st.integers(1, 3))):
         held, key = data.draw(st.sampled_from(places(made)))
-        held[key] = data.draw(ODD)
+        held[key] = copy.deepcopy(data.draw(ODD))
         if not places(made):
             break
     path = tmp_path_factory.mktemp("changed") / "run.json"

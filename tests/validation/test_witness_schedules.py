@@ -130,14 +130,14 @@ def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monk
             "REA-06",
             "restart",
             {},
-            r"request\(p=1.*: a broker would have to wait for it in the middle of a request, and REA-06 is not shown",
+            r"request\(p=client 1.*: a broker would have to wait for it in the middle of a request, and REA-06 is not shown",
         ),
-        ("REA-03", "creation", {}, r"lock_timeout\(p=0\) cannot .*: another request would have to hold the broker's lock"),
+        ("REA-03", "creation", {}, r"lock_timeout\(p=client 0\) cannot .*: another request would have to hold the broker's lock"),
         (
             "INV-53",
             "creation",
             {"existing": True, "existing_perm": 4},
-            r"store\(p=0, draw=0\) cannot .*: the broker draws the queue by itself",
+            r"store\(p=client 0, draw=0\) cannot .*: the broker draws the queue by itself",
         ),
     ],
 )

@@ -1,4 +1,5 @@
-// A state graph in layers: a layer for each depth, its states beside those that lead to them. Linear in the number of edges.
+// A state graph in layers: one for each depth, its states near those that lead to them; a wide layer is a band of several rows.
+// Linear in the number of edges, but for the sorting of layers.
 
 import type { StateGraph } from "./live";
 
@@ -14,7 +15,8 @@ export interface Layout {
 const ACROSS = 26;
 const WIDE = 110; // across, where there is room for the names of actions
 const NARROW = 12; // states in the widest layer of a graph that has the room
-const DOWN = 64;
+const DOWN = 64; // from a layer to the next one
+const ROW = 22; // from a row to the next one within a layer
 const SWEEPS = 4;
 
 export function layout({ states, depth, edges }: StateGraph): Layout {
@@ -35,20 +37,37 @@ export function layout({ states, depth, edges }: StateGraph): Layout {
     }
   }
   const x = new Float32Array(count);
-  const widest = Math.max(1, ...layers.map((layer) => layer.length));
+  const most = Math.max(40, Math.ceil(1.6 * Math.sqrt(count))); // states in a row, so that the whole is about as wide as high
+  const rows = layers.map((layer) => Math.ceil(layer.length / most));
+  const widest = Math.max(1, ...layers.map((layer, d) => Math.ceil(layer.length / (rows[d] ?? 1))));
   const across = widest <= NARROW ? WIDE : ACROSS;
-  const spread = (layer: readonly number[]): void => layer.forEach((k, place) => (x[k] = (place - (layer.length - 1) / 2) * across));
+  const y = new Float32Array(count);
+  let height = 0;
+  const tops = rows.map((many) => {
+    const top = height;
+    height += (many - 1) * ROW + DOWN;
+    return top;
+  });
+  const spread = (layer: readonly number[], d: number): void => {
+    const many = rows[d] ?? 1;
+    const columns = Math.ceil(layer.length / many);
+    layer.forEach((k, place) => {
+      x[k] = (Math.floor(place / many) - (columns - 1) / 2) * across;
+      y[k] = (tops[d] ?? 0) + (place % many) * ROW;
+    });
+  };
   layers.forEach(spread);
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const near = sweep % 2 ? down : up;
-    for (const layer of sweep % 2 ? [...layers].reverse() : layers) {
+    const order = [...layers.keys()];
+    for (const d of sweep % 2 ? order.reverse() : order) {
+      const layer = layers[d] ?? [];
       const middle = new Map(layer.map((k) => [k, mean(near[k] ?? [], x, x[k] ?? 0)]));
       layer.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0) || a - b);
-      spread(layer);
+      spread(layer, d);
     }
   }
-  const y = Float32Array.from(depth, (d) => d * DOWN);
-  return { x, y, parent, via, width: widest * across, height: layers.length * DOWN };
+  return { x, y, parent, via, width: widest * across, height };
 }
 
 function mean(near: readonly number[], x: Float32Array, otherwise: number): number {

@@ -176,6 +176,8 @@ test("ten thousand states are laid out in well under a second", () => {
   const begin = performance.now();
   const placed = layout({ states, depth, edges, complete: true, truths: null });
   assert.ok(performance.now() - begin < 1000);
+  assert.ok(placed.width < 3 * placed.height, `${placed.width} by ${placed.height}`);
+  assert.equal(new Set(states.map((_, k) => `${placed.x[k]},${placed.y[k]}`)).size, count);
   assert.equal(pathTo(placed.parent, count - 1).length, (depth[count - 1] ?? 0) + 1);
 });
 

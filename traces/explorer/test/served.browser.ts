@@ -69,7 +69,6 @@ test("an expression stands beside the steps, on a branch too; a wrong one says w
     await page.getByLabel("Expression to evaluate").fill("counter");
     await press(page, "Enter");
     await says(page, ".line.head .cell", /^counter$/);
-    await page.locator(".list").focus();
     await press(page, "End");
     await says(page, ".line.current .cell", /^1$/);
     await whatIf(page, "add(client 1)");

@@ -1,6 +1,6 @@
 // The head of the page: what is shown, search, branches, an expression to evaluate, views, theme, help.
 
-import { useState, type MutableRef } from "preact/hooks";
+import { useRef, useState, type MutableRef } from "preact/hooks";
 import { toggleTheme } from "../theme";
 import type { View } from "../place";
 import type { Walker } from "../walker";
@@ -145,13 +145,18 @@ function Paths({ walker }: { walker: Walker }) {
 function Evaluate({ walker }: { walker: Walker }) {
   const { columns } = useStore(walker.store);
   const [text, setText] = useState("");
+  const input = useRef<HTMLInputElement>(null);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (text.trim() && (await walker.evaluate(text.trim()))) setText("");
+    if (!text.trim() || !(await walker.evaluate(text.trim()))) return;
+    setText("");
+    input.current?.blur(); // the keys walk again
   };
   return (
     <form class="group evaluate" onSubmit={(event) => void submit(event)}>
       <input
+        ref={input}
+        list="values"
         value={text}
         placeholder="evaluate along the trace"
         aria-label="Expression to evaluate at each state"
@@ -159,6 +164,13 @@ function Evaluate({ walker }: { walker: Walker }) {
         title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}
         onInput={(event) => setText(event.currentTarget.value)}
       />
+      {walker.live && (
+        <datalist id="values">
+          {walker.trace.model.slots.map(({ label }) => (
+            <option value={label} key={label} />
+          ))}
+        </datalist>
+      )}
       {columns.map(({ expression, type }) => (
         <button type="button" class="column" key={expression} title={`${type}; click to take it away`} onClick={() => walker.dropColumn(expression)}>
           {expression} ×

@@ -31,6 +31,7 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (event.key === "Escape" && event.target === search.current) return leaveSearch(walker);
+      if (event.key === "Escape" && event.target instanceof HTMLInputElement) return event.target.blur();
       if (typing(event)) return;
       if (event.key === "?") setHelp(true);
       else if (event.key === "/") search.current?.focus();

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -328,3 +330,19 @@ def test_show_writes_the_document_of_a_trace(tmp_path: Path, capsys: pytest.Capt
     Path("found.py").write_text("def test_it() -> None: ...\n", "utf-8")
     assert cli.run(["show", "found.py", "--json", "trace.json"]) == 2
     assert "a program of messages is a test and has no states" in capsys.readouterr().err
+
+
+def test_a_failing_test_shows_its_own_line_the_witness_and_nothing_of_ours(tmp_path: Path) -> None:
+    Path("test_mine.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_library import lock\nfrom rocketproof import assert_holds\n\n"
+        "def test_race():\n    assert_holds(lock, 'exclusion', atomic=False)\n\n"
+        "def test_typo():\n    assert_holds(lock, 'exclusoin')\n\n"
+        "def test_size():\n    assert_holds(lock, 'exclusion', proceses=2)\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert "3 failed" in said and "E       rocketproof.Refuted: 'exclusion' is violated in lock with atomic=False" in said
+    assert "unknown property 'exclusoin'" in said and "proceses is no size" in said
+    assert "rocketproof_properties/" not in said

@@ -22,6 +22,8 @@ WIDTH = 100  # columns of a witness in a failure: pytest puts two before it
 class Refuted(AssertionError):
     """A verdict is not the asserted one. `outcome` has the witness, if there is one, and `file` is where that is kept."""
 
+    __module__ = "rocketproof"  # the name by which a test knows it
+
     def __init__(self, text: str, outcome: Outcome, file: str | None = None) -> None:
         super().__init__(text)
         self.outcome = outcome
@@ -30,6 +32,8 @@ class Refuted(AssertionError):
 
 class Undecided(RocketproofError):
     """A limit, or the engine, left an asserted property open: neither a pass nor a violation. `outcome.reason` says why."""
+
+    __module__ = "rocketproof"
 
     def __init__(self, text: str, outcome: Outcome) -> None:
         super().__init__(text)
@@ -121,7 +125,7 @@ def _refuted(made: Chosen, outcome: Outcome, others: Iterable[Outcome]) -> Refut
         except InputError as error:
             lines.append(f"not kept: {error}")
         else:
-            lines.append(_kept_text(made, file))
+            lines += ["", _kept_text(made, file)]
     lines += [f"also violated: {one.property.id}: {one.property.sentence}" for one in others]
     return Refuted("\n".join(lines), outcome, file)
 

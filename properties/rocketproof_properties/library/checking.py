@@ -112,6 +112,7 @@ def check(
     given. What a limit ends is `unknown`, with the reason. Raises RocketproofError, in one line, for what is no model, no property or no
     size, for an engine that does not decide such a property, and for a model that has no value somewhere.
     """
+    __tracebackhide__ = True
     made = chosen(model, values, scope=scope, profile=profile)
     claims = made.claims(property)
     known("engine", engine, ENGINES)

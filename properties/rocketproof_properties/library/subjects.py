@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from rocketproof_model import Instance, Model, Property
 from rocketproof_model.language import Type
 
-from ..choices import InputError, known
+from ..choices import InputError, offer
 from ..sources.modelfile import DEFAULT, NAMED, parameters_of, with_constants
 from ..sources.source import Source, Subject, choose
 
@@ -41,6 +41,7 @@ class Chosen:
 
     def claims(self, wanted: str | Property | Iterable[str | Property] | None) -> tuple[Property, ...]:
         """The properties that are meant: by id, by sentence, or a Property; all for None. Raises InputError for one that there is not."""
+        __tracebackhide__ = True
         if wanted is None:
             if not self.subject.properties:
                 raise InputError(f"model {self.name} has no properties; state some with m.always(...), m.reachable(...) or the like")
@@ -48,22 +49,25 @@ class Chosen:
         several = [wanted] if isinstance(wanted, str | Property) else list(wanted)
         if not several:
             raise InputError("no property; name one, or leave `property` out for all")
-        return tuple(dict.fromkeys(claim for one in several for claim in self._claims(one)))
+        meant: dict[Property, None] = {}
+        for one in several:
+            meant |= dict.fromkeys(self._claims(one))
+        return tuple(meant)
 
     def _claims(self, wanted: str | Property) -> list[Property]:
+        __tracebackhide__ = True
         if isinstance(wanted, Property):
             return [wanted]
         stated = self.subject.properties
         said = _words(wanted)
         for same in (
             [one for one in stated if one.id == wanted],
-            [one for one in stated if _words(one.sentence) == said],
+            [one for one in stated if said in (_words(one.id), _words(one.sentence))],
             [one for one in stated if one.id.startswith(f"{wanted}.")],
         ):
             if same:
                 return same
-        id_ = known("property", wanted, [one.id for one in stated])
-        return [one for one in stated if one.id == id_]
+        raise InputError(f"unknown property {wanted!r}; {offer(wanted, [one.id for one in stated])}")
 
 
 def chosen(
@@ -77,6 +81,7 @@ def chosen(
 
     Raises InputError, in one line, for values that fit neither, and for a scope or profile where there is none.
     """
+    __tracebackhide__ = True  # pytest shows the line of the test that called
     if model is None or isinstance(model, str | os.PathLike):
         file = None if model is None else os.fspath(model)
         source = choose(file, scope, profile) if file is None or NAMED not in file else Source(DEFAULT, file=file)
@@ -93,6 +98,7 @@ def chosen(
 
 
 def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[str, Any]) -> Instance:
+    __tracebackhide__ = True
     if isinstance(model, Instance):
         given = with_constants(model.model, values)
         return Instance(model.model, model.constants | {name: given.constants[name] for name in values})
@@ -113,6 +119,7 @@ def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[st
 
 
 def _check(instance: Instance) -> None:
+    __tracebackhide__ = True
     model = instance.model
     if not model.variables or not model.actions:
         what = "actions; declare what can happen with @m.action()" if model.variables else "variables; declare its state with m.var(...)"

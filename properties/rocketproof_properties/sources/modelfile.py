@@ -93,6 +93,7 @@ def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[
 
 def with_constants(model: Model, given: Mapping[str, Any], parameters: Sequence[str] = ()) -> Instance:
     """The model with its constants given. Raises InputError for a value that is neither a constant nor one of the parameters."""
+    __tracebackhide__ = True  # of a test that gave them
     for name in given:
         if name not in model.constants:
             names = [*parameters, *model.constants]

@@ -164,6 +164,8 @@ def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, 
     opened = shelf.open({"property": row["id"], **case}, told.append)
     assert opened.document()["end"] == "tails fails after step 3"
     assert told[0] == "coin.py long: search"
+    (tmp_path / "LIV-03-P49-endless-sends.itf.json").touch()
+    assert [row["title"] for row in shelf.catalogue()["witnesses"]] == ["LIV-03 · P49 · endless sends"]
     for wish, says in (({"witness": "/etc/passwd"}, "is not in"), ({"file": "x"}, "nothing that can be"), ({"scope": 1}, "as text")):
         with pytest.raises(InputError, match=says):
             shelf.open(wish, quiet)
@@ -258,6 +260,14 @@ def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
+
+
+def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
+    text = "import sys, rocketproof_properties.exploring.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
+    done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment, check=True)
+    heavy = {"numba", "numpy", "z3", "pyarrow", "hypothesis", "networkx", "rocketproof_model.specification", "rocketproof_impl"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_two_explorers_are_served_until_ctrl_c(coin: str) -> None:

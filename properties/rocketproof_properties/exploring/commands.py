@@ -12,7 +12,7 @@ from rocketproof_traces.explorer.opened import Opened
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
 from ..store import check_writable
-from ..validation.report import REPORT
+from ..validation.results import REPORT
 from . import traces
 from .shelf import WITNESS, Shelf, of_path
 from .traces import Wish

@@ -11,9 +11,7 @@ from typing import Any
 from rocketproof_traces.explorer.opened import History, Progress
 
 from ..choices import InputError
-from ..validation.report import REPORT
-from ..validation.results import SCHEMA
-from . import histories
+from ..validation.results import REPORT, SCHEMA
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,8 @@ def of_program(path: Path) -> Kept:
 
 def opened(kept: Kept, report: Progress) -> History:
     """The history of a finding, judged again."""
+    from . import histories
+
     return histories.of_file(kept.history, kept.profile, report, kept.title)
 
 

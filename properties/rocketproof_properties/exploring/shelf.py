@@ -3,6 +3,7 @@ witnesses, histories, findings of a validation."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +16,8 @@ from ..checks import witnessfiles
 from ..checks.plan import Request, plan
 from ..choices import InputError
 from ..sources import modelfile
-from ..validation.report import REPORT
-from . import findings, histories, traces
+from ..validation.results import REPORT
+from . import findings, traces
 from .traces import ENGINE, Wish
 
 WITNESS: Final = ".itf.json"
@@ -50,7 +51,7 @@ class Shelf:
         if (self.folder / REPORT).is_file():
             return {str(one.history): one.title for one in findings.of_report(self.folder)}
         paths = [path for pattern in (f"*{WITNESS}", *HISTORIES) for path in self.folder.glob(pattern)]
-        return {str(path): path.name.removesuffix(WITNESS) for path in sorted(paths)}
+        return {str(path): _title(path.name.removesuffix(WITNESS)) for path in sorted(paths)}
 
     def _profile(self, path: str) -> str | None:
         """The profile that a history of the folder is judged by."""
@@ -70,6 +71,12 @@ class Shelf:
         return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
 
 
+def _title(stem: str) -> str:
+    """`LIV-03 · P49 · endless sends` of a witness of the specification; another file is called by its name."""
+    found = re.fullmatch(r"(.+?)-(P\d+)(?:-(.+))?", stem)
+    return " · ".join(part for part in (found[1], found[2], (found[3] or "").replace("-", " ")) if part) if found else stem
+
+
 def of_path(path: str, profile: str | None, report: Progress) -> Opened:
     """A witness file, a history, a recording, or the program of a validation's finding. Raises RocketproofError."""
     file = Path(path)
@@ -79,6 +86,8 @@ def of_path(path: str, profile: str | None, report: Progress) -> Opened:
         return traces.of_file(path)
     if profile is None:
         raise InputError(f"{path} is a history, which is judged by a profile; give --profile, such as P494")
+    from . import histories
+
     return histories.of_file(file, profile, report)
 
 

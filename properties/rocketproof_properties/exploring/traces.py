@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rocketproof_model.result import Limits
-from rocketproof_model.result import Progress as At
-from rocketproof_traces import pools
 from rocketproof_traces.explorer.document import CommandLine, Subject
 from rocketproof_traces.explorer.opened import Progress, Trace, walk
 
-from ..checks import matrix, witnessfiles
-from ..checks.decide import Budget, decide
+from ..checks import witnessfiles
 from ..checks.plan import Request, Task, plan
 from ..checks.rows import Row
 from ..choices import InputError
@@ -87,6 +83,13 @@ def _tasks(wish: Wish) -> list[Task]:
 
 def _decided(task: Task, report: Progress) -> tuple[Row, Trace | None]:
     """Decide one case; what came out, and its trace if there is one. Raises RocketproofError."""
+    from rocketproof_model.result import Limits
+    from rocketproof_model.result import Progress as At
+    from rocketproof_traces import pools
+
+    from ..checks import matrix
+    from ..checks.decide import Budget, decide
+
     with TemporaryDirectory(prefix="rocketproof-explore-") as folder:
         (unit,) = matrix.units([task], Path(folder))
         report(str(unit))

@@ -25,11 +25,10 @@ from ..witnesses.known import HazardReplayed
 from . import results
 from .accept import Accepted
 from .crashtests import CrashTests
-from .results import SCHEMA
+from .results import REPORT, SCHEMA
 from .transport import Transport, transport
 
 VERSION: Final = 1
-REPORT: Final = "report.json"
 HISTORIES: Final = "histories"
 SMALLEST: Final = "smallest"
 PROGRAMS: Final = "programs"

@@ -10,6 +10,7 @@ from ..reports.results import Outcome, Result, Run, first_line, lines
 
 SCHEMA: Final = "rocketproof-validation"
 """Of report.json."""
+REPORT: Final = "report.json"
 COMMAND: Final = "validate"
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 _KILLED: Final = "a killed broker has what it acknowledged when it is back"

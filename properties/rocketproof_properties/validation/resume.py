@@ -16,8 +16,9 @@ from rocketproof_traces.history import read as read_history
 from ..choices import InputError
 from ..generators.programs import Program
 from ..runs.recording import OVER
-from .report import HISTORIES, REPORT, document
+from .report import HISTORIES, document
 from .report import read as read_report
+from .results import REPORT
 
 SCHEMA: Final = "rocketproof-validation-run"
 VERSION: Final = 1

@@ -19,7 +19,7 @@ from cyclopts import App, CycloptsError, Parameter, ValidationError
 from rocketproof_model import RocketproofError
 
 from ..choices import InputError
-from . import audits, brokers, checking, data, exploring, implementation, witnesses
+from . import audits, brokers, checking, data, documents, exploring, implementation, witnesses
 from .common import INVOKED, OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
@@ -29,6 +29,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),
     *(brokers.serve, brokers.validate),
     *(data.judge, data.campaign, audits.audit),
+    documents.docs,
 )
 
 

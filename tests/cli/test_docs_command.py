@@ -1,0 +1,25 @@
+"""The documentation that is installed: its list, a page, and where it lies."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketproof_properties import documents
+
+
+def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[..., Any]) -> None:
+    listed = " ".join(rocketproof("docs").out.split())
+    paths = [path for section in documents.SECTIONS.values() for path in section]
+    assert len(documents.pages()) == len(paths) == listed.count("rocketproof docs ")
+    for name, page in documents.pages().items():
+        assert page.is_file() and f"rocketproof docs {name} " in listed and documents.title(page) in listed
+
+
+def test_a_page_is_printed_or_its_place(rocketproof: Callable[..., Any]) -> None:
+    shown = rocketproof("docs", "Porting")
+    assert shown.code == 0 and "GET_ROUTEINFO_BY_TOPIC" in shown.out and max(map(len, shown.out.splitlines())) <= 100
+    assert rocketproof("docs", "porting", "--path").out.strip().endswith("properties/docs/porting.md")
+
+
+def test_an_unknown_page_is_one_line(rocketproof: Callable[..., Any]) -> None:
+    refused = rocketproof("docs", "portnig")
+    assert refused.code == 2 and "porting" in refused.err and refused.err.count("\n") == 1

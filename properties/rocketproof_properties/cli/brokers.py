@@ -243,11 +243,16 @@ def validate(
     with reports.printing():
         show.render(found, folder)
     if pages is not None:
-        from ..exploring.pages import of_validation
-
-        of_validation(pages, folder)
-    reports.write(lambda: results.run(found.data(), folder))
+        _pages(pages, folder)
+    reports.write(lambda: results.run(found.data(), folder), lambda place: _pages(place, folder))
     return found.exit_code
+
+
+def _pages(folder: Path, report: Path) -> None:
+    """Write the explorer's pages of a report's findings."""
+    from ..exploring.pages import of_validation
+
+    of_validation(folder, report)
 
 
 def _self_test(target: Target, json: Path | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..choices import InputError
 from . import reporting
@@ -114,12 +114,18 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, r
         else:
             show.print_judgement(found)
     if pages is not None:
-        from ..exploring.pages import of_judgement
-
-        of_judgement(pages, file, found)
+        _pages(pages, file, found)
     code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[found.verdict]
-    reports.write(lambda: results.run({**found.data(), "unknown": list(found.unknown)}, str(file), code))
+    made = {**found.data(), "unknown": list(found.unknown)}
+    reports.write(lambda: results.run(made, str(file), code), lambda folder: _pages(folder, file, found))
     return code
+
+
+def _pages(folder: Path, file: Path, found: Any) -> None:
+    """Write the explorer's pages of a verdict or of a judgement."""
+    from ..exploring.pages import of_judgement
+
+    of_judgement(folder, file, found)
 
 
 def campaign(

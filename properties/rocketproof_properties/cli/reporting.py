@@ -43,8 +43,9 @@ class Reporting:
         with commands_off():
             yield
 
-    def write(self, make: Callable[[], Run]) -> None:
-        """Write the reports of the run, which is made only if somebody asks for it. Raises InputError."""
+    def write(self, make: Callable[[], Run], pages: Callable[[Path], object] | None = None) -> None:
+        """Write the reports of the run, which is made only if somebody asks for it. `pages` writes the explorer's pages into a folder, of
+        what is no witness file. Raises InputError."""
         if not self.wanted and self.before is None:
             return
         from ..reports import show, writing
@@ -56,12 +57,12 @@ class Reporting:
             with self.printing():
                 show.print_changes(changes)
         for one in self.wanted:
-            if one.kind == "html":
-                _write_pages(run, one.place)
+            if one.kind == "html" and run.attention:
+                _write_pages(run, one.place, pages)
         writing.write(run, self.wanted, changes)
 
 
-def _write_pages(run: Run, folder: Path) -> None:
+def _write_pages(run: Run, folder: Path, pages: Callable[[Path], object] | None) -> None:
     """Write the explorer's pages of the first witnesses that are not as expected, which the page of the run links.
 
     One that cannot be made is left out, and Ctrl-C leaves out the rest: the page of the run has the commands that show them.
@@ -69,6 +70,10 @@ def _write_pages(run: Run, folder: Path) -> None:
     from ..output import counting
     from ..reports.page import WITNESSES, stem_of
 
+    if pages is not None:
+        with suppress(KeyboardInterrupt, RocketproofError):
+            pages(folder / WITNESSES)
+        return
     wanted = [one for one in dict.fromkeys(each.witness for each in run.attention) if one.endswith(".itf.json")][:PAGES]
     if not wanted:
         return

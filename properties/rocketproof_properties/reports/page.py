@@ -34,7 +34,8 @@ def write(run: Run, folder: Path, changes: Changes | None = None, option: str = 
         links = _copied(run, folder)
     except OSError as error:
         raise InputError(f"{option}{folder} cannot be written ({error.strerror}); give a folder of your own") from None
-    store.replace_text(folder / INDEX, html(run, changes, links), option)
+    more = f"{WITNESSES}/{INDEX}" if (folder / WITNESSES / INDEX).is_file() else ""
+    store.replace_text(folder / INDEX, html(run, changes, links, more), option)
     return folder / INDEX
 
 
@@ -48,9 +49,10 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     """By witness the links to it: its page where one stands in the folder, and a copy of it if it needs attention."""
     links: dict[str, list[tuple[str, str]]] = {}
     bad = {one.witness for one in run.attention}
-    for witness in dict.fromkeys(one.witness for one in run.results if one.witness):
+    for witness, history in {one.witness: one.properties.get("history", "") for one in run.results if one.witness}.items():
         name = Path(witness).name
-        pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in (name, Path(name).stem, stem_of(name))]
+        stems = (name, Path(name).stem, stem_of(name), *([Path(history).stem] if history else []))
+        pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in stems]
         found = [page for page in pages if (folder / page).is_file()][:1]
         if witness in bad and Path(witness).is_file():
             copy = folder / WITNESSES / name
@@ -63,8 +65,8 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     return links
 
 
-def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None) -> str:
-    """The page as a text."""
+def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None, more: str = "") -> str:
+    """The page as a text; `more` is a page that lists others, about what is not as expected."""
     parts = {
         name: files("rocketproof_properties.reports").joinpath(name).read_text("utf-8") for name in ("page.html.j2", "page.css", "page.js")
     }
@@ -81,6 +83,7 @@ def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[s
         groups=grouped(run.attention),
         rows=[(one, _searched(one)) for one in shown],
         links=links or {},
+        more=more,
         changes=changes,
         unlike=_unlike(changes),
         properties=counted(len({one.id for one in run.results}), "property", "properties"),

@@ -32,7 +32,7 @@ _MASKS: Final = (
     (r"\boffset \d{3,}", "offset PLACE"),
     (r"came \d of", "came N of"),
     (r"in \d+ of \d+ programs", "in N of M programs"),
-    (r"\S*/(smallest|histories|programs)/", r"DIR/\1/"),
+    (r"\S*/(smallest|histories|programs|pages)/", r"DIR/\1/"),
     (r"\d{5}\.ndjson", "N.ndjson"),
     (r"finding-\d+", "finding-N"),
 )

@@ -53,7 +53,7 @@ def test_a_planted_fault_fails_an_item_whose_sentence_says_what_is_wrong(on: Run
     found = on(fault)
     assert found.ret == pytest.ExitCode.TESTS_FAILED
     text = masked(said(found, item))
-    assert text == kept(fault, text)
+    assert text.split() == kept(fault, text).split()  # where lines end depends on how long a place is
 
 
 @pytest.mark.slow

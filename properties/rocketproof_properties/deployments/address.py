@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED
 
@@ -15,6 +16,7 @@ from .connection import host_and_port
 from .deployment import DEFAULT, Deployment, NotOffered, Setup, Target, bare
 from .processes import configure
 
+_Seen = TypeVar("_Seen")
 _FIRST: Final = 212  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
 
 
@@ -48,11 +50,19 @@ class AddressTarget(Target):
     def open(self, setup: Setup = DEFAULT) -> Deployment:
         """Ask whether somebody is there. A setup with other settings is refused; the number of brokers is what it is."""
         bare(self.name, setup)
-        name_server, brokers = _found(self._addresses)
+        name_server, brokers = _again(partial(_found, self._addresses))
         for address in brokers.values():
-            probe.broker(address)
-        self.version = version_name(probe.ask(next(iter(brokers.values())), probe.question()).version)
+            _again(partial(probe.broker, address))
+        self.version = version_name(_again(partial(probe.ask, next(iter(brokers.values())), probe.question())).version)
         return _Elsewhere(self, name_server, brokers)
+
+
+def _again(look: Callable[[], _Seen]) -> _Seen:
+    """Look once more where no answer came: one that was lost on its way says nothing of the target."""
+    try:
+        return look()
+    except probe.Silent:
+        return look()
 
 
 def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:

@@ -6,7 +6,7 @@ many programs that should show it do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -46,14 +46,22 @@ class _Shown:
     verdict: Verdict
 
 
-def outcomes(report: ValidationReport, entries: Sequence[Entry], folder: Path) -> dict[str, Outcome]:
-    """Every entry's outcome, by its id. `folder` is the report's."""
-    return _Outcomes(report, entries, folder).all()
+Page = Callable[[Path, Entry], Path | None]
+"""Draws the history of an entry's failure: the page's file, None if there is none."""
+
+
+def no_page(history: Path, entry: Entry) -> None:
+    """Draws nothing."""
+
+
+def outcomes(report: ValidationReport, entries: Sequence[Entry], folder: Path, page: Page = no_page) -> dict[str, Outcome]:
+    """Every entry's outcome, by its id. `folder` is the report's; `page` is called for each failure with a history."""
+    return _Outcomes(report, entries, folder, page).all()
 
 
 class _Outcomes:
-    def __init__(self, report: ValidationReport, entries: Sequence[Entry], folder: Path) -> None:
-        self.report, self.entries, self.folder = report, entries, folder
+    def __init__(self, report: ValidationReport, entries: Sequence[Entry], folder: Path, page: Page) -> None:
+        self.report, self.entries, self.folder, self.page = report, entries, folder, page
         self.everything = [*report.judged, *report.logs, *report.shared]
         self.shown: dict[str, list[_Shown]] = {}
         for judged in self.everything:
@@ -97,7 +105,7 @@ class _Outcomes:
             least = min(broken, key=lambda one: (one.events, one.program))
             verdict = next(v for v in least.verdicts if v.property == id_)
             words = f"violated, as {self.report.profile} expects{why}: in {len(broken)} of {counted(len(tested), 'program')}"
-            return Outcome("passed", words, verdict.text, {"history": self._shown_path(least.path)})
+            return Outcome("passed", words, verdict.text, {"history": str(least.path)})
         if not tested:
             return self._not_exercised(entry)
         if len(tested) < ENOUGH:
@@ -137,9 +145,12 @@ class _Outcomes:
             tried,
             self._first(entry, evidence, shown),
         )
-        files = {"history": self._shown_path(path)}
+        files = {"history": str(path)}
+        page = self.page(path, entry)
+        if page is not None:
+            files["page"] = str(page)
         if evidence.file:
-            files["program"] = self._shown_path(self.folder / evidence.file)
+            files["program"] = str(self.folder / evidence.file)
         return Outcome("failed", said.line(), said.whole(files), files)
 
     def _shortest(self, shown: Iterable[_Shown]) -> ValidationFinding:
@@ -156,9 +167,6 @@ class _Outcomes:
         rank = {one.id: (_rank(one), number) for number, one in enumerate(self.entries)}
         better = [id_ for id_ in alike if id_ in rank and rank[id_] < rank[entry.id]]
         return min(better, key=lambda id_: rank[id_], default="")
-
-    def _shown_path(self, path: Path) -> str:
-        return str(path)
 
 
 def _rank(entry: Entry) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,21 +18,24 @@ from typing import Any, Final
 from filelock import FileLock
 
 from rocketproof_model import RocketproofError
+from rocketproof_traces.explorer import page as pages
 
 from .. import failures
 from ..deployments.choose import choose
 from ..deployments.deployment import Target
+from ..exploring import histories
 from ..validation import memory
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, tried_first, validate
 from ..witnesses.known import WITNESSES
-from .entries import entries
+from .entries import Entry, entries
 from .options import Options
 from .outcomes import Outcome, outcomes
 
 SCHEMA: Final = "rocketproof-suite"
 VERSION: Final = 1
 FILE: Final = "suite.json"
+PAGES: Final = "pages"
 SHRINK: Final = 10.0
 """Seconds for making the program of one finding smaller."""
 INTERRUPTED: Final = "Ctrl-C"
@@ -140,11 +144,26 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     )
     report = validate(request, progress)
     report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
-    found = outcomes(report, entries(target.profile, target.offers), folder)
+
+    def page(history: Path, entry: Entry) -> Path | None:
+        return _drawn(history, folder / PAGES / f"{re.sub('[^A-Za-z0-9.-]+', '-', entry.id)}.html", target.profile, entry.title)
+
+    found = outcomes(report, entries(target.profile, target.offers), folder, page)
     stopped = report.stopped or report.transport.undecided
     results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
     (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     return results
+
+
+def _drawn(history: Path, file: Path, profile: str, title: str) -> Path | None:
+    """A history as a page, None where it cannot be drawn: a run's verdicts do not depend on it."""
+    try:
+        drawn = histories.of_file(history, profile, lambda _: None, title)
+        file.parent.mkdir(exist_ok=True)
+        pages.write(file, drawn.document())
+    except (RocketproofError, OSError):
+        return None
+    return file
 
 
 def _faults(report: ValidationReport) -> list[str]:

@@ -93,6 +93,8 @@ test("a value that is pinned stands beside every step, and a filter finds values
     assert.equal(await textOf(page, ".line.current .cell"), "1");
     await page.getByLabel("Filter the state").fill("phase");
     assert.deepEqual(await page.locator("details .row .key").allInnerTexts(), ["job[client 1]", "job[client 2]"]);
+    await page.getByRole("button", { name: "job[client 2]", exact: true }).click();
+    await says(page, ".search .count", /^5 found$/);
   }));
 
 test("what needs the served page says so, with the command", () =>

@@ -27,7 +27,7 @@ export function Help({ close, live }: { close: () => void; live: boolean }) {
           A step is folded away if it changes nothing that the property speaks of, leaves its truth as it is, crosses between no actors and is no fault. Click a fold to open it.
         </li>
         <li>The bracket at the left is the loop: its steps repeat for ever.</li>
-        <li>A click on a value of the state pins it; it then stands beside every step.</li>
+        <li>A click on a value of the state pins it; it then stands beside every step. A click on a name searches the steps that change it, one on a lane those of its actor.</li>
         <li>
           Searches take words, and <code>actor:</code> <code>action:</code> <code>variable:</code> <code>truth:</code>
         </li>

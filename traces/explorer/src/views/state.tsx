@@ -88,9 +88,9 @@ interface Values {
 export function RowView({ row, fields, ...values }: Values & { row: Row; fields: readonly Field[] }) {
   return (
     <div class={`row${fields.some((field) => values.changed.has(field.slot)) ? " moved" : ""}`}>
-      <span class="key" title={row.sentence}>
+      <button type="button" class="key" title={`${row.sentence ? `${row.sentence}: ` : ""}search the steps that change it`} onClick={() => search(values.walker, row)}>
         {breakable(row.key)}
-      </span>
+      </button>
       <span class="fields">
         {fields.map((field) => (
           <FieldView {...values} field={field} key={field.slot} />
@@ -98,6 +98,12 @@ export function RowView({ row, fields, ...values }: Values & { row: Row; fields:
       </span>
     </div>
   );
+}
+
+/** Mark the steps that change a row; once more takes the marks away. */
+function search(walker: Walker, row: Row): void {
+  const query = `variable:"${row.key}"`;
+  walker.search(walker.now.query === query ? "" : query);
 }
 
 /** A long name, which may go on in the next line after `_`, `.` and `[`. */

@@ -24,7 +24,7 @@ export function Steps({ walker }: { walker: Walker }) {
   const [top, setTop] = useState(0);
   const printing = usePrinting();
   const lines = walker.lines();
-  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * 0.38, 420))), [path, width]);
+  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * 0.41, 420))), [path, width]);
   const current = lineOf(lines, state.walk.at);
   const loopFrom = path.loop === null || path.loop + 1 >= path.states.length ? null : path.loop + 1;
 

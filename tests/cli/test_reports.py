@@ -61,6 +61,7 @@ def broken(catalogue: ModuleType) -> ModuleType:
         (("--since", "broken.json"), "--since broken.json: its results are not of a run"),
         (("--since", "odd.json"), "--since odd.json: is no saved run"),
         (("--since", "rows.json"), "--since rows.json: is no saved run"),
+        (("--since", "audit.json"), "--since audit.json: it is a run of audit, and this is one of check; give a run of check"),
         (("--since", "deep.json"), "--since deep.json: is not JSON"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
@@ -74,6 +75,7 @@ def test_what_cannot_be_done_is_refused_in_a_line_before_the_run(
     Path("deep.json").write_text("[" * 200_000)
     odd = {"id": "D-1", "sentence": 5, "outcome": "ok", "verdict": "holds"}
     head = {"schema": "rocketproof-run", "version": 1, "command": "check", "subject": "", "exit": 0}
+    Path("audit.json").write_text(json.dumps({**head, "command": "audit", "results": []}))
     Path("odd.json").write_text(json.dumps({**head, "results": [odd]}))
     Path("rows.json").write_text(json.dumps([dict.fromkeys(FIELDS, 7)]))
     Path("newer.json").write_text('{"schema": "rocketproof-run", "version": 99}')

@@ -68,7 +68,7 @@ def audit(
     from .. import engines, output
     from ..audits import brokerconf, command, results, show
 
-    reports = reporting.asked(report, since)
+    reports = reporting.asked("audit", report, since)
     engines.check_engine(engine, master, remote)
     plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
     spread = engines.spreading(engine, cores, master, remote, short=True)

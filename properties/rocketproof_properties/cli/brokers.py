@@ -174,7 +174,7 @@ def validate(
     folders = [Path(one) for one in report if not is_kind(one)]
     if len(folders) > 1:
         raise InputError(f"--report {folders[0]} and --report {folders[1]}: a run has one folder; give one, and reports as KIND:PATH")
-    reports = reporting.asked([one for one in report if is_kind(one)], since)
+    reports = reporting.asked("validate", [one for one in report if is_kind(one)], since)
     wanted = folders[0] if folders else None
     accepted = accepting.read(accept) if accept is not None else ()
     if again is not None and (broker is not None or target is not None):

@@ -103,7 +103,7 @@ def check(
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
     cluster = Cluster(master, remote, cores, scratch)
-    reports = reporting.asked(report, since)
+    reports = reporting.asked("check", report, since)
     chosen = plan(Request(file, property, profile, scope, engine, condition))
     settings = matrix.Settings(
         seconds=time,

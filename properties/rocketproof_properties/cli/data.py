@@ -70,7 +70,7 @@ def judge(
     for one in histories:
         if "://" not in one and not os.path.exists(one):
             raise InputError(f"{one} is not there; give files or folders of histories")
-    reports = reporting.asked(report, since)
+    reports = reporting.asked("judge", report, since)
     if out is None:
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):

@@ -59,7 +59,7 @@ def run_tests(
         raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
     if recording is None and settings:
         raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
-    reports = reporting.asked(report, since)
+    reports = reporting.asked("test", report, since)
     if recording is None:
         from rocketproof_traces import pools
 

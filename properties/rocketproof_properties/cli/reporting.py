@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PAGES = 20
 """Of witnesses, that a report makes; each takes a second or so."""
+_VERDICTS = {"test": "check"}
+"""Both have verdicts on the catalogue's properties, and the same --json."""
 Reports = Annotated[tuple[str, ...], Parameter(name="--report"), Many]
 
 
@@ -105,14 +107,20 @@ class _Places:
         return self._known.get(one.id) or self._known.get(one.id.partition(".")[0])
 
 
-def asked(report: Sequence[str], since: Path | None) -> Reporting:
-    """What the options ask for. Raises InputError for a report that could not be written, and for a file that is no run."""
+def asked(command: str, report: Sequence[str], since: Path | None) -> Reporting:
+    """What the options of a command ask for. Raises InputError for a report that could not be written, and for a file that is no run of
+    this command."""
     if not report and since is None:
         return Reporting()
     from ..reports.options import wanted
 
     reports = wanted(report)
-    return Reporting(reports, None if since is None else read(since), "" if since is None else str(since))
+    if since is None:
+        return Reporting(reports)
+    before = read(since)
+    if _VERDICTS.get(before.command, before.command) != _VERDICTS.get(command, command):
+        raise InputError(f"--since {since}: it is a run of {before.command}, and this is one of {command}; give a run of {command}")
+    return Reporting(reports, before, str(since))
 
 
 def read(path: Path, option: str = "--since") -> Run:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ..choices import InputError
+from ..output import nobody_listens
 from . import markdown
 from .results import Place, Result, Run
 from .since import Changes
@@ -40,8 +41,11 @@ def commands_off() -> Iterator[None]:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        nobody_listens()
 
 
 def commands(run: Run) -> list[str]:

@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from rocketproof_model import search
+from rocketproof_properties.cli import run
 from rocketproof_properties.sources.source import Source
 from rocketproof_traces.witness import itf
 
@@ -77,3 +79,8 @@ def test_nothing_heavy_is_imported_for_help_for_mistakes_and_for_what_reads_a_wi
     found = list(zip(commands, json.loads(done.stdout), strict=True))
     assert [(command, heavy) for command, (_, heavy, _) in found if heavy] == []
     assert [(command, said) for command, (code, _, said) in found if code != (0 if command in right else 2)] == []
+
+
+def test_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == version("rocketproof") != "0.0.0"

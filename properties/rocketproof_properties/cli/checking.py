@@ -45,7 +45,8 @@ def check(
     Parameters
     ----------
     file
-        A Python file with a model of your own; without it the built-in specification is checked.
+        A Python file with a model of your own, called `model` or built by a function of that name, or FILE::NAME for another name; without
+        it the built-in specification is checked.
     property
         Only the property with this id; may be repeated.
     profile

@@ -311,12 +311,18 @@ def _frames(source: socket.socket) -> Iterator[bytes]:
 
 
 class FaultyTarget(Target):
-    """A target behind a proxy for each of its parts, whose seeds follow each other; otherwise what it is."""
+    """A target behind a proxy for each of its parts, whose seeds follow each other; otherwise what it is. `of` and `after` as there."""
 
     def __init__(
-        self, inner: Target, rates: Mapping[Fault, float] | None = None, *, of: Mapping[int, Fault] | None = None, seed: int = 0
+        self,
+        inner: Target,
+        rates: Mapping[Fault, float] | None = None,
+        *,
+        of: Mapping[int, Fault] | None = None,
+        seed: int = 0,
+        after: int = 0,
     ) -> None:
-        self._inner, self._rates, self._of, self._seed = inner, rates, of, seed
+        self._inner, self._rates, self._of, self._seed, self._after = inner, rates, of, seed, after
         self.name, self.version, self.profile, self.offers = f"{inner.name} behind a proxy", inner.version, inner.profile, inner.offers
         self.happened: Counter[Fault] = Counter()
 
@@ -325,7 +331,7 @@ class FaultyTarget(Target):
 
     def _proxy(self, address: str) -> FaultProxy:
         self._seed += 1
-        return FaultProxy(address, self._rates, of=self._of, seed=self._seed)
+        return FaultProxy(address, self._rates, of=self._of, seed=self._seed, after=self._after)
 
 
 class _Behind(Deployment):

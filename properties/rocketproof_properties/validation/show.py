@@ -163,7 +163,8 @@ def _print_transport(report: ValidationReport, page: Page) -> None:
     found = report.transport
     if found.counts:
         counts = ", ".join(f"{kind} {number:,}" for kind, number in found.counts.items())
-        page.wrapped(f"\nFaults of the connection, of which none is held against the broker: {counts}", "yellow")
+        page.line()
+        page.wrapped(f"Faults of the connection, which by themselves say nothing of the broker: {counts}", "yellow")
     for text in found.examples:
         _folded(text, page)
     if found.undecided:
@@ -185,6 +186,7 @@ def _closing(report: ValidationReport) -> str:
     causes = len(by_cause(report.open))
     came += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
     came += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
+    came += ", could not be judged" if report.transport.undecided else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
     return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {came}, {report.seconds:.1f} s"
 

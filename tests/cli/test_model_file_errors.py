@@ -156,5 +156,8 @@ def test_a_file_may_hold_models_under_other_names(tmp_path: Path) -> None:
     ):
         load(f"{file}::sized")
     assert load(f"{file}::sized", given={"n": 1}).model.name == "other"
+    page = tmp_path / "page.html"
+    assert run(["explore", f"{file}::build", "--html", str(page), "--property", "taken"]) == 0
+    assert "it can be taken" in page.read_text("utf-8")
     with pytest.raises(InputError, match=r"several\.py:1: no nothing in this file"):
         load(f"{file}::nothing")

@@ -40,6 +40,8 @@ USAGE = (
     ["graph", "nowhere.py"],
     ["graph", "--scope", "nope"],
     ["replay", "nowhere.json"],
+    ["explore", "nowhere.json"],
+    ["explore", "--property", "NONE"],
     ["hazard", "HAZ-99"],
     ["requirements", "CHK-99"],
     ["serve", "--profile", "P0"],

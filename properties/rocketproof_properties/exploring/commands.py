@@ -11,6 +11,7 @@ from rocketproof_traces.explorer.opened import Opened
 
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
+from ..sources.modelfile import NAMED
 from ..store import check_writable
 from ..validation.results import REPORT
 from . import traces
@@ -73,7 +74,7 @@ def _shelf(what: str | None, wish: Wish) -> Shelf:
 
 def _is_model(what: str) -> bool:
     """Whether a file is a model of the user's own, and not the program of a finding beside its report."""
-    path = Path(what)
+    path = Path(what.partition(NAMED)[0])
     return path.suffix == ".py" and not (path.absolute().parent.parent / REPORT).is_file()
 
 

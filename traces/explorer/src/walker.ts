@@ -1,50 +1,16 @@
 // Walking in one trace: everything that a key or a click does there. Views read `store.value` and call these methods.
 
 import * as branches from "./branches";
-import { currentPath, optionsOf, sameMove, type Options, type Path, type Undo, type Walk } from "./branches";
+import { currentPath, optionsOf, sameMove, type Options, type Path, type Walk } from "./branches";
 import type { Action, Catalogue, Choice, Step, TraceDocument } from "./document";
 import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
-import type { Server, StateGraph } from "./live";
+import type { Server } from "./live";
 import { fragment, placeOf, readPlace, type Moves, type View } from "./place";
 import { found } from "./search";
+import { beginning, type Column, type Other, type WalkState } from "./state";
 import { Store } from "./store";
 import { lively, treeOf, type Branch } from "./tree";
 import { namesOf, slotText, type Names } from "./values";
-
-export type Panel = "state" | "actions" | "property";
-
-/** A column beside the steps: an expression of the language with its text at each state of the current path. */
-export interface Column {
-  expression: string;
-  type: string;
-  values: (string | null)[];
-  error: string | null;
-}
-
-/** What a trace is compared with: a path of this walk by its name, or a trace from a file. */
-export type Other = { path: string } | { trace: TraceDocument; name: string };
-
-export interface WalkState {
-  walk: Walk;
-  undo: Undo;
-  view: View;
-  panel: Panel;
-  open: ReadonlySet<number>; // states of runs that were opened
-  unfolded: boolean;
-  loopClosed: boolean;
-  query: string;
-  hits: ReadonlySet<number> | null;
-  onlyHits: boolean;
-  filter: string; // of the state
-  everything: boolean; // also show what never changes
-  asked: string; // search among the actions
-  pins: number[]; // slots
-  columns: Column[];
-  other: Other | null;
-  graph: StateGraph | null;
-  busy: string;
-  message: string;
-}
 
 export const NEEDS_SERVER = "This is a static page: it knows each step's choices, but only rocketproof can work out new steps.";
 
@@ -62,27 +28,7 @@ export class Walker {
   ) {
     this.tree = treeOf(trace.model, trace.parts);
     this.names = namesOf(trace.model);
-    this.store = new Store<WalkState>({
-      walk: branches.walkOf(trace),
-      undo: branches.NOTHING,
-      view: "trace",
-      panel: "state",
-      open: new Set(),
-      unfolded: false,
-      loopClosed: false,
-      query: "",
-      hits: null,
-      onlyHits: false,
-      filter: "",
-      everything: false,
-      asked: "",
-      pins: [],
-      columns: [],
-      other: null,
-      graph: null,
-      busy: "",
-      message: "",
-    });
+    this.store = new Store<WalkState>(beginning(trace));
   }
 
   get now(): WalkState {

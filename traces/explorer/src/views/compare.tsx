@@ -5,7 +5,8 @@ import { align, type Pair } from "../align";
 import { sidesOf, type Given, type Side } from "../compare";
 import { documentOfFile } from "../document";
 import { typing } from "../keys";
-import { textOf, type Other, type Walker } from "../walker";
+import type { Other } from "../state";
+import { textOf, type Walker } from "../walker";
 import { TruthWord } from "./truth";
 import { useStore } from "./use";
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,11 @@ class OneShelf:
             raise TraceError("property", "there is none\nof this name", "choose another")
         if wish.get("property") == "broken":
             raise ZeroDivisionError("oh")
+        if wish.get("property") == "long":
+            for number in range(1000):
+                self.told.append(f"{number}")
+                report(f"looking {number}")
+                time.sleep(0.01)
         for number in range(3):
             report(f"looking {number}")
         return walk(self.witness.instance, Subject("shop"))
@@ -64,7 +70,11 @@ class Client:
         self.explorer = Explorer(OneShelf(witness), "1.2.3")
         self.app = Guarded(self.explorer.app(), TOKEN, PORT)
 
+    stays: float | None = None
+    """Seconds after which the page goes away."""
+
     def ask(self, method: str, path: str, body: Any = None, **headers: str | None) -> Answer:
+        stays = self.stays
         usual = {"host": f"127.0.0.1:{PORT}", "authorization": f"Bearer {TOKEN}"} | (JSON if method == "POST" else {})
         given = {k: v for k, v in {**usual, **{k.replace("_", "-"): v for k, v in headers.items()}}.items() if v is not None}
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -87,7 +97,8 @@ class Client:
 
         async def receive() -> Any:
             if not received:
-                await asyncio.sleep(60)
+                await asyncio.sleep(60 if stays is None else stays)
+                return {"type": "http.disconnect"}
             return received.pop(0)
 
         async def send(message: Any) -> None:
@@ -233,6 +244,17 @@ def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
     assert client.post("/api/open", {"property": "broken"}).lines == [{"error": "the explorer failed: ZeroDivisionError: oh"}]
     client.explorer.ending.set()
     assert client.post("/api/open", {"property": "p"}).lines == [{"error": "stopped"}]
+
+
+def test_a_page_that_goes_away_stops_what_it_has_asked_for(client: Client) -> None:
+    client.stays = 0.1
+    client.post("/api/open", {"property": "long"})
+    told = client.explorer.shelf.told  # type: ignore[attr-defined]
+    assert 0 < len(told) < 500
+    time.sleep(0.05)
+    stopped = len(told)
+    time.sleep(0.1)
+    assert len(told) == stopped
 
 
 def test_an_expression_has_a_value_in_each_state(client: Client) -> None:

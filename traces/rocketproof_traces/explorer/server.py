@@ -10,6 +10,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -53,6 +54,7 @@ class Explorer:
     sessions: Sessions = field(default_factory=Sessions)
     ending: threading.Event = field(default_factory=threading.Event)
     building: threading.Lock = field(default_factory=threading.Lock)  # terms are made by one thread at a time
+    starting: threading.Lock = field(default_factory=threading.Lock)
     begun: dict[str, Any] | None = None
 
     def app(self) -> Starlette:
@@ -78,7 +80,7 @@ class Explorer:
 
     async def _start(self, _: Request) -> Response:
         def begin() -> dict[str, Any]:
-            with self.building:
+            with self.starting:  # another page may wait for a search
                 if self.begun is None:
                     opened = self.shelf.start()
                     made = None if opened is None else self.sessions.enter(opened)
@@ -120,7 +122,8 @@ class Explorer:
         loop = asyncio.get_running_loop()
 
         def put(line: Mapping[str, Any] | None) -> None:
-            loop.call_soon_threadsafe(lines.put_nowait, line)
+            with suppress(RuntimeError):  # the server has ended, so nobody waits for it
+                loop.call_soon_threadsafe(lines.put_nowait, line)
 
         def report(text: str) -> None:
             if gone.is_set() or self.ending.is_set():

@@ -1,0 +1,119 @@
+"""The wheel without the clone: each command works in an empty folder, or says in one line what it lacks."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+from session import HOUSE
+
+from rocketproof_properties.cli import app
+from rocketproof_properties.documents import SECTIONS
+
+pytestmark = pytest.mark.slow
+MODEL = """
+from rocketproof import Int, Model
+
+model = Model("counter")
+count = model.var("count", Int(0, 3), init=0)
+
+@model.action()
+def add(a):
+    "One more."
+    a.guard("room", count < 3, "there is room")
+    a.set(count, count + 1)
+
+model.always("few", count < 2, "there are few")
+"""
+WITNESS = ".rocketproof/witnesses/few-few.itf.json"
+CALLS = {
+    "check few.py --json verdicts.json": 1,
+    f"show {WITNESS}": 0,
+    f"explain {WITNESS} --step 2": 0,
+    f"picture {WITNESS} --output few.svg": 0,
+    f"diff {WITNESS} {WITNESS}": 0,
+    f"to-test {WITNESS}": 0,
+    f"explore {WITNESS} --html few.html": 0,
+    "graph few.py --output few.dot": 0,
+    "hazard HAZ-03": 0,
+    "docs": 0,
+    "docs porting": 0,
+    "requirements CHK-10": 0,
+    "requirements": 2,
+    "mutate M-24": 2,
+    "bench search": 2,
+    f"replay {WITNESS}": 2,
+    "judge cases.jsonl --profile P494": 0,
+    "test --recording cases.jsonl --profile P494": 0,
+    "validate --target inprocess --programs 2 --no-witnesses --report v": 0,
+    "audit nothing --engine local": 2,
+    "campaign --programs 0": 2,
+    "serve --profile P00": 2,
+}
+"""A cheap call of each command, with its exit code."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(HOUSE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel; what it depends on is this environment's, which has no wheel but a clone that it does not see."""
+    home = tmp_path_factory.mktemp("installed")
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "--quiet", "--offline", "--python", sys.executable, str(home)], check=True)
+    found = home / "bin" / "python"
+    subprocess.run([*uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(found), str(wheel)], check=True)
+    inside = next(home.glob("lib/*/site-packages"))
+    (inside / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")  # the files *.pth in it are not read
+    return found
+
+
+def call(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run([python, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False)
+
+
+def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Path, tmp_path: Path) -> None:
+    place = call(python, tmp_path, "-c", "import rocketproof; print(rocketproof.__file__)").stdout
+    assert str(HOUSE) not in place and "site-packages" in place
+    names = {name for name in app if not name.startswith("-")}
+    assert names == {tokens.split()[0] for tokens in CALLS} | {"test"}
+    (tmp_path / "few.py").write_text(MODEL)
+    cases = (HOUSE / "tests" / "data" / "rocketmq-4.9.4.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "cases.jsonl").write_text("".join(cases[:3]))
+    wrong = []
+    for tokens, code in CALLS.items():
+        done = call(python, tmp_path, "-m", "rocketproof_properties.cli", *tokens.split())
+        lines = [line for line in done.stderr.splitlines() if line.startswith("rocketproof: ")]
+        if done.returncode != code or "Traceback" in done.stderr or (code == 2 and len(lines) != 1):
+            wrong.append(f"$ rocketproof {tokens}: {done.returncode}\n{done.stdout[-800:]}\n{done.stderr[-1500:]}")
+    assert not wrong, "\n\n".join(wrong)
+    assert json.loads((tmp_path / "verdicts.json").read_text("utf-8"))[0]["verdict"] == "violated"
+
+
+def test_every_command_has_help(python: Path, tmp_path: Path) -> None:
+    names = sorted(name for name in app if not name.startswith("-"))
+    script = f"from rocketproof_properties.cli import run\nfor name in {names!r}:\n    assert run([name, '--help']) == 0, name\n"
+    done = call(python, tmp_path, "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert all(f"rocketproof {name}" in done.stdout for name in names)
+
+
+def test_the_wheel_has_the_documentation_and_is_small(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    pages = {path for paths in SECTIONS.values() for path in paths}
+    assert {f"rocketproof_properties/documents/{path}" for path in pages} <= set(names)
+    assert not [name for name in names if "node_modules" in name or "__pycache__" in name]
+    assert wheel.stat().st_size < 5_000_000

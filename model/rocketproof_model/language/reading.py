@@ -27,7 +27,7 @@ from .vocabulary import Vocabulary, names_of
 
 LONGEST = 10_000
 """Characters that a text may have."""
-LARGEST = 100_000
+LARGEST = 20_000
 """Parts that quantifiers may unfold into."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

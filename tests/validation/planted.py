@@ -17,7 +17,7 @@ PLANTED: Final = {
     "M-15a": "reference.topic.made",
     "M-18": "reference.send",
     "M-24": "reference.topic.perm",
-    "M-29": "reference.topic.queues",
+    "M-29": "specification.topics",
     "M-67": "INV-03",
     "M-76a": "reference.record.property",
     "M-85a": "INV-41",

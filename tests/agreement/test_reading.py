@@ -171,7 +171,7 @@ def plain(text: str) -> str:
         ("1" * 5000, 5001, "digits"),
         ("~" * 5000 + "calm", 1, "nested too deeply"),
         ("x" * (LONGEST + 1), LONGEST, "at most 10,000"),
-        ("all(" * 20 + "calm" + " for c in Item)" * 20, 77, "unfold into too many parts"),
+        ("all(" * 20 + "calm" + " for c in Item)" * 20, 81, "unfold into too many parts"),
     ],
 )
 def test_what_is_no_term_is_refused_in_one_line(text: str, column: int, says: str) -> None:

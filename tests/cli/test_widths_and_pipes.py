@@ -53,6 +53,7 @@ def too_long(text: str, width: int) -> list[str]:
         ("check", "few.py"),
         ("show", ".rocketproof/witnesses/few-small.itf.json"),
         ("explain", ".rocketproof/witnesses/few-small.itf.json", "--step", "1", "--why-not", "remove()"),
+        ("diff", ".rocketproof/witnesses/few-small.itf.json", ".rocketproof/same.itf.json"),
         ("judge", str(DATA / "rocketmq-4.9.4.jsonl"), "--profile", "P49"),
     ],
     ids=lambda tokens: tokens[0],
@@ -62,9 +63,10 @@ def test_lines_fit_the_width(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("few.py").write_text(MODEL)
-    if tokens[0] in ("show", "explain"):
+    if tokens[0] in ("show", "explain", "diff"):
         run(["check", "few.py"])
         witnesses = list(Path(".rocketproof/witnesses").glob("*.itf.json"))
+        Path(".rocketproof/same.itf.json").write_bytes(witnesses[0].read_bytes())
         tokens = (tokens[0], str(witnesses[0]), *tokens[2:])
     capsys.readouterr()
     widths = (20,) if tokens[0] in ("check", "judge", "requirements") else WIDTHS

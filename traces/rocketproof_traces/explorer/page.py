@@ -36,7 +36,7 @@ def html(document: Mapping[str, Any] | None = None) -> str:
 def template() -> str:
     """The page as it was built, with one place for a document. Raises TraceError in a clone in which it was not built."""
     try:
-        text = resources.files(__package__).joinpath(NAME).read_text(encoding="utf-8")
+        text = resources.files("rocketproof_traces.explorer").joinpath(NAME).read_text(encoding="utf-8")
     except OSError:
         raise TraceError(NAME, "the page was not built", "run `npm ci && npm run build` in traces/explorer") from None
     if text.count(_EMPTY) != 1:

@@ -29,7 +29,7 @@ from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.cases import expanded, is_heading, no_case, rows
 
-from ..runs.client import places
+from ..runs.client import MESSAGE_ID, places
 
 ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
@@ -180,6 +180,9 @@ def _case(row: dict[str, Any]) -> Recorded:
         body=row.get("body"),
     )
     _ = found.answer.host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
+    for one in found.answer.fields.get("msgId", "").split(","):
+        if len(one) == 32 and not MESSAGE_ID.fullmatch(one):
+            raise ValueError(f"{one!r} is not the id of a message")
     return found
 
 

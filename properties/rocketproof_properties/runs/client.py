@@ -31,7 +31,8 @@ SETTLING: Final = 0.01
 ARRIVED: Final = 0.001
 """Seconds to look for what has come already."""
 ASKED_AGAIN: Final = 4
-_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
+MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
+"""Of a broker: its address, and the place in the log."""
 
 
 class Client:
@@ -195,7 +196,7 @@ class Client:
 
 def places(fields: Mapping[str, str]) -> list[int]:
     """Where in the log the answered messages are; an id that is none names no place."""
-    return [int(one[16:], 16) for one in fields.get("msgId", "").split(",") if _ID.fullmatch(one)]
+    return [int(one[16:], 16) for one in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(one)]
 
 
 def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:

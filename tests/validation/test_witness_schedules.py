@@ -80,7 +80,7 @@ def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkey
     """Planted: a topic that a message makes is not written to the file."""
     monkeypatch.setattr("rocketproof_properties.witnesses.wire.PATIENCE", 1.0)
     done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
-    assert done.problem.startswith("accept_registration(b=0): the route of ") and done.said[-1] == "broker-a is started again", done
+    assert done.problem.startswith("accept_registration(b=broker-a): the route of ") and done.said[-1] == "broker-a is started again", done
 
 
 def test_a_target_that_cannot_be_killed_loses_the_witness(killed: Witness) -> None:

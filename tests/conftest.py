@@ -28,11 +28,11 @@ settings.register_profile("long", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
-_NAMED = {Path(__file__).parent / name for name in ("real", "spark")}
+_NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Real brokers take minutes and download archives, Spark starts Java: only for those who name their folder."""
+    """Some take minutes, real brokers download archives, Spark starts Java: only for those who name their folder."""
     if collection_path not in _NAMED:
         return None
     named = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from seeded import SeededFault
 
-from faultproxy import LOST, MILD, OF_FRAMES, Fault, FaultProxy, FaultyTarget
+from faultproxy import LOST, MILD, Fault, FaultProxy, FaultyTarget
 from rocketproof_properties.deployments.address import AddressTarget
 from rocketproof_properties.deployments.deployment import Deployment, Target, TargetError
 from rocketproof_properties.deployments.inprocess import InProcess
@@ -319,34 +318,3 @@ def test_the_more_a_connection_loses_the_more_often_a_lost_answer_has_to_come_ag
     judged = Judged(1, Path(), "", frozenset(), faults=(back, *others), wanted=Counter(send=wanted, send_back=50))
     verdict = Verdict("claims", "INV-01", "", at=back.at)
     assert repetitions([judged], judged, verdict) == times
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", OF_FRAMES, ids=lambda fault: fault.name)
-def test_no_fault_of_a_connection_accuses_the_broker(tmp_path: Path, fault: Fault) -> None:
-    rate = 0.003 if fault is Fault.REFUSED else 0.03
-    target = FaultyTarget(InProcess(PROFILE), {fault: rate}, seed=11)
-    assert accusations(run(target, tmp_path / "r", 60, 11, shrink=2)) == []
-    assert target.happened[fault] > 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_no_mixture_of_faults_accuses_the_broker(tmp_path: Path, seed: int) -> None:
-    rates = dict.fromkeys(OF_FRAMES, 0.01)
-    assert accusations(run(FaultyTarget(InProcess(PROFILE), rates, seed=100 * seed), tmp_path / "r", 80, seed, shrink=2)) == []
-
-
-@pytest.mark.slow
-def test_any_change_of_answers_is_judged_without_an_error(tmp_path: Path) -> None:
-    found = run(FaultyTarget(InProcess(PROFILE), {Fault.CHANGED: 0.1}, seed=7), tmp_path / "r", 60, 7)
-    assert found.open and found.exit_code == 1
-    assert again(tmp_path / "r", None, ()).exit_code == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mutant", ["M-15a", "M-76a"])
-def test_a_planted_fault_is_found_behind_a_mildly_faulty_connection(tmp_path: Path, mutant: str) -> None:
-    found = run(FaultyTarget(SeededFault(mutant), MILD, seed=1), tmp_path / "r", 40, 1, shrink=2)
-    assert found.open and found.exit_code == 1
-    assert all(not one.verdict.at for one in found.open)

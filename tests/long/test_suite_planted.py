@@ -47,7 +47,6 @@ def _begins(line: str) -> bool:
     return line.startswith("_") and " rocketproof::" in line
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "item"), PLANTED.items(), ids=PLANTED)
 def test_a_planted_fault_fails_an_item_whose_sentence_says_what_is_wrong(on: Run, fault: str, item: str) -> None:
     found = on(fault)
@@ -56,7 +55,6 @@ def test_a_planted_fault_fails_an_item_whose_sentence_says_what_is_wrong(on: Run
     assert text.split() == kept(fault, text).split()  # where lines end depends on how long a place is
 
 
-@pytest.mark.slow
 def test_without_a_fault_no_item_fails(on: Run) -> None:
     found = on("", "-rs")
     assert found.ret == pytest.ExitCode.OK

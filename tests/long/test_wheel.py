@@ -9,12 +9,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from session import HOUSE
 
 from rocketproof_properties.cli import app
 from rocketproof_properties.documents import SECTIONS
 
-pytestmark = pytest.mark.slow
+HOUSE = Path(__file__).resolve().parents[2]
 MODEL = """
 from rocketproof import Int, Model
 

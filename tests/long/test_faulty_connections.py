@@ -1,0 +1,59 @@
+"""Whole validations over connections with every fault, at rates that hide much: minutes, so only for those who name this folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from seeded import SeededFault
+
+from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
+from rocketproof_properties.deployments.deployment import Target
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.runs import client, readback, runner
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.validate import ValidationRequest, again, validate
+
+PROFILE = "P494"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PATIENCE", 0.4)
+    monkeypatch.setattr(readback, "SECONDS", 0.4)
+    monkeypatch.setattr(runner, "AWAY", 1.0)
+
+
+def run(target: Target, folder: Path, programs: int, seed: int, shrink: float = 0) -> ValidationReport:
+    return validate(ValidationRequest(target, folder, programs, seed, shrink=shrink))
+
+
+def accusations(found: ValidationReport) -> list[str]:
+    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+
+
+@pytest.mark.parametrize("fault", OF_FRAMES, ids=lambda fault: fault.name)
+def test_no_fault_of_a_connection_accuses_the_broker(tmp_path: Path, fault: Fault) -> None:
+    rate = 0.003 if fault is Fault.REFUSED else 0.03
+    target = FaultyTarget(InProcess(PROFILE), {fault: rate}, seed=11)
+    assert accusations(run(target, tmp_path / "r", 60, 11, shrink=2)) == []
+    assert target.happened[fault] > 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_mixture_of_faults_accuses_the_broker(tmp_path: Path, seed: int) -> None:
+    rates = dict.fromkeys(OF_FRAMES, 0.01)
+    assert accusations(run(FaultyTarget(InProcess(PROFILE), rates, seed=100 * seed), tmp_path / "r", 80, seed, shrink=2)) == []
+
+
+def test_any_change_of_answers_is_judged_without_an_error(tmp_path: Path) -> None:
+    found = run(FaultyTarget(InProcess(PROFILE), {Fault.CHANGED: 0.1}, seed=7), tmp_path / "r", 60, 7)
+    assert found.open and found.exit_code == 1
+    assert again(tmp_path / "r", None, ()).exit_code == 1
+
+
+@pytest.mark.parametrize("mutant", ["M-15a", "M-76a"])
+def test_a_planted_fault_is_found_behind_a_mildly_faulty_connection(tmp_path: Path, mutant: str) -> None:
+    found = run(FaultyTarget(SeededFault(mutant), MILD, seed=1), tmp_path / "r", 40, 1, shrink=2)
+    assert found.open and found.exit_code == 1
+    assert all(not one.verdict.at for one in found.open)

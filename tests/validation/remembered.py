@@ -1,0 +1,15 @@
+"""No test finds what another one's run remembered: a fixture for the conftest.py of a folder whose tests validate."""
+
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties import failures
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what is remembered, empty for each test."""
+    folder = tmp_path_factory.mktemp("remembered") / "failures"
+    monkeypatch.setattr(failures, "FOLDER", folder)
+    return folder

@@ -12,6 +12,7 @@ from rocketproof_properties.deployments.deployment import Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.runs import client, readback, runner
 from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, again, validate
 
 PROFILE = "P494"
@@ -30,6 +31,18 @@ def run(target: Target, folder: Path, programs: int, seed: int, shrink: float = 
 
 def accusations(found: ValidationReport) -> list[str]:
     return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+
+
+def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = FaultyTarget(InProcess(PROFILE), {Fault.CLOSE_AFTER: 0.5}, seed=1, after=1)  # the broker does tell its settings
+    found = run(target, tmp_path / "r", 8, 1)
+    assert accusations(found) == []
+    assert found.exit_code == 3
+    render(found, tmp_path / "r")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "could not be judged: faults of the connection leave open what the broker did in" in said
+    assert "no finding, could not be judged" in said
+    assert again(tmp_path / "r", None, ()).exit_code == 3
 
 
 @pytest.mark.parametrize("fault", OF_FRAMES, ids=lambda fault: fault.name)

@@ -218,18 +218,6 @@ def test_a_mildly_faulty_connection_is_told_and_nothing_is_found(tmp_path: Path,
     assert "faults of the connection are not held against the broker" in (tmp_path / "r" / "junit.xml").read_text()
 
 
-def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = FaultyTarget(InProcess(PROFILE), {Fault.CLOSE_AFTER: 0.5}, seed=1, after=1)  # the broker does tell its settings
-    found = run(target, tmp_path / "r", 8, 1)
-    assert accusations(found) == []
-    assert found.exit_code == 3
-    render(found, tmp_path / "r")
-    said = " ".join(capsys.readouterr().out.split())
-    assert "could not be judged: faults of the connection leave open what the broker did in" in said
-    assert "no finding, could not be judged" in said
-    assert again(tmp_path / "r", None, ()).exit_code == 3
-
-
 @pytest.mark.parametrize(
     ("fault", "properties"),
     [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],

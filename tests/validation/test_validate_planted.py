@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-from seeded import UNSEEN, SeededFault, chosen, hunt, visible
+from seeded import UNSEEN, chosen, hunt, visible
 
 from rocketproof_properties.patches.registry import mutants
-from rocketproof_properties.validation import results
-from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 CHOSEN = (
     *("M-01", "M-02", "M-04", "M-08", "M-101", "M-105", "M-115", "M-116", "M-12", "M-15a", "M-16", "M-17", "M-19", "M-22", "M-29"),
@@ -37,14 +32,3 @@ def test_mutants_that_no_client_could_notice_are_mutants() -> None:
 def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str) -> None:
     found = hunt(mutant, PROGRAMS, 1)
     assert found.found == bool(mutant), found
-
-
-@pytest.mark.slow
-def test_what_a_planted_mutant_shows_is_listed_in_full_and_shown_as_one_cause(tmp_path: Path) -> None:
-    found = validate(ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 60, 1, 2, shrink=6))
-    assert len(found.findings) > 1 and len({one.cause for one in found.findings}) == 1
-    made = results.run(json.loads((tmp_path / "report/report.json").read_text()), tmp_path / "report")
-    bad = [one for one in made.results if one.outcome == "differs"]
-    assert len(bad) == len(found.findings) == len(list((tmp_path / "report/programs").iterdir()))
-    first = next(one for one in found.findings if bad[0].witness.endswith(one.file))
-    assert len(first.program.steps) == min(len(one.program.steps) for one in found.findings)

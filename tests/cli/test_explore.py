@@ -16,8 +16,8 @@ import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.choices import InputError
+from rocketproof_properties.exploring.openings import Openings
 from rocketproof_properties.exploring.pages import index, of_validation
-from rocketproof_properties.exploring.shelf import Shelf
 from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -148,27 +148,27 @@ def test_a_lemma_has_no_path(rocketproof: Any, catalogue: Any) -> None:
 
 
 def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, tmp_path: Path) -> None:
-    offered = Shelf(folder=tmp_path).catalogue()
+    offered = Openings(folder=tmp_path).catalogue()
     assert [row["id"] for row in offered["properties"]] == ["D-1", "D-2", "D-3", "D-4"]
     assert offered["properties"][0]["cases"][1] == {
         "profile": "P49", "scope": "small", "condition": "broken lock", "expected": "violated"
     }  # fmt: skip
-    shelf = Shelf(file=coin, folder=tmp_path)
-    own = shelf.catalogue()
+    openings = Openings(file=coin, folder=tmp_path)
+    own = openings.catalogue()
     assert [(row["id"], [c["scope"] for c in row["cases"]]) for row in own["properties"]] == [
         (id_, ["short", "long"]) for id_ in ("tails", "few", "all")
     ]
     row = own["properties"][0]
     case = {key: row["cases"][1][key] for key in ("profile", "scope", "condition")}
     told: list[str] = []
-    opened = shelf.open({"property": row["id"], **case}, told.append)
+    opened = openings.open({"property": row["id"], **case}, told.append)
     assert opened.document()["end"] == "tails fails after step 3"
     assert told[0] == "coin.py long: search"
     (tmp_path / "LIV-03-P49-endless-sends.itf.json").touch()
-    assert [row["title"] for row in shelf.catalogue()["witnesses"]] == ["LIV-03 · P49 · endless sends"]
+    assert [row["title"] for row in openings.catalogue()["witnesses"]] == ["LIV-03 · P49 · endless sends"]
     for wish, says in (({"witness": "/etc/passwd"}, "is not in"), ({"file": "x"}, "nothing that can be"), ({"scope": 1}, "as text")):
         with pytest.raises(InputError, match=says):
-            shelf.open(wish, quiet)
+            openings.open(wish, quiet)
 
 
 def history(path: Path, offset: int) -> None:
@@ -205,10 +205,10 @@ def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) ->
     made = document(tmp_path / "one.html")
     assert made["title"] == "send.queueOffset: 9 and not 1"
     assert made["refusal"]["recorded"].endswith("offset 9")
-    shelf = Shelf(folder=report)
-    (row,) = shelf.catalogue()["witnesses"]
+    openings = Openings(folder=report)
+    (row,) = openings.catalogue()["witnesses"]
     assert row["title"] == "send.queueOffset: 9 and not 1"
-    assert shelf.open({"witness": row["id"]}, quiet).document()["refusal"]
+    assert openings.open({"witness": row["id"]}, quiet).document()["refusal"]
     done = rocketproof("explore", str(report / "programs" / "finding-2.py"), "--html", "two.html")
     assert (done.code, "or its history is gone" in done.err) == (2, True)
     of_validation(tmp_path / "pages", report)

@@ -23,7 +23,7 @@ JSON = {"content-type": "application/json"}
 
 
 @dataclass
-class OneShelf:
+class OneOpening:
     witness: Witness
     told: list[str] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ class Client:
     """Asks an application as a browser's page does."""
 
     def __init__(self, witness: Witness) -> None:
-        self.explorer = Explorer(OneShelf(witness), "1.2.3")
+        self.explorer = Explorer(OneOpening(witness), "1.2.3")
         self.app = Guarded(self.explorer.app(), TOKEN, PORT)
 
     stays: float | None = None
@@ -249,7 +249,7 @@ def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
 def test_a_page_that_goes_away_stops_what_it_has_asked_for(client: Client) -> None:
     client.stays = 0.1
     client.post("/api/open", {"property": "long"})
-    told = client.explorer.shelf.told  # type: ignore[attr-defined]
+    told = client.explorer.openings.told  # type: ignore[attr-defined]
     assert 0 < len(told) < 500
     time.sleep(0.05)
     stopped = len(told)

@@ -86,8 +86,8 @@ def judge(
     from .. import verdicts
     from ..judging import results
 
-    folder, shelf = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    order = Order(tuple(map(absolute, histories)), profile, folder, shelf, limit or LIMIT, late)
+    folder, cached = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
+    order = Order(tuple(map(absolute, histories)), profile, folder, cached, limit or LIMIT, late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     write(json, found.data())
     with reports.printing():

@@ -15,7 +15,7 @@ from ..sources.modelfile import NAMED
 from ..store import check_writable
 from ..validation.results import REPORT
 from . import traces
-from .shelf import WITNESS, Shelf, of_path
+from .openings import WITNESS, Openings, of_path
 from .traces import Wish
 
 
@@ -23,21 +23,21 @@ def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, brows
     """Write the page of what was asked for, or serve it until Ctrl-C; the exit code. Raises RocketproofError in one line."""
     if html is not None:
         check_writable(html, "--html")
-    shelf = _shelf(what, wish)
-    if html is not None and shelf.opened is None:
+    openings = _openings(what, wish)
+    if html is not None and openings.opened is None:
         raise InputError("--html needs something to show; give a witness, or --property ID")
-    _present(shelf, html, port, browser=browser)
+    _present(openings, html, port, browser=browser)
     return 0
 
 
 def present(opened: Opened, html: Path | None, port: int, *, browser: bool) -> None:
     """Write the page of this, or serve it until Ctrl-C. Raises RocketproofError in one line."""
-    _present(Shelf(opened), html, port, browser=browser)
+    _present(Openings(opened), html, port, browser=browser)
 
 
-def _present(shelf: Shelf, html: Path | None, port: int, *, browser: bool) -> None:
-    if html is not None and shelf.opened is not None:
-        page.write(html, shelf.opened.document())
+def _present(openings: Openings, html: Path | None, port: int, *, browser: bool) -> None:
+    if html is not None and openings.opened is not None:
+        page.write(html, openings.opened.document())
         tell(f"{html} is a page that needs nothing else: open it in a browser, or send it to somebody")
         return
     from rocketproof_traces.explorer.server import Explorer
@@ -50,26 +50,26 @@ def _present(shelf: Shelf, html: Path | None, port: int, *, browser: bool) -> No
         out.line(address)
         tell("the explorer answers on this machine only; Ctrl-C ends it")
 
-    serve(Explorer(shelf, _version()), port, browser=browser, said=said)
+    serve(Explorer(openings, _version()), port, browser=browser, said=said)
 
 
-def _shelf(what: str | None, wish: Wish) -> Shelf:
+def _openings(what: str | None, wish: Wish) -> Openings:
     """What there is to open, with what it begins with. `what` is a file or a folder, None for the specification."""
     narrowed = any((wish.property, wish.scope, wish.condition))
     with ProgressLine() as line:
         if what is None or _is_model(what):
             wished = narrowed or wish.profile is not None
-            return Shelf(traces.of_wish(replace(wish, file=what), line.show) if wished else None, what)
+            return Openings(traces.of_wish(replace(wish, file=what), line.show) if wished else None, what)
         if narrowed:
             raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")
         path = Path(what)
         if not path.is_dir():
-            return Shelf(of_path(what, wish.profile, line.show), folder=path.parent, profile=wish.profile)
-        shelf = Shelf(folder=path, profile=wish.profile)
-        if not shelf.files():
+            return Openings(of_path(what, wish.profile, line.show), folder=path.parent, profile=wish.profile)
+        openings = Openings(folder=path, profile=wish.profile)
+        if not openings.files():
             remedy = "give a folder that `rocketproof check` or `validate` has written, or a file"
             raise InputError(f"{what} has no witness (*{WITNESS}), history (*.ndjson) or finding; {remedy}")
-        return shelf
+        return openings
 
 
 def _is_model(what: str) -> bool:

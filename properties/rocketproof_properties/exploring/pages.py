@@ -24,7 +24,7 @@ from ..checks.rows import Row
 from ..choices import InputError
 from ..output import counted, counting, tell
 from . import findings, histories, traces
-from .shelf import WITNESS
+from .openings import WITNESS
 
 INDEX: Final = "index.html"
 _STYLE: Final = """

@@ -29,7 +29,7 @@ from .opened import Opened, Progress
 from .sessions import Session, Sessions, Unknown
 
 
-class Shelf(Protocol):
+class Openings(Protocol):
     """What a running explorer can open. Where its models and properties come from is not known here."""
 
     def start(self) -> Opened | None:
@@ -49,7 +49,7 @@ class Shelf(Protocol):
 class Explorer:
     """A running explorer: what it can open, its sessions, and whether it is about to end."""
 
-    shelf: Shelf
+    openings: Openings
     version: str
     sessions: Sessions = field(default_factory=Sessions)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -82,9 +82,9 @@ class Explorer:
         def begin() -> dict[str, Any]:
             with self.starting:  # another page may wait for a search
                 if self.begun is None:
-                    opened = self.shelf.start()
+                    opened = self.openings.start()
                     made = None if opened is None else self.sessions.enter(opened)
-                    self.begun = {"document": made, "catalogue": dict(self.shelf.catalogue()), "version": self.version}
+                    self.begun = {"document": made, "catalogue": dict(self.openings.catalogue()), "version": self.version}
                 return self.begun
 
         return JSONResponse(await run_in_threadpool(begin))
@@ -94,7 +94,7 @@ class Explorer:
 
         def work(report: Progress) -> dict[str, Any]:
             with self.building:
-                return {"document": self.sessions.enter(self.shelf.open(wish, report))}
+                return {"document": self.sessions.enter(self.openings.open(wish, report))}
 
         return self._lines(work)
 
@@ -168,4 +168,4 @@ async def _body(request: Request) -> Mapping[str, Any]:
     return found
 
 
-__all__ = ["Explorer", "Shelf"]
+__all__ = ["Explorer", "Openings"]

@@ -26,7 +26,7 @@ _WISHES: Final = ("property", "profile", "scope", "condition")
 
 
 @dataclass
-class Shelf:
+class Openings:
     """`opened` is what the page begins with; `file` is a model file, None for the specification; `folder` holds witnesses, histories or a
     validation's report. Histories are judged by `profile`, if there is one; those of a report by its own."""
 
@@ -120,4 +120,4 @@ def _scopes(file: str | None) -> Sequence[Mapping[str, str]]:
     return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
 
 
-__all__ = ["WITNESS", "Shelf", "of_path"]
+__all__ = ["WITNESS", "Openings", "of_path"]

@@ -15,7 +15,7 @@ from ..choices import InputError
 from ..exploring import commands, traces
 from ..store import check_writable
 from .checking import check
-from .subjects import ModelLike, chosen
+from .subjects import Chosen, ModelLike, chosen
 
 WITNESS = ".json"
 
@@ -56,18 +56,21 @@ def _opened(
     limits: Limits,
     values: dict[str, Any],
 ) -> Trace:
-    is_file = isinstance(model, str | os.PathLike) and os.fspath(model).endswith(WITNESS)
-    if isinstance(model, Witness) or is_file:
+    def as_it_is() -> None:
         if values or any(one is not None for one in (property, scope, profile)):
             raise InputError("a witness with a property, a scope, a profile or values; a witness is opened as it is: leave them out")
-        return traces.of_file(os.fspath(model)) if is_file else _trace(model)  # type: ignore[arg-type]
-    assert not isinstance(model, Witness)
-    made = chosen(model, values, scope=scope, profile=profile)
-    name = made.name
-    subject = Subject(name) if made.source is None else Subject(name, made.source.scope, made.source.profile)
+
+    if isinstance(model, Witness):
+        as_it_is()
+        return Trace(model, Subject(model.instance.model.name))
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(WITNESS):
+        as_it_is()
+        return traces.of_file(os.fspath(model))
     if property is None:
-        return walk(made.subject.instance, subject)
+        made = chosen(model, values, scope=scope, profile=profile)
+        return walk(made.subject.instance, _subject(made))
     found = check(model, property=property, scope=scope, profile=profile, limits=limits, **values)
+    subject = _subject(found.chosen)
     shown = next((one for one in found if one.witness is not None), None)
     if shown is not None and shown.witness is not None:
         return Trace(shown.witness, subject)
@@ -76,5 +79,5 @@ def _opened(
     return walk(found.instance, subject, outcome.property, f"There is no trace to show ({said}): this is a walk from the initial state.")
 
 
-def _trace(witness: Witness) -> Trace:
-    return Trace(witness, Subject(witness.instance.model.name))
+def _subject(made: Chosen) -> Subject:
+    return Subject(made.name) if made.source is None else Subject(made.name, made.source.scope, made.source.profile)

@@ -25,11 +25,6 @@ class Acting:
     to: str | None = None
     source: str | None = None
 
-    @property
-    def partner(self) -> str | None:
-        """The other part that is involved."""
-        return self.to or self.source
-
 
 def part_name(of: IndexType, code: int) -> str:
     """What an element of an index is called where it acts."""

@@ -266,8 +266,11 @@ def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: Modul
 def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
     report = Report(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
+    report.actions = {"blast": "the door is blown up", "burst": "the door bursts", "paint": ""}
     show.print_coverage(report, Page(Console(width=100)))
     assert capsys.readouterr().out.splitlines()[3:] == [
         "    blast, burst never happened: no state passed their guard 'huge' (the door is huge)",
+        "      blast: the door is blown up",
+        "      burst: the door bursts",
         "    paint never happened: no state passed its guard 'dry' (the door is dry)",
     ]

@@ -153,7 +153,7 @@ def is_cut(report: Report) -> bool:
 
 
 def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
-    """How many actions happened, those that did not, and `guards` that gave only one answer."""
+    """How many actions happened, those that did not with what they do, and `guards` that gave only one answer."""
     if is_cut(report):
         page.line("\nCoverage is not judged: the run was stopped before its end")
         return
@@ -173,6 +173,9 @@ def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
                 silent.setdefault(gap.guard, []).append(gap.action)
         for (guard, said), actions in never.items():
             page.wrapped(f"{', '.join(actions)} never happened{_stopped(guard, said, len(actions))}", first="    ", indent=6)
+            for action in actions:
+                if report.actions.get(action):
+                    page.wrapped(f"{action}: {report.actions[action]}", first="      ", indent=8)
         if silent:
             listed = "; ".join(f"'{guard}' of {_few(actions)}" for guard, actions in silent.items())
             page.wrapped(f"guards that never refused: {listed}", first="    ", indent=6)

@@ -16,6 +16,7 @@ from test_judge_history import write
 
 from rocketproof_properties.audits import results as audits
 from rocketproof_properties.audits.command import Audited
+from rocketproof_properties.catalogue import CASES, HISTORY_CLAIMS
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.checks.rows import FIELDS
 from rocketproof_properties.cli import reporting
@@ -151,7 +152,8 @@ def test_the_page_links_the_pages_of_what_is_not_as_expected(rocketproof: Run) -
 
 def test_the_catalogue_says_where_its_properties_are_stated() -> None:
     places = stated()
-    for id_ in ("INV-16", "LIV-03", "INV-37.stored"):
+    assert {case.claim for case in CASES} | {claim.id for claim in HISTORY_CLAIMS} <= places.keys()
+    for id_ in ("INV-16", "LIV-03", "INV-37.stored", "REA-30", "REA-37", "INV-43"):
         place = places[id_]
         assert place.line is not None
         text = (Path(__file__).parents[2] / place.file).read_text("utf-8").splitlines()

@@ -116,18 +116,20 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[Entry]:
 def stated() -> dict[str, Place]:
     """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
 
+    A statement is a call that begins with the id, or the row of a table from which such calls are made: the id and a sentence.
     Raises InputError for sources that cannot be read.
     """
     folder = _folder("rocketproof_properties")
     found: dict[str, Place] = {}
     for path in sorted((folder / "catalogue").glob("*.py")):
         for node in ast.walk(_parsed(path)):
-            if not isinstance(node, ast.Call) or not node.args:
+            if not isinstance(node, ast.Call | ast.Tuple):
                 continue
-            first = node.args[0]
-            said = any(isinstance(one, ast.Constant) and isinstance(one.value, str) and " " in one.value for one in node.args[1:])
-            if said and isinstance(first, ast.Constant) and isinstance(first.value, str) and _LABEL.fullmatch(first.value):
-                found.setdefault(first.value, Place(path.relative_to(folder.parents[1]).as_posix(), node.lineno))
+            parts = node.args if isinstance(node, ast.Call) else node.elts
+            label, *rest = [one.value if isinstance(one, ast.Constant) else None for one in parts] or [None]
+            states = bool(rest) and (isinstance(node, ast.Call) or (isinstance(rest[0], str) and " " in rest[0]))
+            if states and isinstance(label, str) and _LABEL.fullmatch(label):
+                found.setdefault(label, Place(path.relative_to(folder.parents[1]).as_posix(), node.lineno))
     return found
 
 

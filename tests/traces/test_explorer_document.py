@@ -62,7 +62,7 @@ def test_all_choices_are_those_of_the_model(name: str, request: pytest.FixtureRe
             step = document["steps"][k]
             assert step["label"] in {row["label"] for row in options["enabled"]}
             assert step["changed"] == [s for s in range(instance.model.slots) if state[s] != witness.states[k + 1][s]]
-    assert [row["word"] for row in document["truths"]] == truths(witness)
+    assert [row["word"] for row in document["truths"]] == [said.word for said in truths(witness)]
     assert len({json.dumps(row) for row in document["refusals"]}) == len(document["refusals"])
 
 

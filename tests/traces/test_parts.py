@@ -66,7 +66,7 @@ def test_lanes_stand_as_declared_and_a_part_that_a_property_speaks_of_has_one() 
     assert kinds(model) == [model.parts[0], "carrier", "weather"]
     assert in_order(model, {"weather", "bob", "carrier", "ann"}) == ["ann", "bob", "carrier", "weather"]
     assert concerned(model, model.property("unread")) == {"bob"}
-    assert [owner(model, v, at) for v in model.variables for at in v.elements()] == ["carrier", "ann", "bob"]
+    assert [owner(kinds(model), v, at) for v in model.variables for at in v.elements()] == ["carrier", "ann", "bob"]
 
 
 def test_without_a_word_the_first_parameter_acts_and_another_is_its_partner() -> None:

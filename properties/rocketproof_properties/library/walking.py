@@ -82,7 +82,7 @@ def _walked(made: Chosen, claim: Property, steps: Sequence[str], loop: int | Non
 
 def unshown(witness: Witness) -> str:
     """Why a path from the initial state is no witness of its property; "" for one that is."""
-    claim, words = witness.property, truths(witness)
+    claim, words = witness.property, [said.word for said in truths(witness)]
     if claim.kind != "leads_to":
         return "" if words[-1] == _END[claim.kind] else f"at the end it {words[-1] or 'is not asked'}"
     if witness.loop is None:

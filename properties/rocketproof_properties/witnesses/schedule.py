@@ -58,7 +58,7 @@ def schedule(witness: Witness) -> Witness:
         if course.states[-1] != course.states[loop]:
             raise course.refused(witness.moves[-1], "the loop does not come back to where it began")
     made = Witness(witness.instance, witness.property, tuple(course.moves), tuple(course.states), loop, witness.note)
-    words = truths(made)
+    words = [said.word for said in truths(made)]
     if SHOWN[witness.property.kind] not in (words if loop is None else words[loop:]):
         why = f"a broker would have to wait for it in the middle of a request, and {witness.property.id} is not shown otherwise"
         raise course.refused(_in_the_middle(witness), why)

@@ -18,7 +18,7 @@ from ..refusal import refusal_of
 from ..witness.choices import Choice, choices, scope_of
 from ..witness.parts import acting
 from ..witness.show import story
-from ..witness.truth import NO_VALUE, WAITING, Truth, still, truth
+from ..witness.truth import NO_VALUE, WAITING, Truth, truth
 from ..witness.words import value_text
 from .view import model_view, property_view
 
@@ -54,7 +54,6 @@ def of_witness(
     """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
     instance, claim = witness.instance, witness.property
     told = story(witness)
-    said = _truths(witness)
     refusals = Refusals()
     options = [choices_view(instance, state, refusals) for state in witness.states]
     looping = len(witness.states) if witness.loop is None else witness.loop
@@ -72,21 +71,12 @@ def of_witness(
         "loop_text": told.loop,
         "note": told.note,
         "end": told.end,
-        "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(said)],
+        "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(view.said for view in told.steps)],
         "choices": options,
         "refusals": refusals.rows,
         "commands": [asdict(command) for command in commands],
         "live": None if session is None else {"session": session},
     }
-
-
-def _truths(witness: Witness) -> list[Truth]:
-    said: list[Truth] = []
-    pending = False
-    for k, state in enumerate(witness.states):
-        said.append(truth(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
-        pending = still(said[-1].word, pending)
-    return said
 
 
 def _step(witness: Witness, k: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from rocketproof_model import Action, Instance, Model, Property
 from rocketproof_model.language import EnumType, IndexType, MaybeType, SetType, Type, show
 
-from ..witness.parts import owner
+from ..witness.parts import kinds, owner
 from ..witness.words import elements
 
 
@@ -68,8 +68,9 @@ def model_view(instance: Instance) -> dict[str, Any]:
 
 def _slots(model: Model) -> list[dict[str, Any]]:
     number = {variable.name: k for k, variable in enumerate(model.variables)}
+    known = kinds(model)
     return [
-        {"label": one.label, "variable": number[one.variable.name], "part": owner(model, one.variable, one.at)} for one in elements(model)
+        {"label": one.label, "variable": number[one.variable.name], "part": owner(known, one.variable, one.at)} for one in elements(model)
     ]
 
 

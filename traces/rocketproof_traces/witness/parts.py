@@ -7,7 +7,7 @@ part that plays its role, or `system`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model import Action, EvaluationError, Expr, Instance, Model, Property, Variable
@@ -97,11 +97,10 @@ def _kind(type_: Type) -> IndexType | None:
     return of if isinstance(of, IndexType) else None
 
 
-def owner(model: Model, variable: Variable, at: Sequence[int]) -> str:
-    """The part that an element of a variable belongs to, "" if it belongs to none."""
+def owner(known: Collection[IndexType | str], variable: Variable, at: Sequence[int]) -> str:
+    """The part that an element of a variable belongs to, "" if it belongs to none; `known` are the model's `kinds`."""
     if variable.part:
         return variable.part
-    known = kinds(model)
     return next((part_name(axis, k) for axis, k in zip(variable.over, at, strict=True) if axis in known), "")
 
 
@@ -112,13 +111,13 @@ def concerned(model: Model, claim: Property) -> set[str]:
 
 def owners(model: Model, term: Expr) -> set[str]:
     """The parts whose variables a term reads."""
-    found = set()
+    found, known = set(), kinds(model)
     for e in walk(term):
         if e.op in ("ref", "after"):
             variable: Variable = e.args[0]
             fixed = all(i.op == "const" for i in e.args[1:])
             places = [tuple(i.args[0] for i in e.args[1:])] if fixed else variable.elements()
-            found |= {owner(model, variable, at) for at in places}
+            found |= {owner(known, variable, at) for at in places}
     return found - {""}
 
 

@@ -72,8 +72,8 @@ def _lacking(witness: Witness) -> set[str]:
 
 def _of_path(witness: Witness) -> Question:
     told = _DECIDES.get(witness.property.kind, "")
-    words = truths(witness)
-    at = next((k for k, word in enumerate(words) if word == told), len(words) - 1)
+    said = truths(witness)
+    at = next((k for k, one in enumerate(said) if one.word == told), len(said) - 1)
     if witness.property.kind in ("deadlock_free", "leads_to"):
         return Question(at + 1, _closest(witness, at, None))
     at = max(at, 1)

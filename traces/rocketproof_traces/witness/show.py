@@ -19,7 +19,7 @@ from rocketproof_model.interpreter import initial
 from rocketproof_model.result import Witness
 
 from .parts import Acting, acting, concerned, in_order
-from .truth import truths
+from .truth import Truth, truths
 from .words import Change, change_lines, changes, fill
 
 SHOWN: Final[Mapping[str, str]] = {
@@ -37,7 +37,7 @@ _NONE = "these steps are no counterexample"
 class StepView:
     """One step; number 0 is the state that the story starts in, with what sets it apart from the model's initial one.
 
-    `truth` is the word for the property after the step (`holds`, `fails`; `not yet`, `reached`;
+    `said` is what is said of the property after the step, `truth` its word (`holds`, `fails`; `not yet`, `reached`;
     `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
     `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them. `acting` is None for number 0.
     """
@@ -47,9 +47,13 @@ class StepView:
     sentence: str
     acting: Acting | None
     changes: tuple[Change, ...]
-    truth: str
+    said: Truth
     in_loop: bool = False
     opens_loop: bool = False
+
+    @property
+    def truth(self) -> str:
+        return self.said.word
 
     @property
     def lane(self) -> str:
@@ -77,8 +81,8 @@ def steps(witness: Witness) -> list[StepView]:
     if not witness.states:
         return []
     instance, model = witness.instance, witness.instance.model
-    words = truths(witness)
-    views = [_start(witness, words[0])]
+    said = truths(witness)
+    views = [_start(witness, said[0])]
     for k, move in enumerate(witness.moves, 1):
         action = model.named(move.action)
         moved = changes(instance, witness.states[k - 1], witness.states[k])
@@ -90,7 +94,7 @@ def steps(witness: Witness) -> list[StepView]:
                 sentence=action.sentence,
                 acting=acting(instance, witness.states[k - 1], action, move.args),
                 changes=moved,
-                truth=words[k],
+                said=said[k],
                 in_loop=looping,
                 opens_loop=looping and k == (witness.loop or 0) + 1,
             )
@@ -98,13 +102,13 @@ def steps(witness: Witness) -> list[StepView]:
     return views
 
 
-def _start(witness: Witness, truth: str) -> StepView:
+def _start(witness: Witness, said: Truth) -> StepView:
     try:
         first = initial(witness.instance)
     except EvaluationError:
         first = witness.states[0]
     odd = changes(witness.instance, first, witness.states[0])
-    return StepView(0, "starts elsewhere" if odd else "initial state", "", None, odd, truth)
+    return StepView(0, "starts elsewhere" if odd else "initial state", "", None, odd, said)
 
 
 def story(witness: Witness) -> Story:

@@ -31,14 +31,14 @@ class Truth:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def truths(witness: Witness) -> list[str]:
-    """A word for each state, in order: for a property over steps it speaks of the step that leads there."""
-    words: list[str] = []
+def truths(witness: Witness) -> list[Truth]:
+    """What is said in each state, in order: for a property over steps it speaks of the step that leads there."""
+    found: list[Truth] = []
     pending = False
     for k, state in enumerate(witness.states):
-        words.append(word(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
-        pending = still(words[-1], pending)
-    return words
+        found.append(truth(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
+        pending = still(found[-1].word, pending)
+    return found
 
 
 def still(said: str, pending: bool) -> bool:

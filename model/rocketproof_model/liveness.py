@@ -3,8 +3,9 @@
 A violation is a lasso: from the initial state to one of the formula, on through states without the goal, and round a
 cycle of such states that no fairness assumption forbids. Fairness is that of each action *instance* (an action with its
 arguments): weakly fair, it cannot be enabled without end and never happen; strongly fair, it cannot be enabled again and
-again and never happen. A step that changes nothing counts as happening. Staying in a state for ever is a lasso too
-unless a fair instance is enabled there, as in TLA+.
+again and never happen. As in TLA+ (WF_vars and SF_vars), only steps that change the state count: an instance whose step would
+change nothing is for fairness not enabled, and does not happen. Staying in a state for ever is a lasso too unless a fair
+instance can change that state.
 
 What an answer depends on is part of it: a violation names the fairness that would have forbidden the lasso and whether that
 would make the property hold; a property that holds names the fair actions that it needs.
@@ -132,7 +133,8 @@ def _space(found: Exploration, formulas: Sequence[Expr], limits: Limits, checked
             holds(instance, formula, graph.state(fault))
         raise EvaluationError(f"a term without a value in state {graph.state(fault)}, which the interpreter does not confirm")
     truths = [masks[:, k // BITS] >> (k % BITS) & 1 == 1 for k in range(len(formulas))]
-    return Space(instance, Edges(graph.first, graph.target, graph.instance), Labels.of(instance), graph.state), truths
+    edges = Edges.of(found.states, graph.source, graph.target, graph.instance)
+    return Space(instance, edges, Labels.of(instance), graph.state), truths
 
 
 def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Watch) -> Outcome:
@@ -256,7 +258,7 @@ def _note(space: Space, lasso: Lasso, remedies: Sequence[_Remedy], bounds: Seque
     cures = [r for r in remedies if r.cure]
     parts = []
     if lasso.loop == len(lasso.labels) and not len(space.graph.enabled(lasso.nodes[-1])):
-        parts.append("it ends in a state where nothing is enabled")
+        parts.append("it ends in a state that no step changes")
     for remedy in cures or remedies[:2]:
         if remedy.level == WEAK:
             parts.append(f"no fairness on {remedy.action.name}: {remedy.example} stays enabled and never happens")

@@ -228,7 +228,7 @@ class _Maker:
         if kind == 12:
             x, y = self.number(depth - 1), self.number(depth - 1)
             bound = self.number(0)
-            return (rem(x, y) <= bound) if self.faulty else (y != 0) & (rem(x, y) <= bound)
+            return (rem(x, y) <= bound) if self.faulty else ((y < 0) | (y > 0)) & (rem(x, y) <= bound)
         if kind == 13 and self.tables:
             table, axes = self.pick(self.tables)
             one, two = (table[tuple(self.element(i, depth - 1) for i in axes)] if axes else table for _ in range(2))

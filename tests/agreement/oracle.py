@@ -115,15 +115,16 @@ def pending(space: Space, claim: Property) -> dict[int, int]:
 def lasso(space: Space, claim: Property) -> int | None:
     """Steps to the nearest state where a fair path can stay among states that owe the goal; None if it holds.
 
-    Fairness is of each action instance: a label is an action with its arguments.
+    Fairness is of each action instance (a label is an action with its arguments) and, as in TLA+, of its steps that change the state.
     """
     owed = pending(space, claim)
+    changes = [(s, name, args, t) for s, name, args, t in space.edges if s != t]
     graph: nx.MultiDiGraph = nx.MultiDiGraph()
     graph.add_nodes_from(owed)
-    graph.add_edges_from((s, t, {"by": (name, args)}) for s, name, args, t in space.edges if s in owed and t in owed)
+    graph.add_edges_from((s, t, {"by": (name, args)}) for s, name, args, t in changes if s in owed and t in owed)
     fairness = {a.name: a.fair for a in space.instance.model.actions}
     able: dict[int, set[Label]] = {i: set() for i in owed}
-    for s, name, args, _ in space.edges:
+    for s, name, args, _ in changes:
         if s in owed and fairness[name]:
             able[s].add((name, args))
     return min((owed[i] for i in fair_nodes(graph, able, fairness)), default=None)
@@ -183,8 +184,8 @@ def lasso_is_fair(space: Space, claim: Property, moves: Sequence[Label], states:
     circle = [space.index[s] for s in states[loop:]]
     if states[-1] != states[loop] or any(holds(instance, claim.goal, space.states[i]) for i in circle):
         return False
-    taken = set(moves[loop:])
-    able = [{(name, args) for s, name, args, _ in space.edges if s == i} for i in circle]
+    taken = {move for move, s, t in zip(moves[loop:], circle, circle[1:], strict=False) if s != t}
+    able = [{(name, args) for s, name, args, t in space.edges if s == i and t != i} for i in circle]
     for action in instance.model.actions:
         for args in action.instances:
             label = (action.name, args)

@@ -30,12 +30,16 @@ from rocketproof_model import (
     free,
     generalise,
     implies,
+    interpreter,
     ite,
     java_abs,
     maximum,
     minimum,
     rem,
+    search,
+    simulate,
     single,
+    symbolic,
     total,
     without_bits,
     wrap32,
@@ -206,7 +210,14 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "get of a number": (lambda d: d.x.get, "not a Maybe"),
     "~ of a number": (lambda d: ~d.x, "without_bits"),
     "arithmetic beyond 63 bits": (lambda d: d.x * 2**61 * 4, "63 bits"),
-    "ite of two names": (lambda d: ite(d.f, "red", "blue"), "no known type"),
+    "ite of two names plus 1": (lambda d: ite(d.f, "red", "blue") + 1, "assign it to a variable or compare it with one by =="),
+    "ite of two names in a sum": (lambda d: d.x + ite(d.f, "red", "blue"), "('red' if f else 'blue') is not a number"),
+    "ite of two names as a condition": (lambda d: d.m.always("p", ite(d.f, "red", "blue"), "s"), "'red' is not a value of Bool"),
+    "ite of a name of another type": (lambda d: act(d, lambda a: a.set(d.e, ite(d.f, "red", "green"))), "'green' is not a value of Enum"),
+    "ite of two names compared with another": (lambda d: ite(d.f, "red", "blue") == "red", "one side has to be a term"),
+    "number that it never is": (lambda d: d.x == 9, "x is never 9: it is Int(0, 3); compare it with one of 0..3"),
+    "number that it always differs from": (lambda d: -1 != d.x, "x is never -1"),
+    "element that there is not": (lambda d: act(d, lambda a, i: a.guard("g", i == 3, "s"), i=d.A), "i is never 3: it is A(0..2)"),
     "ite on a number": (lambda d: ite(d.x, 1, 2), "where Bool is needed"),
     "ite of a row and a number": (lambda d: ite(d.f, 1, d.t[0]), "not a row of k, n"),
     "quantifier over a number": (lambda d: forall(3, lambda i: d.f), "quantifier over 3"),  # type: ignore[arg-type]
@@ -240,6 +251,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "parameter not declared": (action_misses_parameter, "missing a required argument: 'b'"),
     "parameter not in the function": (function_misses_parameter, "'b'"),
     "parameter without type": (lambda d: act(d, lambda a, p: None, p=3), "finite type"),
+    "array with 2**40 elements": (lambda d: d.m.var("v", Bool, over=d.m.index("I", 2**40), init=False), "1,099,511,627,776 elements"),
     "parameter that is a record": (lambda d: act(d, lambda a, p: None, p=d.Row), "finite type"),
     "unknown fairness": (lambda d: d.m.action(fair="yes"), "fair='weak'"),
     "negative weight": (lambda d: d.m.action(weight=-1), "at least 0"),
@@ -310,6 +322,45 @@ def test_a_mistake_is_refused_with_its_place(mistake: str) -> None:
     file, line = refusal.value.place.rsplit(":", 1)
     assert file == __file__
     assert any(int(line) in lines_of(function) for function in (make, act)), said
+
+
+@pytest.mark.parametrize("ends", [(2**40,), (2**11, 2**11)])
+def test_an_action_with_too_many_instances_is_refused_by_every_engine_that_asks_them_all(ends: tuple[int, ...]) -> None:
+    d = declared()
+    line = act.__code__.co_firstlineno + len(inspect.getsourcelines(act)[0]) - 1
+    act(d, lambda a, **given: None, **{f"p{k}": Int(1, end) for k, end in enumerate(ends)})
+    instance = d.m.given()
+    (action,) = d.m.actions
+    # Steps that are given are followed: a judge knows what was asked.
+    assert interpreter.effect(instance, interpreter.initial(instance), action, ends) == interpreter.initial(instance)
+    engines: list[Callable[[], Any]] = [
+        lambda: list(interpreter.successors(instance, interpreter.initial(instance))),
+        lambda: search.explore(instance),
+        lambda: symbolic.bounded(instance, [], depth=1),
+        lambda: simulate.estimate(instance, [], runs=1, steps=1),
+    ]
+    for engine in engines:
+        with pytest.raises(ModelError, match=r"the parameters of action act have [0-9,]+ values together") as refusal:
+            engine()
+        assert refusal.value.place == f"{__file__}:{line}"
+
+
+def test_ite_of_two_names_takes_its_type_from_where_it_stands() -> None:
+    d = declared()
+    act(d, lambda a: [
+        a.set(d.e, ite(d.f, "blue", ite(d.x == 1, "red", "blue"))),
+        a.set(d.mb, ite(d.f, None, 1)),
+        a.set(d.s, ite(d.f, (0, 2), ())),
+        a.set(d.t[0].n, ite(d.f, 1, 2)),
+    ])  # fmt: skip
+    (action,) = d.m.actions
+    names = {update.target.args[0].name: show(update.value) for update in action.updates}
+    assert names["e"] == "(blue if f else (red if (x == 1) else blue))"
+    assert names["mb"] == "(None if f else 1)"
+    assert names["s"] == "({0, 2} if f else {})"
+    assert show(d.e == ite(d.f, "red", "blue")) == "(e == (red if f else blue))"
+    assert (ite(d.f, "red", "blue") == d.e) is (ite(d.f, "red", "blue") == d.e)
+    assert show(ite(d.f, "red", "blue") != d.e).count("!=") == 1
 
 
 def lines_of(function: Callable[..., Any]) -> range:

@@ -70,10 +70,10 @@ def random_walk(rng, size, count):
 
 
 def is_fair(nodes, actions):
-    """Whether a path that visits just `nodes` again and again, along all their edges, is fair."""
+    """Whether a path that visits just `nodes` again and again, along all their edges, is fair by WF_vars and SF_vars."""
     for fair, edges in actions.values():
-        taken = any(s in nodes and t in nodes for s, t in edges.items())
-        enabled = [s for s in nodes if s in edges]
+        taken = any(s in nodes and t in nodes and s != t for s, t in edges.items())
+        enabled = [s for s in nodes if edges.get(s, s) != s]
         if not taken and ((fair == "weak" and len(enabled) == len(nodes)) or (fair == "strong" and enabled)):
             return False
     return True
@@ -120,8 +120,9 @@ def by_networkx(size, actions, formula, goal):
                 fair_nodes.update(component)
                 continue
             for fair, edges in actions.values():
-                if fair == "strong" and not any(s in component and edges[s] in component for s in edges):
-                    rest = component - set(edges)
+                moving = {s for s, t in edges.items() if s != t}
+                if fair == "strong" and not any(s in component and edges[s] in component for s in moving):
+                    rest = component - moving
                     if rest != component:
                         search(rest)
                         break
@@ -143,8 +144,9 @@ def check_witness(outcome):
     pending = [k for k in range(witness.loop + 1) if holds(instance, claim.formula, witness.states[k]) and not any(goal[k:])]
     assert pending, "no state of the formula is followed by states without the goal only"
     loop = witness.states[witness.loop :]
-    enabled = [{(s.action.name, s.args) for s in successors(instance, state)} for state in loop]
-    taken = {(m.action, m.args) for m in witness.moves[witness.loop :]}
+    enabled = [{(s.action.name, s.args) for s in successors(instance, state) if s.state != state} for state in loop]
+    steps = zip(witness.moves[witness.loop :], itertools.pairwise(loop), strict=True)
+    taken = {(m.action, m.args) for m, (before, after) in steps if before != after}
     for action in instance.model.actions:
         for args in action.instances:
             key = (action.name, args)
@@ -279,7 +281,26 @@ def test_a_deadlock_short_of_the_goal_violates_whatever_is_fair():
     outcome = decided(graph_model(4, {"go": ("strong", {0: 1, 1: 2})}, [0], [3]))
     check_witness(outcome)
     assert outcome.witness.loop == len(outcome.witness) == 2
-    assert "nothing is enabled" in outcome.witness.note
+    assert "it ends in a state that no step changes" in outcome.witness.note
+
+
+def test_a_step_that_changes_nothing_does_not_count_for_fairness():
+    # TLC finds no violation: SF_at(act) asks for a step of act that changes `at`, and such a one is possible at 1 again and again.
+    walk = {"tick": ("weak", {0: 1, 1: 0}), "act": ("strong", {0: 0, 1: 2})}
+    outcome = decided(graph_model(3, walk, [0, 1, 2], [2]))
+    assert outcome.verdict == "holds"
+    assert outcome.details["needs_fairness"] == ["tick", "act"]
+    weaker = decided(graph_model(3, {**walk, "act": ("weak", walk["act"][1])}, [0, 1, 2], [2]))
+    check_witness(weaker)
+    assert [m.action for m in weaker.witness.moves] == ["tick", "tick"]
+    assert weaker.details["strengthen"] == {"act": "strong"}
+
+
+def test_a_state_where_all_steps_change_nothing_is_an_end():
+    outcome = decided(graph_model(3, {"go": ("strong", {0: 1}), "rest": ("strong", {1: 1})}, [0], [2]))
+    check_witness(outcome)
+    assert outcome.witness.loop == len(outcome.witness) == 1
+    assert "it ends in a state that no step changes" in outcome.witness.note
 
 
 def test_a_formula_that_becomes_true_only_inside_the_cycle_is_seen():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rocketproof
-from rocketproof import Refuted, RocketproofError, assert_shows
+from rocketproof import Int, Model, Refuted, RocketproofError, assert_shows
 from rocketproof_properties import cli
 from rocketproof_properties.runs import client as session
 
@@ -173,6 +173,27 @@ def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, ste
     with pytest.raises(Refuted) as failed:
         assert_shows("counting.py", "top", steps, loop=loop)
     assert said in str(failed.value)
+
+
+def test_a_step_that_changes_nothing_is_not_what_fairness_promises() -> None:
+    m = Model("flicker")
+    at = m.var("at", Int(0, 2), init=0)
+
+    @m.action(fair="weak")
+    def tick(a: Any) -> None:
+        """Between 0 and 1."""
+        a.guard("not at 2", at < 2, "2 is not reached")
+        a.set(at, 1 - at, when=at < 2)
+
+    @m.action(fair="strong")
+    def act(a: Any) -> None:
+        """From 1 to 2, nothing else."""
+        a.set(at, 2, when=at == 1)
+
+    claim = m.eventually("two", at == 2, "2 is reached")
+    for steps in (["tick()", "tick()"], ["act()", "tick()", "tick()", "act()"]):
+        with pytest.raises(Refuted, match="act\\(\\) is strongly fair, and never happens in the loop"):
+            assert_shows(m, claim, steps, loop=0)
 
 
 def test_a_recorded_program_is_performed_anew_on_a_target(

@@ -1,10 +1,12 @@
 """Fair lassos of a labelled graph: the algorithms below `liveness`, over plain arrays and without any model.
 
 A node may always stay where it is, so every strongly connected component counts, also one of a single node without an
-edge. A component is fair if each weakly fair label is disabled at one of its nodes or taken inside it, and each strongly
-fair label is disabled at all of them or taken inside it. A component that fails for weak fairness holds no fair cycle at
-all; one that fails for strong fairness may hold one among the nodes where that label is disabled, so these are searched
-again (Streett). Each such round takes a strongly fair label away, so there are at most as many rounds as these labels.
+edge. Staying is no step: an edge from a node to itself is left out when the edges are made, so its label is neither enabled
+nor taken by it, as TLA+ reads fairness (WF_vars, SF_vars). A component is fair if each weakly fair label is disabled at one of
+its nodes or taken inside it, and each strongly fair label is disabled at all of them or taken inside it. A component that
+fails for weak fairness holds no fair cycle at all; one that fails for strong fairness may hold one among the nodes where that
+label is disabled, so these are searched again (Streett). Each such round takes a strongly fair label away, so there are at
+most as many rounds as these labels.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ Levels = NDArray[np.int8]
 class Edges:
     """Edges grouped by source: those of node s are `offsets[s]:offsets[s + 1]` of `targets` and `labels`.
 
-    A node has at most one edge of each label; the label is enabled at the node if it has one.
+    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one.
     """
 
     offsets: Long
@@ -42,7 +44,10 @@ class Edges:
 
     @staticmethod
     def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], initial: int = 0) -> Edges:
-        """Group edges by source; those of one source keep their order."""
+        """Group edges by source, without those from a node to itself; those of one source keep their order."""
+        moving = sources != targets
+        if not moving.all():
+            sources, targets, labels = sources[moving], targets[moving], labels[moving]
         offsets = np.zeros(size + 1, np.int64)
         np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
         if len(sources) and np.any(sources[1:] < sources[:-1]):

@@ -14,6 +14,8 @@ from .records import Row, ite
 from .types import Bool, IndexType, MaybeType, Type
 
 Fairness = Literal["weak", "strong"]
+MOST = 2**20
+"""Instances of an action that an engine asks one by one, and elements of an array: with more no run would end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +64,18 @@ class Action:
 
     @property
     def instances(self) -> Iterable[tuple[int, ...]]:
-        return itertools.product(*(t.codes() for t in self.parameters.values()))
+        """The tuples of parameters. Raises ModelError as `count` does."""
+        return itertools.product(*(t.codes() for t in self.parameters.values())) if self.count else ()
 
     @property
     def count(self) -> int:
-        return math.prod(t.size for t in self.parameters.values())
+        """How many instances there are. Raises ModelError if they are too many to be asked one by one; steps that are given may be any."""
+        found = math.prod(t.size for t in self.parameters.values())
+        if found > MOST:
+            sizes = ", ".join(f"{name} {type_.size:,}" for name, type_ in self.parameters.items())
+            remedy = f"give them smaller types: all instances of an action are asked one by one, at most {MOST:,}"
+            raise ModelError(f"the parameters of action {self.name} have {found:,} values together ({sizes})", remedy, self.place)
+        return found
 
     def guard(self, name: str) -> Guard:
         for guard in self.guards:

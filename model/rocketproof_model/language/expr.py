@@ -38,24 +38,50 @@ _ELEMENT = re.compile(r"[^\s()\[\]{},:='\"]([^()\[\]{},:='\"\n\r\t]*[^\s()\[\]{}
 """What an element of an index may be called, so that labels such as `send(p=producer 0)` and `config[broker-a, orders]` can be read."""
 
 
-def _refuses(remedy: str) -> Any:
+def _refuses(remedy: str | None = None) -> Any:
     def refuse(self: Any, *others: Any) -> Any:
-        raise ModelError(f"'{self}' is used in a way that has no meaning in a model", remedy)
+        raise ModelError(f"'{self}' is used in a way that has no meaning in a model", remedy or self._remedy)
 
     return refuse
-
-
-_INDEX = "to read an element, index an array or a record over indices: name[i]"
 
 
 class Whole:
     """Something that is not a term itself and has to be indexed or asked for a field: using it like a term is refused."""
 
     __slots__ = ()
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuses(_INDEX)
-    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __mod__ = __truediv__ = __floordiv__ = __iter__ = __len__ = _refuses(_INDEX)
-    __contains__ = _refuses(_INDEX)
+    _remedy = "to read an element, index an array or a record over indices: name[i]"
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuses()
+    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __mod__ = __truediv__ = __floordiv__ = __iter__ = __len__ = _refuses()
+    __contains__ = _refuses()
     __setitem__ = _refuses("assign with a.set(name[i], value) inside an action")
+
+
+class Choice(Whole):
+    """`ite` of two values without a type of their own, such as names: a term once the place where it stands gives one."""
+
+    __slots__ = ("otherwise", "test", "then")
+    _remedy = "assign it to a variable or compare it with one by ==: that gives its values a type"
+
+    def __init__(self, test: Expr, then: Any, otherwise: Any) -> None:
+        self.test, self.then, self.otherwise = test, then, otherwise
+
+    def of(self, type_: Type) -> Expr:
+        """The term of this type. Raises ModelError if an arm is no value of it."""
+        term: Expr = choose(self.test, coerce(self.then, type_), coerce(self.otherwise, type_))
+        return term
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return equal(self, other)
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        return ~equal(self, other)
+
+    __bool__ = __getitem__ = __call__ = _refuses()
+
+    def __repr__(self) -> str:
+        return f"({self.then!r} if {self.test} else {self.otherwise!r})"
 
 
 class Expr:
@@ -223,6 +249,8 @@ def free(name: str, type_: Type) -> Expr:
 
 def coerce(value: Any, type_: Type) -> Expr:
     """Make a term of `type_`: readable constants are encoded, an element becomes a Maybe; other sorts are refused."""
+    if isinstance(value, Choice):
+        return value.of(type_)
     if not isinstance(value, Expr):
         return const(type_.encode(value), type_)
     have = value.type
@@ -319,14 +347,18 @@ def compare(op: str, left: Any, right: Any) -> Expr:
 
 def equal(left: Any, right: Any) -> Expr:
     anchor = left if isinstance(left, Expr) else right
+    if not isinstance(anchor, Expr):
+        raise ModelError(f"'{left}' compared with '{right}'", "one side has to be a term, such as a variable: it gives the other a type")
     if anchor.type.sort == "int" and not isinstance(left, str) and not isinstance(right, str):
         other = right if anchor is left else left
         if isinstance(other, Expr) and other.type.sort == "maybe":
             anchor = other
         elif isinstance(other, Expr) and isinstance(other.type, IndexType) and isinstance(anchor.type, IndexType):
             coerce(other, anchor.type)
-    if anchor.type.sort == "int":
+    if anchor.type.sort == "int" and not isinstance(left, Choice) and not isinstance(right, Choice):
         x, y = number(left), number(right)
+        _certain(left, right)
+        _certain(right, left)
     else:
         x, y = coerce(left, anchor.type), coerce(right, anchor.type)
     if x.op == y.op == "const":
@@ -334,17 +366,25 @@ def equal(left: Any, right: Any) -> Expr:
     return const(1, Bool) if x is y else Expr("eq", (x, y), Bool)
 
 
-def choose(condition: Any, then: Any, otherwise: Any) -> Expr:
-    """`ite` of terms and constants."""
+def _certain(term: Any, value: Any) -> None:
+    """Refuse what is never equal: a variable, parameter or constant and a number outside its type, as for the names of an Enum."""
+    # Not `<` and `<=`, which a model with sizes may well write where one size decides them: `n <= N` of an Int(0, N).
+    if isinstance(term, Expr) and term.op in ("ref", "after", "par", "given", "free") and isinstance(value, int):
+        if not term.type.lo <= value <= term.type.hi:
+            raise ModelError(f"{term} is never {value}: it is {term.type}", f"compare it with one of {term.type.describe()}")
+
+
+def choose(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`ite` of terms and constants: a term, or a Choice of values whose type the place gives where it stands."""
     test = coerce(condition, Bool)
     anchor = then if isinstance(then, Expr) else otherwise
     if not isinstance(anchor, Expr):
-        if isinstance(then, bool):
+        if isinstance(then, bool) and isinstance(otherwise, bool):
             anchor = const(then, Bool)
-        elif isinstance(then, int):
+        elif all(isinstance(arm, int) and not isinstance(arm, bool) for arm in (then, otherwise)):
             anchor = number(then)
         else:
-            raise ModelError(f"ite of {then!r} and {otherwise!r} has no known type", "make one arm a term, e.g. const(code, type)")
+            return Choice(test, then, otherwise)
     if anchor.type.sort == "int":
         x, y = number(then), number(otherwise)
         type_ = x.type if x.type == y.type else Type(min(x.type.lo, y.type.lo), max(x.type.hi, y.type.hi))

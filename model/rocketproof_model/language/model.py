@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .actions import Action, Body, Fairness
+from .actions import MOST, Action, Body, Fairness
 from .expr import Expr, Index, coerce, const, index
 from .records import Record
 from .traverse import walk
@@ -113,6 +114,8 @@ class Model:
         axes = over if isinstance(over, tuple) else (over,)
         for axis in axes:
             indexed(axis, f"over= of variable {name}")
+        if (elements := math.prod(axis.size for axis in axes)) > MOST:
+            raise ModelError(f"variable {name} has {elements:,} elements", f"give it smaller indices: {MOST:,} are the most")
         if isinstance(type_, Record):
             columns = {}
             for column, kind in type_.fields.items():

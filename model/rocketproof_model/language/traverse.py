@@ -60,7 +60,7 @@ def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
     if op == "not":
         return ~args[0]  # type: ignore[no-any-return]
     if op == "ite":
-        return choose(*args)
+        return choose(*args)  # type: ignore[no-any-return]
     if op == "wrap32":
         return wrap32(*args)
     return Expr(op, args, type_)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from rocketproof_model import EvaluationError, Instance, Property
+from rocketproof_model import Action, EvaluationError, Instance, Property
 from rocketproof_model.interpreter import State, effect, initial, refusing, successors
 from rocketproof_model.result import Move, Outcome, Witness
 from rocketproof_traces.refusal import refusal_of
@@ -96,9 +97,10 @@ def unshown(witness: Witness) -> str:
 
 
 def _taken(witness: Witness, loop: int) -> set[Move] | None:
-    """The steps of the loop, with any that closes it; None if none does."""
-    taken = set(witness.moves[loop:])
-    last, first = witness.states[-1], witness.states[loop]
+    """The steps of the loop that change the state, with any that closes it; None if none does."""
+    path = witness.states[loop:]
+    taken = {move for move, (before, after) in zip(witness.moves[loop:], pairwise(path), strict=True) if before != after}
+    last, first = path[-1], path[0]
     if last == first:
         return taken
     closing = {Move(step.action.name, tuple(step.args)) for step in successors(witness.instance, last) if step.state == first}
@@ -106,22 +108,22 @@ def _taken(witness: Witness, loop: int) -> set[Move] | None:
 
 
 def _forbidden(instance: Instance, cycle: Sequence[State], taken: set[Move]) -> str:
-    """The fairness that rules the loop out; "" where none does. A step that changes nothing could be taken at any time."""
+    """The fairness that rules the loop out; "" where none does. A step that changes nothing counts for no fairness, as in TLA+."""
     for action in instance.model.actions:
         if action.fair is None:
             continue
         for args in action.instances:
             if Move(action.name, tuple(args)) in taken:
                 continue
-            enabled = [refusing(instance, state, action, args) is None for state in cycle]
-            if (all(enabled) if action.fair == "weak" else any(enabled)) and not any(_idle(instance, cycle, enabled, action, args)):
+            demanded = (_changes(instance, state, action, args) for state in cycle)
+            if all(demanded) if action.fair == "weak" else any(demanded):
                 return f"{action.label(args)} is {action.fair}ly fair, and never happens in the loop"
     return ""
 
 
-def _idle(instance: Instance, cycle: Sequence[State], enabled: Sequence[bool], action: Any, args: Sequence[int]) -> Iterator[bool]:
-    """Whether an enabled action changes nothing, state by state."""
-    return (can and effect(instance, state, action, args) == state for state, can in zip(cycle, enabled, strict=True))
+def _changes(instance: Instance, state: State, action: Action, args: Sequence[int]) -> bool:
+    """Whether the instance is enabled and leads to another state."""
+    return refusing(instance, state, action, args) is None and effect(instance, state, action, args) != state
 
 
 def _perform(made: Chosen, witness: Witness, on: str) -> None:

@@ -25,7 +25,7 @@ from rocketproof_traces.stored.walk import Walk
 GIVEN = {
     "max_message_size": 4 * 1024 * 1024, "max_delay_level": 18, "clock_skew": 60_000, "known_flags": 2047, "limits_record": True,
     "stores_parsed": True, "stores_wait": False, "half_messages": True, "check_names": True, "topic_limit": 127,
-    "before_49": True,
+    "before_47": False, "before_49": True,
 }  # fmt: skip
 COUNTED = "sysFlag & 12 in (0, 8)"
 DELAY = "topicClass = 'schedule' and delayLevel > 0"
@@ -82,13 +82,14 @@ SQL = {
         "TRX-06.other": "sysFlag & 12 in (0, 4) and preparedTransactionOffset <> 0",
         "TRX-07.operations": "topicClass = 'operations' and tagsHash <> 100",
     },
-    "log": {"INV-42.stored": "storeTimestamp > next.storeTimestamp"},
+    "log": {"INV-42.stored": "next.storeTimestamp < storeTimestamp - 10000 * ( $before_47 )::int"},
     "line": {
         "INV-34.stored": f"next.queueOffset not in (0, queueOffset + {NUMBER} )",
         "INV-34.again": f"next.queueOffset = 0 and queueOffset + {NUMBER} <> 0",
     },
     "queue": {
-        "INV-30.sign": "queueId < 0",
+        "INV-30.sign": "queueId < 0 and not ($before_49 and (not known or queueId > -writeQueueNums))",
+        "INV-30.drawn": "queueId < 0 and $before_49 and (not known or queueId > -writeQueueNums)",
         "INV-30.stored": "known and queueId >= greatest(readQueueNums, writeQueueNums)",
         "INV-31.stored": "known and queueId >= writeQueueNums",
         "INV-32.stored": "known and queueId >= readQueueNums",
@@ -100,11 +101,12 @@ SQL = {
         "CHK-02.stored": "$check_names and not legalName",
     },
     "entry": {
-        "INV-44.record": "not recordThere",
+        "INV-44.record": "not recordThere and not behindEnd",
         "INV-44.back": "recordThere and sameTopic and recordQueueId = queueId and recordQueueOffset <> index",
         "INV-44.queue": "recordThere and not (sameTopic and recordQueueId = queueId)",
         "REC-04.counted": "recordThere and sysFlag & 12 in (4, 12)",
     },
+    "ending": {"INV-44.ended": "furthest > \"end\""},
     "ledger": {
         "INV-37.ledger": "position <> place",
         "INV-40.ledger": "size <> bodySize + 48",
@@ -162,7 +164,7 @@ def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: st
 def _of_this(predicate: str) -> str:
     """Columns that are not said to be of the next row are of this one."""
     words = predicate.split(" ")
-    others = ("in", "not", "and", "or", "greatest(")
+    others = ("in", "not", "and", "or", "greatest(", "true", "false")
     return " ".join(w if not w[0].isalpha() or w in others or w.startswith("next.") else f"this.{w}" for w in words)
 
 
@@ -186,8 +188,11 @@ create view record as select parts.*, class_of(topic) topicClass, class_of(realT
     left join entries on topic = entryTopic and queueId = entryQueue and queueOffset = index;
 create view line as select * replace (row_number() over (partition by topic, queueId order by physicalOffset)
     + (dense_rank() over (order by topic, queueId) << 32) as row) from record where sysFlag & 12 in (0, 8);
-create view entry as select entries.*, entryTopic topic, entryQueue queueId, place is not null recordThere, said = entryTopic sameTopic,
-    saidQueue recordQueueId, saidIndex recordQueueOffset, flags sysFlag from entries left join heads on entryOffset = place;
+create view reached as select entries.*, entryTopic topic, entryQueue queueId, place is not null recordThere, said = entryTopic sameTopic,
+    saidQueue recordQueueId, saidIndex recordQueueOffset, flags sysFlag,
+    place is null and entryOffset >= (select max(physicalOffset + size) from parts) behind
+    from entries left join heads on entryOffset = place;
+create view entry as select *, behind and count(*) filter (where behind) over () > 1 behindEnd from reached;
 create view topic as select *, class_of(key) topicClass, name = key sameName from topics;
 create view queue as select record.topic, queueId, any_value(record.topicClass) topicClass, min(physicalOffset) begun, true tableThere,
     count(key) > 0 known, any_value(readQueueNums) readQueueNums, any_value(writeQueueNums) writeQueueNums, any_value(perm) perm,

@@ -255,7 +255,7 @@ DAMAGES = [
         (*_NEXT, "INV-31.stored", "INV-32.stored", "INV-34.first", "INV-36.stored", *_ENTRY),
     ),
     Damage(
-        "negative queue", "INV-30.sign", lambda d: d.put(d.take(), 12, ">i", -d.rng.randrange(1, 1 << 20)),
+        "negative queue", "INV-30.sign", lambda d: d.put(d.take(), 12, ">i", -d.rng.randrange(70, 1 << 20)),
         (*_NEXT, "INV-34.first", "INV-36.stored", *_ENTRY),
     ),
     Damage("unknown flag", "APP-08.sysFlag", lambda d: d.put(d.take(), 36, ">i", 1 << 20)),

@@ -35,7 +35,7 @@ QUEUE: Row = {
     "perm": 6, "records": 10, "firstQueueOffset": 0, "logStart": 0, "entriesKnown": True, "entries": 10, "firstEntry": 0, "matched": 10,
 }  # fmt: skip
 ENTRY: Row = {
-    "index": 5, "entryOffset": 5000, "entrySize": 150, "recordThere": True, "recordOffset": 5000, "recordSize": 150, "sameTopic": True,
+    "index": 5, "entryOffset": 5000, "entrySize": 150, "behindEnd": False, "recordThere": True, "recordOffset": 5000, "recordSize": 150, "sameTopic": True,
     "recordQueueId": 1, "queueId": 1, "recordQueueOffset": 5, "sysFlag": 0,
 }  # fmt: skip
 LEDGER: Row = {
@@ -43,6 +43,7 @@ LEDGER: Row = {
     "recordSize": 150, "indexKnown": True, "indexThere": True, "indexPosition": 5000, "indexSize": 198, "indexNumber": 7, "indexTerm": 3,
 }  # fmt: skip
 EMPTY = {"kind": 2, "size": 48, "bodySize": 0, "recordSize": 0, "indexSize": 48}
+ENDING: Row = {"end": 5000, "furthest": 5000}
 FILE: Row = {"ledger": False, "base": 1000, "size": 1000, "end": 900, "blank": 100, "last": False}
 TOPIC: Row = {
     "topicClass": "ordinary", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "topicSysFlag": 0, "order": False, "sameName": True,
@@ -71,7 +72,7 @@ COUNT: Row = {"whole": False, "counted": 5, "sent": 5}
 ROUTE: Row = {"isAddress": False, "times": 1}
 PLACE: Row = {"size": 100, "rest": 200}
 BASE = {
-    "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE,
+    "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ending": ENDING, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE,
     "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
 }  # fmt: skip
 
@@ -225,12 +226,13 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
     "queue": [
         ({}, set()),
         ({"queueId": 0}, set()),
-        ({"queueId": -1, "known": False, "tableThere": False}, {"INV-30.sign"}),
+        ({"queueId": -1, "known": False, "tableThere": False, "writeQueueNums": 0}, {"INV-30.drawn"}),
         ({"queueId": 4}, {"INV-30.stored", "INV-31.stored", "INV-32.stored"}),
         ({"queueId": 4, "known": False}, {"INV-27.stored"}),
         ({"queueId": 4, "readQueueNums": 5}, {"INV-31.stored"}),
         ({"queueId": 4, "writeQueueNums": 5}, {"INV-32.stored"}),
-        ({"queueId": -1}, {"INV-30.sign"}),
+        ({"queueId": -3}, {"INV-30.drawn"}),
+        ({"queueId": -4}, {"INV-30.sign"}),
         ({"firstQueueOffset": 1}, {"INV-34.first"}),
         ({"firstQueueOffset": 1, "records": 0}, set()),
         ({"logStart": 1000, "firstQueueOffset": 4, "firstEntry": 4}, set()),
@@ -252,9 +254,15 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"perm": 2, "known": False}, {"INV-27.stored"}),
         ({"legalName": False}, {"CHK-02.stored"}),
     ],
+    "ending": [
+        ({}, set()),
+        ({"furthest": 0}, set()),
+        ({"furthest": 5001}, {"INV-44.ended"}),
+    ],
     "entry": [
         ({}, set()),
         ({"recordThere": False}, {"INV-44.record"}),
+        ({"recordThere": False, "behindEnd": True}, set()),
         ({"recordQueueOffset": 4}, {"INV-44.back"}),
         ({"recordQueueOffset": 4, "recordThere": False}, {"INV-44.record"}),
         ({"recordQueueOffset": 4, "recordQueueId": 2}, {"INV-44.queue"}),
@@ -511,6 +519,12 @@ STEPS: dict[str, list[tuple[Row, Row, set[str]]]] = {
     ],
 }  # fmt: skip
 
+# The same two under settings.
+SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
+    ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 1_000_000}, set()),
+    ({"before_47": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
+]
+
 # The same with other settings than the defaults: settings, kind, what differs, the rules broken.
 SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"limits_record": False}, "record", {"size": 4194305, "partsSize": 4194305, "entrySize": 4194305, "bodyLength": 4194304}, set()),
@@ -530,4 +544,6 @@ SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"half_messages": False}, "record", {**HALF, "sysFlag": 8, "queueId": 1, "realClass": "none", "preparedTransactionOffset": 1}, set()),
     ({"max_delay_level": 19}, "topic", {"topicClass": "schedule", "readQueueNums": 18, "writeQueueNums": 18}, {"REC-05.levels"}),
     ({"check_names": False}, "queue", {"legalName": False}, set()),
+    ({"before_49": False}, "queue", {"queueId": -1}, {"INV-30.sign"}),
+    ({"before_49": False}, "queue", {"queueId": 0}, set()),
 ]  # fmt: skip

@@ -180,7 +180,7 @@ def test_what_is_written_while_the_audit_runs_is_no_finding(store: Damaged, tmp_
     (store.root / "abort").touch()
     path = max((store.root / "commitlog").iterdir())
     hidden = path.rename(tmp_path / "hidden")
-    assert set(found(store.root)) == {"INV-44.record"}
+    assert set(found(store.root)) == {"INV-44.ended"}
     totals = audited(store.root, seen=lambda: hidden.rename(path) if hidden.exists() else None).totals[0]
     assert totals.counts == {}
 
@@ -335,3 +335,36 @@ def test_a_topic_does_not_pass_for_the_clusters_by_a_reply_topic(store: Damaged)
     """Only what looks like the cluster's own topic in all is left out: 16 queues, and a permission that may be inherited."""
     add(store, Mine=7, Mine_REPLY_TOPIC=6, Lost=0, Lost_REPLY_TOPIC=6)
     assert found(store.root) == {"INV-10.stored": 1, "HAZ-05.stored": 1}
+
+
+def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
+    """Its records have their entries, in a folder of that name; only its id is a warning, and under later releases an error."""
+    taken = store.take()
+    moved = [r for r in store.records if (r.topic, r.queue) == (taken.topic, taken.queue)]
+    for record in moved:
+        store.put(record, 12, ">i", -2)
+    queues = store.root / "consumequeue" / taken.topic
+    (queues / str(taken.queue)).rename(queues / "-2")
+    assert found(store.root, profile="P49") == {"INV-30.drawn": 1}
+    assert found(store.root, profile="P494") == {"INV-30.sign": 1}
+    path, at = store.entry(replace(moved[1], queue=-2))
+    store.write(path, at, bytes(8))
+    assert "INV-44.offset" in found(store.root, profile="P49"), "its entries are looked at"
+
+
+@pytest.mark.parametrize("cut", ["file", "tail"])
+def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) -> None:
+    """However many entries point behind it; their queues are not looked at one by one."""
+    path = max((store.root / "commitlog").iterdir())
+    lost = [record for record in store.records if record.path == path]
+    if cut == "file":
+        path.unlink()
+    else:
+        lost = lost[2:]
+        store.write(path, lost[0].at, bytes(path.stat().st_size - lost[0].at))
+    totals = audited(store.root).totals[0]
+    assert totals.counts == {"INV-44.ended": 1}
+    finding = totals.findings[0]
+    assert finding.found == str(max(r.offset + r.size for r in store.records if r not in lost))
+    assert finding.expected == f"at least {lost[-1].offset + lost[-1].size}"
+    assert f"{sum(r.flags & 12 in (0, 8) for r in lost)} entries of {len({r.topic for r in lost})} topics" in finding.reason

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stored_rows import BASE, ROWS, SETTINGS, STEPS, Row
+from stored_rows import BASE, ROWS, SET_STEPS, SETTINGS, STEPS, Row
 
 from rocketproof_model import Expr
 from rocketproof_model.columns import compile_columns
@@ -30,6 +30,8 @@ def cases() -> Iterator[Case]:
     for over, steps in STEPS.items():
         for before, after, broken in steps:
             yield over, {}, before, after, broken
+    for given, over, before, after, broken in SET_STEPS:
+        yield over, given, before, after, broken
     for given, kind, row, broken in SETTINGS:
         yield kind, given, row, None, broken
 

@@ -73,13 +73,19 @@ def _of_records() -> list[Rule]:
 
 def _unclaimed() -> list[Rule]:
     """Entries that no record claims."""
-    e = vocabulary()["entry"].row
+    e, log = vocabulary()["entry"].row, vocabulary()["ending"].row
     return [
         rule(
             "INV-44.record",
             "a consume queue's entry points at a record",
             "entry", "error",
-            e.recordThere, True, e.recordThere,
+            e.recordThere | e.behindEnd, True, e.recordThere,
+        ),
+        rule(
+            "INV-44.ended",
+            "the log goes as far as its consume queues say: it has not lost its end",
+            "ending", "error",
+            log.furthest <= log.end, log.furthest, log.end,
         ),
         rule(
             "INV-44.back",

@@ -89,8 +89,21 @@ def _stored() -> list[Rule]:
     """Queue ids of stored records."""
     q = vocabulary()["queue"].row
     bound = queue_bound(q.readQueueNums, q.writeQueueNums)
+    # 4.7.1 draws a queue by the remainder of a signed number, and gives it a consume queue, which no consumer reads.
+    drawn = vocabulary()["queue"].given["before_49"] & implies(q.known, q.queueId + q.writeQueueNums > 0)
     return [
-        rule("INV-30.sign", "a stored queue id is not negative", "queue", "error", q.queueId >= 0, 0, q.queueId),
+        rule(
+            "INV-30.sign",
+            "a stored queue id is not negative, unless a release that draws such ids has drawn it",
+            "queue", "error",
+            (q.queueId >= 0) | drawn, 0, q.queueId,
+        ),
+        rule(
+            "INV-30.drawn",
+            "no release has drawn a queue below 0, which no consumer reads",
+            "queue", "warning",
+            (q.queueId >= 0) | ~drawn, 0, q.queueId,
+        ),
         rule(
             "INV-30.stored",
             "a stored queue id is below the larger of its topic's read and write counts",

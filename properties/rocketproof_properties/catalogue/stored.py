@@ -15,7 +15,8 @@ from rocketproof_traces.audit.rules import Rule
 
 from . import delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
 
-_BEFORE_49 = frozenset({"P40", "P45", "P49"})
+_BEFORE_47 = frozenset({"P40", "P45"})
+_BEFORE_49 = _BEFORE_47 | {"P49"}
 _THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence)
 
 
@@ -28,9 +29,13 @@ def stored_rules() -> tuple[Rule, ...]:
 def settings(profile: str) -> dict[str, Any]:
     """The switches of a profile that rules ask for. Raises KeyError for an unknown profile.
 
-    `before_49`: up to 4.8 a text with a second byte 1 is read as no property, and the dead letter of a first send-back has no id of its
-    first record; P49 is of such releases too, whatever its own broker does.
+    `before_47`: up to 4.6 a batch takes its time before it waits for the log's lock (INV-42). `before_49`: up to 4.8 a text with a second
+    byte 1 is read as no property, the dead letter of a first send-back has no id of its first record, and 4.7 draws queue ids below 0;
+    P49 is of such releases too, whatever its own broker does.
     """
     chosen = PROFILES[profile]
     names = ("limits_record", "stores_parsed", "stores_wait", "half_messages", "check_names", "topic_limit")
-    return {name: getattr(chosen, name) for name in names} | {"before_49": profile in _BEFORE_49}
+    return {name: getattr(chosen, name) for name in names} | {
+        "before_47": profile in _BEFORE_47,
+        "before_49": profile in _BEFORE_49,
+    }

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TraceError
-from ..stored.paths import open_source, read
+from ..stored.paths import join, open_source, read
 from ..stored.queues import Queue
 from ..stored.segments import LogFile, log_files
 from . import unread
@@ -54,6 +54,26 @@ class _Line:
     members: int = 0
     matched: int = 0
     final: Mapping[str, int] | None = None
+
+
+@dataclass
+class _Short:
+    """What points behind the end of a log that may have lost the rest: how many entries, of which topics, and how far they go."""
+
+    end: int
+    furthest: int = 0
+    entries: int = 0
+    topics: set[str] = field(default_factory=set)
+
+    def take(self, rows: Numbers, topic: str) -> list[int]:
+        """Which entries do, counted."""
+        told = [int(not there and at >= self.end) for there, at in zip(rows["recordThere"], rows["entryOffset"], strict=True)]
+        if any(told):
+            reaches = zip(told, rows["entryOffset"], rows["entrySize"], strict=True)
+            self.furthest = max(self.furthest, *(at + size for behind, at, size in reaches if behind))
+            self.entries += sum(told)
+            self.topics.add(topic)
+        return told
 
 
 class Merger:
@@ -254,19 +274,25 @@ class Merger:
 
         self._decide("queue", rows, None, place)
         end = max((_end_of([part], part.blanks) for part in self.parts), default=0)
+        behind = {key: queue.between(start, end)[1] for key, queue in known.items()}
+        # One entry that points behind the log's end is itself wrong; where several do, the log has lost its end.
+        short = _Short(end) if sum(queue.max - behind[key] for key, queue in known.items()) > 1 else None
         for key, queue in sorted(known.items()):
-            first, past = begins[key], queue.between(start, end)[1]
+            first, past = begins[key], behind[key]
             claimed = past - first == (self.lines[key].matched if key in self.lines else 0)
             try:
-                self._entries(queue, past if claimed else first)
+                self._entries(queue, past if claimed else first, short)
             except TraceError as error:
                 self.totals.problems.append(str(error))
+        if short is not None:
+            self._ending(short)
 
-    def _entries(self, queue: Queue, first: int) -> None:
+    def _entries(self, queue: Queue, first: int, short: _Short | None) -> None:
         """The entries of a queue from a number on, which no record claims."""
         if first >= queue.max:
             return
         for rows, places in facts(queue, first, self._log_now):
+            rows["behindEnd"] = [0] * len(places) if short is None else short.take(rows, queue.topic)
 
             def place(row: int, places: Sequence[tuple[str, int, str]] = places, rows: Numbers = rows) -> dict[str, Any]:
                 path, at, hexed = places[row]
@@ -280,6 +306,13 @@ class Merger:
                 }
 
             self._decide("entry", rows, None, place)
+
+    def _ending(self, short: _Short) -> None:
+        path = self.files[-1].path if self.files else join(self.store.folder, "commitlog")
+        more = f"{short.entries:,} entries of {len(short.topics)} topic{'s' if len(short.topics) != 1 else ''} point behind its end"
+        self._decide(
+            "ending", {"end": [short.end], "furthest": [short.furthest]}, None, lambda _: {"file": path, "offset": short.end, "more": more}
+        )
 
     @cached_property
     def _log_now(self) -> tuple[LogFile, ...]:

@@ -13,7 +13,7 @@ from rocketproof_model.language import Instance, Property, show, walk
 from .vocabulary import SETTINGS, Vocabulary, vocabulary
 
 Over = Literal[
-    "record", "log", "line", "queue", "entry", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
+    "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
     "exchange", "id", "kept", "counter", "count", "route", "place",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
@@ -25,6 +25,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "line": ("record", True),
     "queue": ("queue", False),
     "entry": ("entry", False),
+    "ending": ("ending", False),
     "ledger": ("ledger", False),
     "ledgers": ("ledger", True),
     "file": ("file", False),
@@ -50,7 +51,7 @@ class Bound(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Rule:
     """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
-    `queue`, an `entry` that no record claims, an entry of DLedger's log (`ledger`), two successive ones (`ledgers`), a `file` of the log,
+    `queue`, an `entry` that no record claims, the `ending` of the log, an entry of DLedger's log (`ledger`), two successive ones (`ledgers`), a `file` of the log,
     two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`; or in a history an `exchange`, an `id` of an
     answer, a record that a request has `kept`, a `counter` of a queue, a `count` of messages, a `route`, a `place`.
     `expected` and `found` are terms over the same rows: what a finding prints."""

@@ -107,6 +107,7 @@ ENTRY: Mapping[str, Type] = {
     "index": I64,
     "entryOffset": I64,
     "entrySize": I32,
+    "behindEnd": Bool,
     "recordThere": Bool,
     "recordOffset": I64,
     "recordSize": I32,
@@ -116,7 +117,11 @@ ENTRY: Mapping[str, Type] = {
     "recordQueueOffset": I64,
     "sysFlag": I32,
 }
-"""An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say?"""
+"""An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say? `behindEnd`: it is one of
+several that point behind the log's last record, so that it is the log that is too short."""
+
+ENDING: Mapping[str, Type] = {"end": I64, "furthest": I64}
+"""Where the records of the log end, and where the record of the furthest entry would."""
 
 LEDGER: Mapping[str, Type] = {
     "place": I64,
@@ -271,11 +276,12 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "half_messages": (Bool, True),
     "check_names": (Bool, True),
     "topic_limit": (Int(0, 255), 127),
+    "before_47": (Bool, False),
     "before_49": (Bool, True),
 }
 """Settings of the broker and switches of its profile that rules ask for, with their defaults. `clock_skew`: how many milliseconds the
-clocks of producers may be ahead; `known_flags`: the bits of sysFlag that mean something; `before_49`: the broker may be of a release
-before 4.9 (`catalogue.stored.settings` says what that changes)."""
+clocks of producers may be ahead; `known_flags`: the bits of sysFlag that mean something; `before_47`, `before_49`: the broker may be of a
+release before 4.7, before 4.9 (`catalogue.stored.settings` says what that changes)."""
 
 
 def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], Expr] | None = None) -> Vocabulary:
@@ -331,6 +337,7 @@ def vocabulary() -> Mapping[str, Vocabulary]:
         "record": _vocabulary("record", RECORD, counted),
         "queue": _vocabulary("queue", QUEUE),
         "entry": _vocabulary("entry", ENTRY),
+        "ending": _vocabulary("ending", ENDING),
         "ledger": _vocabulary("ledger", LEDGER),
         "file": _vocabulary("file", FILE),
         "topic": _vocabulary("topic", TOPIC),

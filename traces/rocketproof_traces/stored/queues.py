@@ -6,6 +6,7 @@ ends is found by bisection. Zeros with entries less than BEYOND behind them are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
 _LOCAL, _REMOTE, _LEAST = 1 << 11, 1 << 16, 64  # entries of a window
 BEYOND: Final = 1 << 12  # entries
+_QUEUE_ID = re.compile(r"-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class Queues:
         for folder in self._folders:
             for topic in names_of(folder):
                 for name in names_of(join(folder, topic)):
-                    if name.isascii() and name.isdigit():
+                    if _QUEUE_ID.fullmatch(name):
                         found[topic, int(name)] = Queue(topic, int(name), join(folder, topic, name))
         return found
 

@@ -208,9 +208,6 @@ def induction(
     its type, no term is without value, so that nothing is excluded in silence. A fault that the lemmas do not
     exclude is a counterexample too.
 
-    Variables whose type reaches beyond 2**32 stand for unbounded counters: a step that would carry one of them above the
-    upper end of its type does not exist. What is proven then is about all runs that stay below that end.
-
     Verdicts: `holds` (reason `induction k=...`), `violated` with a shortest witness, `not inductive` with a path of k steps whose
     first state may be unreachable (k - 1 if then a step faults; `details["failed"]` names what fails), `unknown` with a
     limit's reason, or with a reason that names a lemma that is false. Raises EvaluationError as `bounded` does.

@@ -1,22 +1,24 @@
 """The same model over wider numbers, so that what induction proves does not depend on a scope's small bounds.
 
 A search needs an offset of at most 3; a proof need not. `widened` declares chosen variables with wider types, drops
-the bounds that read them, and rebuilds every term, so that the intervals are inferred anew.
+the bounds that read them, and rebuilds every term, so that the intervals are inferred anew. That a counter never passes the
+end of its wider type is an assumption, so it stands in the model: as a bound of every action that may carry it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from .errors import ModelError
-from .language import Action, Expr, Index, Model, Property, Type, Variable, rewrite, walk
+from .language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, rewrite, walk
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:
     """The model with these variables' types replaced by wider ones and, by default, without the bounds that read them.
 
+    Every action that may carry one of them above its new end gets a bound `NAME up to END` that forbids it.
     Only integers can be widened, to intervals that contain the old one; sums and increments must still fit 63 bits, so choose
     `Int(0, 2**62 - 1)` for a counter that grows by one and less where several are added. Raises ModelError otherwise.
     """
@@ -44,7 +46,15 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
     def action(old: Action) -> Action:
         guards = tuple(replace(g, condition=term(g.condition)) for g in old.guards if not (drop_bounds and g.bound and reads(g.condition)))
         updates = tuple(replace(u, target=term(u.target), value=term(u.value)) for u in old.updates)
-        return replace(old, guards=guards, updates=updates)
+        return replace(old, guards=guards + tuple(ends(updates)), updates=updates)
+
+    def ends(updates: Iterable[Update]) -> Iterator[Guard]:
+        for variable in changed.values():
+            end = variable.type.hi
+            beyond = [u for u in updates if u.target.args[0] is variable and u.value.type.hi > end]
+            if beyond:
+                sentence = f"{variable.name} is taken up to {end:,} only"
+                yield Guard(f"{variable.name} up to {end}", all_of(u.value <= end for u in beyond), sentence, True, beyond[0].place)
 
     def claim(old: Property) -> Property:
         return replace(old, formula=term(old.formula), goal=None if old.goal is None else term(old.goal))

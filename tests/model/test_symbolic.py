@@ -22,6 +22,7 @@ from rocketproof_model import (
     forall,
     implies,
     ite,
+    search,
     total,
 )
 from rocketproof_model.formulas.relation import Relation
@@ -376,7 +377,9 @@ def log(step: int = 1, *, forgetful: bool = False) -> Model:
 def test_widening_proves_offsets_without_bound() -> None:
     counters = {"offset": Int(0, 2**62 - 2), "records": Int(0, 2**62 - 2)}
     wide = widened(log(), counters)
-    assert [g.name for g in wide.named("append").guards] == []
+    bounds = list(wide.named("append").guards)
+    assert [(g.name, g.bound) for g in bounds] == [(f"{name} up to {2**62 - 2}", True) for name in counters]
+    assert bounds[0].sentence == "offset is taken up to 4,611,686,018,427,387,902 only"
     assert [v.type.hi for v in wide.variables] == [2**62 - 2] * 2
     for id_ in ("dense", "monotone"):
         assert induction(wide.given(), wide.property(id_)).verdict == "holds", id_
@@ -391,14 +394,42 @@ def test_widening_proves_offsets_without_bound() -> None:
         assert outcome.details["failed"] == id_
 
 
+@pytest.mark.parametrize("end", [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**61])
+@pytest.mark.parametrize("low", [0, -(2**34)])
+def test_a_type_of_any_size_is_left_by_an_error_in_every_engine(low: int, end: int) -> None:
+    m = Model("counter")
+    x = m.var("x", Int(low, end), init=0)
+
+    @m.action()
+    def step(a):
+        """It grows, by an eighth of the whole."""
+        a.set(x, x + end // 8)
+
+    claim = m.always("positive", x >= 0, "it does not turn around")
+    instance = m.given()
+    steps = end // (end // 8)
+    said = rf"x becomes {(steps + 1) * (end // 8)} by step\(\), outside Int\({low}, {end}\)"
+    with pytest.raises(EvaluationError, match=said):
+        bounded(instance, depth=steps + 1)
+    assert bounded(instance, depth=steps)[0].verdict == "unknown"
+    with pytest.raises(EvaluationError, match=said):
+        search.explore(instance)
+    unsafe = induction(instance, claim)
+    assert (unsafe.verdict, unsafe.details["failed"]) == ("not inductive", "fault")
+
+
 def test_widening_leaves_the_old_model_and_can_keep_bounds() -> None:
     model = log()
     wide = widened(model, {"offset": Int(0, 100)}, drop_bounds=False)
-    assert [g.name for g in wide.named("append").guards] == ["room"]
+    assert [g.name for g in wide.named("append").guards] == ["room", "offset up to 100"]
     assert model.variable("offset").type == Int(0, 3)
     assert wide.variable("records") is model.variable("records")
+    # Where the narrow one ends is no bound but an error of the model, as everywhere.
     dropped = widened(model, {"offset": Int(0, 100)})
-    assert induction(dropped.given(), dropped.property("dense")).details["failed"] == "fault"
+    assert [g.name for g in dropped.named("append").guards] == ["offset up to 100"]
+    outcome = induction(dropped.given(), dropped.property("dense"))
+    assert outcome.details["failed"] == "fault"
+    assert "records[0] becomes 4" in outcome.reason or "records becomes 4" in outcome.reason
 
 
 def test_widening_refuses_what_is_not_wider() -> None:

@@ -3,9 +3,6 @@
 A step is a number in `choice`, the position of an action instance in the model's order, so that a witness' moves are
 read off. An action instance that is enabled may still *fault*: a guard or an effect has no value, or a value leaves its
 variable's type. Such a step does not count, and `fault` is true of the states that have one, so that engines report it.
-
-A variable that reaches beyond 2**32 stands for a counter without bound (a queue offset, a Java long). Growing past its upper end
-is no fault: the step does not exist. What is proven then is about runs that stay below that end.
 """
 
 from __future__ import annotations
@@ -15,13 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from .. import interpreter
-from ..language import Action, Instance, Type, Update
+from ..language import Action, Instance, Update
 from ..result import Move
 from .terms import Translation
 from .values import Value, conjunction, constant, disjunction, formula, implication, negation, number, same, within, z3
 
-WIDE = 2**32
-_ABOVE = 2**63
 _PATIENCE = 500  # milliseconds of z3 for one action instance
 
 
@@ -41,19 +36,17 @@ class Relation:
         self._names: dict[int, Any] = {}
         self.translate = Translation(self.before, self.after, constants=instance.constants)
         self.enabled: list[Value] = []
-        kept: list[Value] = []
         faults: list[Value] = []
         self._writes: list[dict[tuple[type, int], tuple[Value, list[Value]]]] = [{} for _ in self.slots]
         for action in instance.model.actions:
             for args in action.instances:
-                enabled, fault, fits = self._move(action, args, len(self.enabled))
+                enabled, fault = self._move(action, args, len(self.enabled))
                 self.enabled.append(enabled)
-                kept.append(conjunction(enabled, fits))
                 faults.append(fault)
         faults = self._possible(faults)
         self.fault: Value = disjunction(*faults)
         self.stuck: Value = conjunction(negation(disjunction(*self.enabled)), negation(self.fault))
-        self.step: Value = conjunction(*self._effects([conjunction(k, negation(f)) for k, f in zip(kept, faults, strict=True)]))
+        self.step: Value = conjunction(*self._effects([conjunction(e, negation(f)) for e, f in zip(self.enabled, faults, strict=True)]))
 
     @property
     def facts(self) -> Value:
@@ -63,8 +56,8 @@ class Relation:
     def _fires(self, number_: int) -> Value:
         return self.choice == z3.BitVecVal(number_, self._choice_bits)
 
-    def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value, Value]:
-        """Whether the instance is enabled, whether it faults, whether its wide counters stay below their ends."""
+    def _move(self, action: Action, args: Sequence[int], number_: int) -> tuple[Value, Value]:
+        """Whether the instance is enabled, and whether it faults."""
         translate = self.translate.under(dict(zip(action.parameters, args, strict=True)))
         enabled: Value = True
         asked: Value = True
@@ -73,16 +66,13 @@ class Relation:
             asked = conjunction(asked, implication(enabled, meaning.defined))
             enabled = conjunction(enabled, meaning.value)
             if enabled is False:
-                return False, negation(asked), True
-        faultless: Value = asked
-        fits: Value = True
-        for update in action.updates:
-            sound, below = self._update(translate, update, number_)
-            faultless = conjunction(faultless, implication(enabled, sound))
-            fits = conjunction(fits, below)
-        return conjunction(asked, enabled), negation(faultless), fits
+                return False, negation(asked)
+        sound = (self._update(translate, update, number_) for update in action.updates)
+        faultless = conjunction(asked, *(implication(enabled, one) for one in sound))
+        return conjunction(asked, enabled), negation(faultless)
 
-    def _update(self, translate: Translation, update: Update, number_: int) -> tuple[Value, Value]:
+    def _update(self, translate: Translation, update: Update, number_: int) -> Value:
+        """That the update has a value, which its variable's type has too."""
         variable = update.target.args[0]
         new = translate(update.value)
         at = [translate(i) for i in update.target.args[1:]]
@@ -93,12 +83,7 @@ class Relation:
             here = conjunction(fires, *(same(i.value, k) for i, k in zip(at, element, strict=True)))
             if here is not False:
                 self._writes[variable.slot(element)].setdefault(key, (new.value, []))[1].append(here)
-        kind: Type = variable.type
-        if kind.hi > WIDE:
-            low, high = within(new.value, Type(kind.lo, _ABOVE)), within(new.value, Type(-_ABOVE, kind.hi))
-        else:
-            low, high = within(new.value, kind), True
-        return conjunction(new.defined, *(i.defined for i in at), *inside, low), high
+        return conjunction(new.defined, *(i.defined for i in at), *inside, within(new.value, variable.type))
 
     def _possible(self, faults: list[Value]) -> list[Value]:
         """The same, with False for those that no state within its types can have."""

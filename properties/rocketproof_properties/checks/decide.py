@@ -24,7 +24,6 @@ from .rows import Row, decided, undecided
 RUNS, STEPS = 10_000, 100  # of a simulation
 PROGRAMS = 100  # of the stateful engine, for each instance
 LOCAL = "liveness is decided in one machine's memory: --engine explicit"
-# Beyond 2**32 the symbolic engine takes a counter for unbounded; products with small numbers must still fit 63 bits.
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ QUEUE: Row = {
     "perm": 6, "records": 10, "firstQueueOffset": 0, "logStart": 0, "entriesKnown": True, "entries": 10, "firstEntry": 0, "matched": 10,
 }  # fmt: skip
 ENTRY: Row = {
-    "index": 5, "entryOffset": 5000, "entrySize": 150, "behindEnd": False, "recordThere": True, "recordOffset": 5000, "recordSize": 150, "sameTopic": True,
-    "recordQueueId": 1, "queueId": 1, "recordQueueOffset": 5, "sysFlag": 0,
+    "index": 5, "entryOffset": 5000, "entrySize": 150, "behindEnd": False, "recordThere": True, "recordOffset": 5000, "recordSize": 150,
+    "sameTopic": True, "recordQueueId": 1, "queueId": 1, "recordQueueOffset": 5, "sysFlag": 0,
 }  # fmt: skip
 LEDGER: Row = {
     "place": 5000, "kind": 1, "size": 198, "index": 7, "term": 3, "position": 5000, "bodySize": 150, "bodyCRC": 0, "computedCRC": 0,
@@ -72,8 +72,8 @@ COUNT: Row = {"whole": False, "counted": 5, "sent": 5}
 ROUTE: Row = {"isAddress": False, "times": 1}
 PLACE: Row = {"size": 100, "rest": 200}
 BASE = {
-    "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ending": ENDING, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE, "damage": DAMAGE,
-    "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
+    "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ending": ENDING, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE,
+    "damage": DAMAGE, "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
 }  # fmt: skip
 
 # Rows of one kind: what differs from the sound one, and the rules that it breaks.

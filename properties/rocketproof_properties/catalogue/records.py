@@ -12,7 +12,7 @@ from .claim import SEEDS, Case, HistoryClaim, history_cases, named
 from .claim import about as claim_about
 
 BATCH_WAIT = 10_000
-"""Milliseconds for which a batch may wait for the log's lock behind the time that it is stored with (4.3 to 4.6; seen in 4.3.2 and 4.6.1)."""
+"""Milliseconds that a batch may wait for the log's lock after the time that it is stored with, in 4.3 to 4.6."""
 
 
 def _layout() -> list[Rule]:

@@ -51,10 +51,10 @@ class Bound(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Rule:
     """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
-    `queue`, an `entry` that no record claims, the `ending` of the log, an entry of DLedger's log (`ledger`), two successive ones (`ledgers`), a `file` of the log,
-    two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`; or in a history an `exchange`, an `id` of an
-    answer, a record that a request has `kept`, a `counter` of a queue, a `count` of messages, a `route`, a `place`.
-    `expected` and `found` are terms over the same rows: what a finding prints."""
+    `queue`, an `entry` that no record claims, the `ending` of the log, an entry of DLedger's log (`ledger`), two successive ones
+    (`ledgers`), a `file` of the log, two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`; or in a
+    history an `exchange`, an `id` of an answer, a record that a request has `kept`, a `counter` of a queue, a `count` of messages, a
+    `route`, a `place`. `expected` and `found` are terms over the same rows: what a finding prints."""
 
     claim: Property
     over: Over

@@ -17,7 +17,7 @@ import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.exploring.openings import Openings
-from rocketproof_properties.exploring.pages import index, of_validation
+from rocketproof_properties.exploring.pages import of_validation, write
 from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -211,33 +211,31 @@ def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) ->
     assert openings.open({"witness": row["id"]}, quiet).document()["refusal"]
     done = rocketproof("explore", str(report / "programs" / "finding-2.py"), "--html", "two.html")
     assert (done.code, "or its history is gone" in done.err) == (2, True)
-    of_validation(tmp_path / "pages", report)
-    assert sorted(p.name for p in (tmp_path / "pages").iterdir()) == ["1.html", "index.html"]
+    (written,) = write(tmp_path / "pages", of_validation(report))
+    assert (written.path, written.title) == ("pages/1.html", "send.queueOffset: 9 and not 1")
+    assert document(tmp_path / "pages" / "1.html")["title"] == written.title
 
 
 def test_pages_of_a_check_and_of_a_judgement(rocketproof: Any, coin: str, tmp_path: Path) -> None:
     done = rocketproof("check", coin, "--scope", "long", "--html", "pages")
-    assert "2 pages in pages: open pages" in done.err
-    names = sorted(p.name for p in (tmp_path / "pages").iterdir())
-    assert names == ["coin-all.html", "coin-tails.html", "index.html"]
-    listed = (tmp_path / "pages" / "index.html").read_text("utf-8")
-    assert 'href="coin-tails.html">tails violated: heads never comes late</a> <small>long, 3 steps<' in listed
-    assert document(tmp_path / "pages" / "coin-tails.html")["end"] == "tails fails after step 3"
+    assert "pages/index.html is the page of the run, with 2 pages to walk in: open it in a browser" in done.err
+    names = sorted(p.name for p in (tmp_path / "pages" / "witnesses").glob("*.html"))
+    assert names == ["coin-all.html", "coin-tails.html"]
+    text = (tmp_path / "pages" / "index.html").read_text("utf-8")
+    assert 'href="witnesses/coin-tails.html"' in text and 'href="witnesses/coin-all.html"' in text
+    assert document(tmp_path / "pages" / "witnesses" / "coin-tails.html")["end"] == "tails fails after step 3"
     history(tmp_path / "runs.ndjson", 1)
     assert rocketproof("judge", "runs.ndjson", "--profile", "P494", "--html", "judged").code == 0
-    assert document(tmp_path / "judged" / "runs.html")["order"] == [0, 2]
-    for wrong, says in (
-        (["--html", "runs.ndjson"], "is a file; give a folder"),
-        (["--out", "o", "--html", "x"], "pages are of one history"),
-    ):
-        refused = rocketproof("judge", "runs.ndjson", "--profile", "P494", *wrong)
-        assert (refused.code, says in refused.err) == (2, True), refused.err
+    assert document(tmp_path / "judged" / "witnesses" / "runs.html")["order"] == [0, 2]
+    assert 'href="witnesses/runs.html"' in (tmp_path / "judged" / "index.html").read_text("utf-8")
+    refused = rocketproof("judge", "runs.ndjson", "--profile", "P494", "--html", "runs.ndjson")
+    assert (refused.code, "is a file; give a folder" in refused.err) == (2, True), refused.err
 
 
-def test_an_index_is_text() -> None:
-    text = index("</title><b>", [{"href": "a%22.html", "title": "<b>", "said": "&"}])
-    assert "<b>" not in text
-    assert "default-src 'none'" in text
+def test_the_folder_is_one_whichever_option_names_it(rocketproof: Any, coin: str, tmp_path: Path) -> None:
+    assert rocketproof("check", coin, "--scope", "long", "--html", "a", "--report", "html:a", "--report", "html:b").code == 1
+    one, other = (sorted(p.relative_to(tmp_path / n).as_posix() for p in (tmp_path / n).rglob("*.html")) for n in "ab")
+    assert one == other == ["index.html", "witnesses/coin-all.html", "witnesses/coin-tails.html"]
 
 
 def test_a_search_that_is_told_to_stop_stops(catalogue: Any) -> None:

@@ -13,10 +13,12 @@ from rocketproof_properties.catalogue import HISTORY_CLAIMS
 from rocketproof_properties.generators.programs import Program
 from rocketproof_properties.judging.expected import ENOUGH
 from rocketproof_properties.judging.judging import Judged, Verdict
+from rocketproof_properties.judging.stated import contradicted as stated_by
+from rocketproof_properties.judging.stated import guards, kept
 from rocketproof_properties.rules import rules
 from rocketproof_properties.steps.parts import Capability
 from rocketproof_properties.suite import text
-from rocketproof_properties.suite.entries import Entry, entries, entry_of, guards, puts_to_the_test
+from rocketproof_properties.suite.entries import Entry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.suite.outcomes import Outcome, outcomes
 from rocketproof_properties.validation.accept import Accepted
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
@@ -95,14 +97,27 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
 
 
 @pytest.mark.parametrize(
+    ("action", "guard", "found"),
+    [
+        ("accept_queue", "legal queue id", ("CHK-10",)),
+        ("look_up_missing", "not: illegal characters", ("CHK-02",)),
+        ("refuse_blank", "blank name", ()),  # of several reasons to refuse, an answer does not tell which
+        ("", "", ()),
+    ],
+)
+def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, guard: str, found: tuple[str, ...]) -> None:
+    assert stated_by("P494", action, guard) == found
+
+
+@pytest.mark.parametrize(
     ("verdict", "id_"),
     [
         (Verdict("claims", "INV-43", ""), "INV-43"),
-        (Verdict("specification", "specification.send", "", guard="accept_queue: legal queue id"), "CHK-10"),
-        (Verdict("specification", "specification.send", "", guard="look_up_missing: not: illegal characters"), "CHK-02"),
-        (Verdict("specification", "specification.send", "", guard="refuse_blank: blank name"), "specification.send"),
+        (Verdict("specification", "specification.send", "", rules=("CHK-10",)), "CHK-10"),
         (Verdict("specification", "specification.send", ""), "specification.send"),
         (Verdict("specification", "specification.max_offset", ""), "specification.topics"),
+        (Verdict("reference", "send.code", "", rules=("CHK-03",)), "CHK-03"),
+        (Verdict("reference", "send.code", "", rules=("APP-05", "APP-06", "SEND-41")), "reference.send"),
         (Verdict("reference", "batch.remark", ""), "reference.send"),
         (Verdict("reference", "topic.perm", ""), "reference.topic.perm"),
         (Verdict("reference", "topic.the broker's entry", ""), "reference.topic.made"),
@@ -127,7 +142,8 @@ def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Pa
     assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"), "P494")  # it held because nothing happened
     assert not puts_to_the_test(plain, entry(KNOWN), "P494")
     assert puts_to_the_test(half(tmp_path, 1, held=True), entry(KNOWN), "P494")
-    sent = judged(tmp_path, actions=frozenset({"look_up", "accept_queue"}), asked=frozenset({"send"}))
+    actions = frozenset({"look_up", "accept_queue"})
+    sent = judged(tmp_path, actions=actions, kept=kept("P494", actions), asked=frozenset({"send"}))
     assert puts_to_the_test(sent, entry("CHK-10"), "P494") and puts_to_the_test(sent, entry("reference.send"), "P494")
     assert not puts_to_the_test(sent, entry("CHK-02"), "P494") and not puts_to_the_test(sent, entry("reference.send_back"), "P494")
     assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"), "P494")
@@ -198,6 +214,9 @@ def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
         return outcome(report(judged(tmp_path), witnesses=[one]), "HAZ-02", tmp_path)
 
     assert replayed(True).status == "passed"
+    made = report(judged(tmp_path), witnesses=[HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), True, ())])
+    of_states = "INV-18[auto-create off, TBW102 from the file]"
+    assert entry(of_states).witness == "HAZ-02" and outcome(made, of_states, tmp_path).words.startswith("violated, as P494 expects")
     assert replayed(None) == Outcome("skipped", "not exercised: and then that")
     assert replayed(False).status == "failed" and "    did this" in replayed(False).said
 

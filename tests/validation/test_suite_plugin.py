@@ -108,7 +108,8 @@ def test_a_collected_item_says_what_it_is_about(inner: Run) -> None:
 
 
 def test_hazards_are_items_where_brokers_can_be_started_and_are_found_by_their_properties(inner: Run) -> None:
-    assert collected(inner("--collect-only", "-q", *on("inprocess"), "-k", "INV-16")) == ["rocketproof::HAZ-02"]
+    of_states = "rocketproof::INV-16[auto-create off, TBW102 from the file]"
+    assert collected(inner("--collect-only", "-q", *on("inprocess"), "-k", "INV-16")) == [of_states, "rocketproof::HAZ-02"]
 
 
 def test_a_marker_or_option_of_theirs_is_theirs(pytester: pytest.Pytester, inner: Run) -> None:

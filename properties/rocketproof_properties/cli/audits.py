@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from . import reporting
-from .common import Count, Json, Many, Profile, Settings, write
+from .common import Count, Json, Many, Pages, Profile, Settings, write
 
 
 def audit(
@@ -24,6 +24,7 @@ def audit(
     limit: Count = 100,
     report: reporting.Reports = (),
     since: Path | None = None,
+    pages: Pages = None,
 ) -> int:
     """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
 
@@ -55,10 +56,12 @@ def audit(
     limit
         How many findings of a rule each part of the log keeps; they are all counted.
     report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
+    pages
+        A folder for the run's page.
     """
     from ..audits.folders import folders_of
 
@@ -68,7 +71,7 @@ def audit(
     from .. import engines, output
     from ..audits import brokerconf, command, results, show
 
-    reports = reporting.asked("audit", report, since)
+    reports = reporting.asked("audit", report, since, pages)
     engines.check_engine(engine, master, remote)
     plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
     spread = engines.spreading(engine, cores, master, remote, short=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, 
 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
+    from ..exploring.pages import Entry
 
 
 def serve(
@@ -130,7 +132,7 @@ def validate(
         Seed of the programs: the same one gives the same programs.
     report
         The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given. Or a further report
-        of a KIND, as KIND:PATH, which may be repeated: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for
+        of a KIND, as KIND:PATH, which may be repeated: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for
         --since), or github alone (annotations in the log and the summary of a job).
     since
         A saved run, from --report run:FILE or --json FILE or the report.json of a folder: what changed since then is printed, and is in
@@ -165,7 +167,7 @@ def validate(
     json
         Write the report to this file too.
     pages
-        Write the explorer's page of each finding's history to this folder.
+        A folder for the run's page and the explorer's page of each finding's history.
     """
     from ..deployments.choose import choose
     from ..reports.options import is_kind
@@ -174,7 +176,7 @@ def validate(
     folders = [Path(one) for one in report if not is_kind(one)]
     if len(folders) > 1:
         raise InputError(f"--report {folders[0]} and --report {folders[1]}: a run has one folder; give one, and reports as KIND:PATH")
-    reports = reporting.asked("validate", [one for one in report if is_kind(one)], since)
+    reports = reporting.asked("validate", [one for one in report if is_kind(one)], since, pages)
     wanted = folders[0] if folders else None
     accepted = accepting.read(accept) if accept is not None else ()
     if again is not None and (broker is not None or target is not None):
@@ -242,17 +244,15 @@ def validate(
     write(json, found.data())
     with reports.printing():
         show.render(found, folder)
-    if pages is not None:
-        _pages(pages, folder)
-    reports.write(lambda: results.run(found.data(), folder), lambda place: _pages(place, folder))
+    reports.write(lambda: results.run(found.data(), folder), lambda: _pages(folder))
     return found.exit_code
 
 
-def _pages(folder: Path, report: Path) -> None:
-    """Write the explorer's pages of a report's findings."""
+def _pages(report: Path) -> Sequence[Entry]:
+    """The explorer's pages of a report's findings."""
     from ..exploring.pages import of_validation
 
-    of_validation(folder, report)
+    return of_validation(report)
 
 
 def _self_test(target: Target, json: Path | None) -> int:

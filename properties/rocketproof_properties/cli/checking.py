@@ -80,12 +80,12 @@ def check(
     json
         Write the verdicts to this file.
     report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
-        Write the explorer's page of each witness to this folder, with an index of them.
+        A folder for the run's page and the explorer's pages of its witnesses, those of what is not as expected first.
     witnesses
         Folder for witness files; .rocketproof/witnesses unless given.
     """
@@ -104,7 +104,7 @@ def check(
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
     cluster = Cluster(master, remote, cores, scratch)
-    reports = reporting.asked("check", report, since)
+    reports = reporting.asked("check", report, since, pages)
     chosen = plan(Request(file, property, profile, scope, engine, condition))
     settings = matrix.Settings(
         seconds=time,
@@ -126,10 +126,6 @@ def check(
             show.print_report(found, chosen.left_out)
         else:
             summary.render(found, chosen.left_out)
-    if pages is not None:
-        from ..exploring.pages import of_check
-
-        of_check(pages, found.rows)
     places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
     reports.write(lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)))
     return found.exit_code

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..choices import InputError
 from . import reporting
 from .common import DIFFERS, OK, STOPPED, Count, Json, Natural, Pages, Profile, Seconds, write
+
+if TYPE_CHECKING:
+    from ..exploring.pages import Entry
 
 
 def judge(
@@ -58,26 +62,24 @@ def judge(
     json
         Write the judgement to this file.
     report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
-        Write the explorer's page of the history to this folder, of a recording one for each cfg.
+        A folder for the run's page and, without --out, the explorer's page of the history, of a recording one for each cfg.
     """
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
     for one in histories:
         if "://" not in one and not os.path.exists(one):
             raise InputError(f"{one} is not there; give files or folders of histories")
-    reports = reporting.asked("judge", report, since)
+    reports = reporting.asked("judge", report, since, pages)
     if out is None:
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, json, reports, pages)
-    if pages is not None:
-        raise InputError("--html with --out; pages are of one history: judge it without --out")
+        return _judge_one(Path(first), profile, limit, json, reports)
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
     from rocketproof_traces.checker.histories import LIMIT
@@ -97,7 +99,7 @@ def judge(
     return code
 
 
-def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting, pages: Path | None) -> int:
+def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting) -> int:
     """Judge one history or recording as it is."""
     from rocketproof_traces.checker.histories import Verdict
 
@@ -113,19 +115,17 @@ def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, r
             show.print_verdict(found)
         else:
             show.print_judgement(found)
-    if pages is not None:
-        _pages(pages, file, found)
     code = {"ok": OK, "illegal": DIFFERS, "unknown": STOPPED}[found.verdict]
     made = {**found.data(), "unknown": list(found.unknown)}
-    reports.write(lambda: results.run(made, str(file), code), lambda folder: _pages(folder, file, found))
+    reports.write(lambda: results.run(made, str(file), code), lambda: _pages(file, found))
     return code
 
 
-def _pages(folder: Path, file: Path, found: Any) -> None:
-    """Write the explorer's pages of a verdict or of a judgement."""
+def _pages(file: Path, found: Any) -> Sequence[Entry]:
+    """The explorer's pages of a verdict or of a judgement."""
     from ..exploring.pages import of_judgement
 
-    of_judgement(folder, file, found)
+    return of_judgement(file, found)
 
 
 def campaign(

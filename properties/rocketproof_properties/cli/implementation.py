@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, All, Count, Json, Natural, Profile, Seconds, Settings, needs_pytest, write
+from .common import DIFFERS, OK, STOPPED, All, Count, Json, Natural, Pages, Profile, Seconds, Settings, needs_pytest, write
 
 
 def run_tests(
@@ -22,6 +22,7 @@ def run_tests(
     json: Json = None,
     report: reporting.Reports = (),
     since: Path | None = None,
+    pages: Pages = None,
 ) -> int:
     """Test the reference implementation: against a recording of a real broker, or against the specification.
 
@@ -48,10 +49,12 @@ def run_tests(
     json
         Write every case, or every verdict, to this file.
     report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (a page), run:FILE (for --since), or github
+        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
         alone (annotations in the log and the summary of a job); may be repeated.
     since
         A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
+    pages
+        A folder for the run's page and the explorer's pages of what it links.
     """
     from .. import output
 
@@ -59,7 +62,7 @@ def run_tests(
         raise InputError("--programs with --recording: a recording is replayed as it is; leave out one of them")
     if recording is None and settings:
         raise InputError("--set without --recording: programs choose their own settings; give --recording FILE or leave it out")
-    reports = reporting.asked("test", report, since)
+    reports = reporting.asked("test", report, since, pages)
     if recording is None:
         from rocketproof_traces import pools
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from rocketproof_model import RocketproofError
-
 from ..choices import InputError
+from ..output import counted, tell
 from .common import INVOKED, Many
 
 if TYPE_CHECKING:
+    from ..exploring.pages import Entry
     from ..reports.options import Wanted
     from ..reports.results import Place, Result, Run
 
 PAGES = 20
-"""Of witnesses, that a report makes; each takes a second or so."""
+"""Of witnesses, that the folder of --html gets; each takes a second or so."""
 _VERDICTS = {"test": "check"}
 """Both have verdicts on the catalogue's properties, and the same --json."""
 Reports = Annotated[tuple[str, ...], Parameter(name="--report"), Many]
@@ -45,9 +45,9 @@ class Reporting:
         with commands_off():
             yield
 
-    def write(self, make: Callable[[], Run], pages: Callable[[Path], object] | None = None) -> None:
-        """Write the reports of the run, which is made only if somebody asks for it. `pages` writes the explorer's pages into a folder, of
-        what is no witness file. Raises InputError."""
+    def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[Entry]] | None = None) -> None:
+        """Write the reports of the run, which is made only if somebody asks for it. `pages` are those of the explorer, of what is no
+        witness file. Raises RocketproofError."""
         if not self.wanted and self.before is None:
             return
         from ..reports import show, writing
@@ -58,37 +58,19 @@ class Reporting:
         if changes is not None:
             with self.printing():
                 show.print_changes(changes)
-        for one in self.wanted:
-            if one.kind == "html" and run.attention:
-                _write_pages(run, one.place, pages)
-        writing.write(run, self.wanted, changes)
+        folders = [one for one in self.wanted if one.kind == "html"]
+        listed = {}
+        if folders:
+            from ..exploring.pages import of_run
+            from ..exploring.pages import write as write_pages
+            from ..reports.page import WITNESSES
 
-
-def _write_pages(run: Run, folder: Path, pages: Callable[[Path], object] | None) -> None:
-    """Write the explorer's pages of the first witnesses that are not as expected, which the page of the run links.
-
-    One that cannot be made is left out, and Ctrl-C leaves out the rest: the page of the run has the commands that show them.
-    """
-    from ..output import counting
-    from ..reports.page import WITNESSES, stem_of
-
-    if pages is not None:
-        with suppress(KeyboardInterrupt, RocketproofError):
-            pages(folder / WITNESSES)
-        return
-    wanted = [one for one in dict.fromkeys(each.witness for each in run.attention) if one.endswith(".itf.json")][:PAGES]
-    if not wanted:
-        return
-    from rocketproof_traces.explorer import page
-
-    from ..exploring.traces import of_file
-
-    with suppress(KeyboardInterrupt, OSError), counting("page of witness") as report:
-        (folder / WITNESSES).mkdir(parents=True, exist_ok=True)
-        for number, witness in enumerate(wanted, 1):
-            report(number, len(wanted))
-            with suppress(RocketproofError):
-                page.write(folder / WITNESSES / f"{stem_of(witness)}.html", of_file(witness).document())
+            entries = of_run(run, PAGES) if pages is None else pages()
+            listed = {one: write_pages(one.place / WITNESSES, entries) for one in folders}
+        writing.write(run, self.wanted, changes, listed)
+        for one in folders:
+            more = f", with {counted(len(listed[one]), 'page')} to walk in" if listed[one] else ""
+            tell(f"{one.place / 'index.html'} is the page of the run{more}: open it in a browser")
 
 
 class _Places:
@@ -107,14 +89,14 @@ class _Places:
         return self._known.get(one.id) or self._known.get(one.id.partition(".")[0])
 
 
-def asked(command: str, report: Sequence[str], since: Path | None) -> Reporting:
-    """What the options of a command ask for. Raises InputError for a report that could not be written, and for a file that is no run of
-    this command."""
-    if not report and since is None:
+def asked(command: str, report: Sequence[str], since: Path | None, html: Path | None = None) -> Reporting:
+    """What the options of a command ask for; --html DIR is --report html:DIR. Raises InputError for a report that could not be written,
+    and for a file that is no run of this command."""
+    if not report and since is None and html is None:
         return Reporting()
     from ..reports.options import wanted
 
-    reports = wanted(report)
+    reports = wanted((*report, *([f"html:{html}"] if html is not None else [])))
     if since is None:
         return Reporting(reports)
     before = read(since)

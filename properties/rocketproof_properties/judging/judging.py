@@ -17,11 +17,13 @@ from rocketproof_traces.checker.histories import Finding, judge_history
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
+from ..replay.decided import kept, rules_of
 from ..replay.differences import differences
 from ..replay.program import ANSWER
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
 from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, possible
+from . import stated
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
 
@@ -41,8 +43,9 @@ OF_FRAMES: Final[Mapping[str, tuple[str, ...]]] = {"INV-01": (SILENT, TWICE), "I
 class Verdict:
     """What is not as described. `property` is a claim's id, or the field of an answer; `seq` the event, -1 if it is what was read
     back at the end; `condition` that under which a known violation is known. `guard`, such as "accept_queue: legal queue id", is that of an
-    action which refuses, with its sentence, and its values: of each the name, the value, and what it means. `at`: the request of which a
-    frame was lost or came twice, where nothing else is wrong."""
+    action which refuses, with its sentence, and its values: of each the name, the value, and what it means. `rules` are those that decide
+    what differs: a single one is contradicted, of several nobody knows which. `at`: the request of which a frame was lost or came twice,
+    where nothing else is wrong."""
 
     judge: Judge
     property: str
@@ -54,6 +57,7 @@ class Verdict:
     guard: str = ""
     sentence: str = ""
     values: tuple[tuple[str, str, str], ...] = ()
+    rules: tuple[str, ...] = ()
     at: str = ""
 
 
@@ -61,7 +65,8 @@ class Verdict:
 class Judged:
     """A program's judgement. `claims`: for each claim that could be judged whether it held, and the expected verdict under which condition.
     `shared`: what it did to topics that programs share, which is judged over all programs (`judge_shared`). `actions` of the specification
-    explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `asked` are the kinds of its requests.
+    explain it; `exercised` are the claims that it put to the test: a premise was true somewhere; `kept` are the rules that alone decide
+    something of it which is as it should be; `asked` are the kinds of its requests.
 
     `faults` are those of the connection; `unconfirmed` verdicts rest on such a fault alone, and are none before the same comes
     again. `wanted`: how many requests wanted an answer, by their kind; `answered`: how many got one.
@@ -82,6 +87,7 @@ class Judged:
     shared: Touched | None = field(default=None, repr=False)
     actions: frozenset[str] = frozenset()
     exercised: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
     faults: tuple[Fault, ...] = ()
     unconfirmed: list[Verdict] = field(default_factory=list)
@@ -125,7 +131,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
         _by_claims(parsed, rebuilt, profile, found)
     if "reference" in judges and not parsed.concurrent and parsed.whole:
         used.append("reference")
-        _by_reference(parsed, profile, found)
+        _by_reference(parsed, rebuilt, profile, found)
     found.by = tuple(used)
     return found
 
@@ -135,20 +141,23 @@ def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> Non
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions
+    found.kept |= stated.kept(profile, judged.actions)
     asked = {one.seq: one for one in parsed.asked} | {one.end: one for one in parsed.asked}
     for one in judged.findings:
         about = asked.get(one.seq)
         topic = one.part.rpartition(" at ")[0] if about is None else about.fields.get("topic", "")
         if not parsed.names.is_mine(topic):
             continue  # what programs share is not as one program left it: `judge_shared`
-        found.verdicts.append(_unexplained(one))
+        found.verdicts.append(_unexplained(one, profile))
 
 
-def _unexplained(one: Finding) -> Verdict:
+def _unexplained(one: Finding, profile: str) -> Verdict:
     refused = one.refused
     guard = f"{refused.action}: {refused.guard}" if refused.guard else ""
     values = tuple((name, str(value), refused.meanings.get(name, "")) for name, value in refused.values.items())
-    return Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence, values=values)
+    rules = stated.contradicted(profile, refused.action, refused.guard)
+    found = Verdict("specification", f"specification.{one.op}", str(one), seq=one.seq, guard=guard, sentence=refused.sentence)
+    return replace(found, values=values, rules=rules)
 
 
 def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
@@ -158,7 +167,8 @@ def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
         judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
         judged.actions = one.verdict.actions
-        judged.verdicts += [_unexplained(one.finding)] if one.finding is not None else []
+        judged.kept = stated.kept(profile, one.verdict.actions)
+        judged.verdicts += [_unexplained(one.finding, profile)] if one.finding is not None else []
         found.append(judged)
     return found
 
@@ -198,11 +208,16 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, dou
     return True
 
 
-def _by_reference(parsed: ParsedHistory, profile: str, found: Judged) -> None:
-    for difference in differences(parsed, PROFILES[profile])[:1]:  # what follows a first difference follows from it
+def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, found: Judged) -> None:
+    differing = differences(parsed, PROFILES[profile])
+    if not differing and not found.in_doubt:
+        found.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
+    for difference in differing[:1]:  # what follows a first difference follows from it
         about = next((one.op for one in parsed.asked if one.seq == difference.seq), difference.where.split()[0])
         about = {"the": "record"}.get(about, about)
-        verdict = Verdict("reference", f"{about}.{difference.field}", str(difference), seq=difference.seq)
+        verdict = Verdict(
+            "reference", f"{about}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of(difference, parsed)
+        )
         fault = next((one for one in found.faults if difference.field == ANSWER and one.seq == difference.seq), None)
         if fault is None:
             found.verdicts.append(verdict)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -19,7 +21,7 @@ from .. import store
 from ..choices import InputError
 from ..output import counted
 from .markdown import closing, grouped
-from .results import OUTCOMES, WORDS, Result, Run
+from .results import OUTCOMES, WORDS, Listed, Result, Run
 from .since import Changes
 from .text import printable
 
@@ -27,14 +29,16 @@ INDEX: Final = "index.html"
 WITNESSES: Final = "witnesses"
 
 
-def write(run: Run, folder: Path, changes: Changes | None = None, option: str = "--report html:") -> Path:
-    """Write the page and copies of the witnesses that it links; the page. Raises InputError if it cannot be written."""
+def write(run: Run, folder: Path, changes: Changes | None = None, listed: Sequence[Listed] = (), option: str = "--html ") -> Path:
+    """Write the page and copies of the witnesses that it links; the page. `listed` are the explorer's pages that stand in the folder.
+    Raises InputError if it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         links = _copied(run, folder)
     except OSError as error:
         raise InputError(f"{option}{folder} cannot be written ({error.strerror}); give a folder of your own") from None
-    more = f"{WITNESSES}/{INDEX}" if (folder / WITNESSES / INDEX).is_file() else ""
+    linked = {path for found in links.values() for _, path in found}
+    more = [replace(one, path=quote(one.path)) for one in listed if quote(one.path) not in linked]
     store.replace_text(folder / INDEX, html(run, changes, links, more), option)
     return folder / INDEX
 
@@ -65,8 +69,10 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     return links
 
 
-def html(run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None, more: str = "") -> str:
-    """The page as a text; `more` is a page that lists others, about what is not as expected."""
+def html(
+    run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None, more: Sequence[Listed] = ()
+) -> str:
+    """The page as a text; `links` are those of witnesses, `more` the pages that belong to no one result."""
     parts = {
         name: files("rocketproof_properties.reports").joinpath(name).read_text("utf-8") for name in ("page.html.j2", "page.css", "page.js")
     }

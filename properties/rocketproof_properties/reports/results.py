@@ -46,6 +46,15 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """A page of the explorer beside the run's page: its path from there, "" where there is none, what it is about, and a few words more."""
+
+    path: str
+    title: str
+    said: str
+
+
+@dataclass(frozen=True)
 class Result:
     """One verdict or one finding.
 

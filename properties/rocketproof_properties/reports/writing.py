@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from .. import store
 from .options import Wanted
-from .results import Run
+from .results import Listed, Run
 from .since import Changes
+
+NONE: Final[Mapping[Wanted, Sequence[Listed]]] = MappingProxyType({})
 
 
 def _junit(run: Run, _: Changes | None) -> str:
@@ -43,13 +46,13 @@ _TEXTS: Final[Mapping[str, Callable[[Run, Changes | None], str]]] = {
 }
 
 
-def write(run: Run, wanted: Sequence[Wanted], changes: Changes | None = None) -> None:
-    """Write each report. Raises InputError for one that cannot be written."""
+def write(run: Run, wanted: Sequence[Wanted], changes: Changes | None = None, pages: Mapping[Wanted, Sequence[Listed]] = NONE) -> None:
+    """Write each report; `pages` of the explorer belong to one that is a folder. Raises InputError for one that cannot be written."""
     for one in wanted:
         if one.kind == "html":
             from . import page
 
-            page.write(run, one.place, changes)
+            page.write(run, one.place, changes, pages.get(one, ()))
         elif one.kind == "github":
             from . import github
 

@@ -1,45 +1,39 @@
 """What the suite has an item for: each id of the catalogue that programs on a wire can show, with its sentence and expected verdict.
 
 Four kinds. A *property* is a claim about histories; where the profile expects that it is broken under a condition, that is an entry of its
-own. A *rule* is one that a guard of the specification states: it is contradicted where that guard refuses what a broker did. What no single
-guard refuses is an entry of the *specification* or of the *reference* implementation, by what is asked or looked at. A *hazard* is a
-witness of the model that is replayed where brokers can be started for it.
+own. So is a property of states that a witness of the model breaks, where brokers can be started for it. A *rule* is one that a guard of the
+specification states, or that alone decides a field of an answer, a record or a topic's entry (`replay/rules.py`): it is contradicted where
+that guard refuses what a broker did, or that field is another one. What no single rule decides is an entry of the *specification* or of the
+*reference* implementation, by what is asked or looked at. A *hazard* is a witness that is replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, Literal
 
-from rocketproof_model import Action
-from rocketproof_profiles import PROFILES
-from rocketproof_traces.checker.shape import Shape, model_of
-
-from ..catalogue import HISTORY_CLAIMS
+from ..catalogue import CLAIMS, HISTORY_CLAIMS
 from ..deployments.deployment import LOST
 from ..judging.expected import HIDDEN, ON_THE_WIRE, cases
 from ..judging.judging import Judged, Verdict
+from ..judging.stated import guards
 from ..judging.wholelog import CLAIMS as OF_LOGS
+from ..replay.rules import SHOWN
 from ..rules import rules
 from ..steps.parts import Capability
-from ..witnesses.known import WITNESSES
+from ..witnesses.known import WITNESSES, KnownHazard
 
 Kind = Literal["property", "rule", "specification", "reference", "hazard"]
 _ADMINISTRATION: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group"})
 _MAKING: Final = frozenset({"put", "update_topic"})
-_NAMES: Final = ("blank name", "illegal characters", "name too long", "forbidden topic")
-_REFUSING: Final = ("order topic on a read-only broker", "illegal queue id")
-_ACCEPTING: Final = ("legal queue id", "may inherit", "retry topic")
-"""Guards that state a rule. Others say where a request is, or what nobody sees from outside."""
-_NOT: Final = "not: "
 
 
 @dataclass(frozen=True)
 class Entry:
     """One item. `expected` is the profile's verdict, under `condition` where it has one, for a `reason`. `needs` is what a target has to
-    offer for programs that put it to the test, None for nothing; `claims` are the properties that a hazard breaks."""
+    offer for programs that put it to the test, None for nothing; `claims` are the properties that a hazard breaks; `witness` is the hazard
+    whose witness breaks a property of states."""
 
     id: str
     sentence: str
@@ -49,6 +43,7 @@ class Entry:
     reason: str = ""
     needs: Capability | None = None
     claims: tuple[str, ...] = ()
+    witness: str = ""
 
     @property
     def title(self) -> str:
@@ -110,14 +105,23 @@ _SPECIFIED: Final[Mapping[str, str]] = {
 
 def entries(profile: str, offers: frozenset[Capability]) -> tuple[Entry, ...]:
     """All entries for a profile and a target that offers this, in the order in which they run."""
-    found = [*_properties(profile), *_rules(profile)]
+    witnesses = WITNESSES if Capability.START in offers else ()
+    found = [*_properties(profile), *(entry for one in witnesses for entry in _of_states(one)), *_rules(profile)]
     found += [Entry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
     found += [Entry(one.id, one.sentence, "reference") for one in _COMPARED]
-    if Capability.START in offers:
-        for one in WITNESSES:
-            claims = (one.claim, *one.claims)
-            found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=claims))
+    for one in witnesses:
+        claims = (one.claim, *one.claims)
+        found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=claims))
     return tuple(found)
+
+
+def _of_states(one: KnownHazard) -> list[Entry]:
+    """The properties of states that a witness breaks: no answer of a single program shows them."""
+    sentences = {claim.id: claim.sentence for claim in CLAIMS}
+    return [
+        Entry(f"{id_}[{one.condition}]", sentences[id_], "property", "violated", one.condition, one.case.reason, witness=one.hazard)
+        for id_ in (one.claim, *one.claims)
+    ]
 
 
 def _properties(profile: str) -> list[Entry]:
@@ -136,58 +140,34 @@ def _properties(profile: str) -> list[Entry]:
     return found
 
 
-@cache
-def _stating(profile: str) -> Mapping[tuple[str, str], str]:
-    """The rule that a guard states, the first of its action's, by action and guard."""
-    names = _NAMES if PROFILES[profile].check_names else ("reserved name",)
-    wanted = {*names, *_REFUSING, *_ACCEPTING}
-    return {(action.name, guard.name): action.rules[0] for action in _actions(profile) for guard in action.guards if guard.name in wanted}
-
-
-@cache
-def guards(profile: str) -> Mapping[tuple[str, str], str]:
-    """The rule that is contradicted where a guard refuses what a broker did, by action and guard.
-
-    They are those of actions by which a request goes on: which of several reasons a broker had to refuse one, its answer does not tell.
-    """
-    stated = _stating(profile)
-    rule = {_NOT + guard: id_ for (_, guard), id_ in stated.items()} | {g: id_ for (_, g), id_ in stated.items() if g in _ACCEPTING}
-    going_on = [action for action in _actions(profile) if not action.name.startswith("refuse_")]
-    return {(action.name, guard.name): rule[guard.name] for action in going_on for guard in action.guards if guard.name in rule}
-
-
-def _actions(profile: str) -> Sequence[Action]:
-    return model_of(Shape(profile, ("template", "ordinary", "retry"), 8))[1].actions
-
-
 def _rules(profile: str) -> list[Entry]:
-    stated = set(guards(profile).values())
-    return [Entry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in stated]
+    shown = SHOWN | set(guards(profile).values())
+    return [Entry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in shown]
 
 
 def entry_of(verdict: Verdict, profile: str) -> str:
     """The id of the entry that a finding contradicts. Every finding contradicts one."""
     if verdict.judge == "claims":
         return verdict.property
+    if len(verdict.rules) == 1:
+        return verdict.rules[0]
     about, _, field = verdict.property.partition(".")
     if verdict.judge == "reference":
         return next(one.id for one in _COMPARED if one.has(about, field))
-    action, _, guard = verdict.guard.partition(": ")
-    rule = guards(profile).get((action, guard))
-    if rule is not None:
-        return rule
     return verdict.property if verdict.property in _SPECIFIED else "specification.topics"
 
 
 def puts_to_the_test(judged: Judged, entry: Entry, profile: str) -> bool:
     """Whether a program could have contradicted an entry, as far as it was judged."""
+    if entry.witness:
+        return False
     if entry.kind == "property":
         if entry.id.partition("[")[0] not in judged.exercised:
             return False
         _, expected, condition = judged.claims[entry.id.partition("[")[0]]
         return expected == entry.expected and condition == entry.condition if entry.condition else expected == "holds"
     if entry.kind == "rule":
-        return any(rule == entry.id and action in judged.actions for (action, _), rule in _stating(profile).items())
+        return entry.id in judged.kept
     if entry.kind == "specification":
         return "specification" in judged.by and _explained(judged, entry.id)
     if entry.kind == "reference":

@@ -67,16 +67,14 @@ class _Outcomes:
         for judged in self.everything:
             for verdict in judged.findings:
                 self.shown.setdefault(entry_of(verdict, report.profile), []).append(_Shown(judged, verdict))
-        self.found: dict[str, list[ValidationFinding]] = {}
-        for one in report.findings:
-            self.found.setdefault(entry_of(one.verdict, report.profile), []).append(one)
+        self.found = {one.key: one for one in report.findings}
 
     def all(self) -> dict[str, Outcome]:
         replayed = {one.hazard: one for one in self.report.witnesses}
-        return {entry.id: self._of(entry, replayed.get(entry.id)) for entry in self.entries}
+        return {entry.id: self._of(entry, replayed.get(entry.witness or entry.id)) for entry in self.entries}
 
     def _of(self, entry: Entry, replayed: HazardReplayed | None) -> Outcome:
-        if entry.kind == "hazard":
+        if entry.kind == "hazard" or entry.witness:
             return self._hazard(entry, replayed)
         tested = [one for one in self.everything if puts_to_the_test(one, entry, self.report.profile)]
         if entry.expected == "violated":
@@ -125,8 +123,9 @@ class _Outcomes:
 
     def _contradicted(self, entry: Entry, shown: Sequence[_Shown], tried: int) -> Outcome:
         """The evidence is the program that was made smaller, if it still shows this, or the shortest of all."""
-        mine = self.found.get(entry.id, [])
-        evidence = min(mine, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
+        mine = [self.found[key] for key in dict.fromkeys((one.verdict.judge, one.verdict.property) for one in shown) if key in self.found]
+        small = [one for one in mine if entry_of(one.verdict, self.report.profile) == entry.id]
+        evidence = min(small, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
         programs = len({id(one.judged) for one in shown})
         lost = [one for one in mine if one.reproduced is False]
         if mine and len(lost) == len(mine):

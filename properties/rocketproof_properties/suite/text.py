@@ -12,6 +12,7 @@ from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..output import counted
+from ..rules import rules
 from ..runs.parsed import Asked, Other, ParsedHistory
 from ..runs.recording import OVER
 from ..validation.report import ValidationFinding
@@ -94,6 +95,10 @@ class Failure:
             yield from _folded(f"'{guard}' of {action}: {verdict.sentence}", "the guard that refuses: ", "    ")
         if guard and verdict.values:
             yield from _columns([(f"  {self._plain(name)}", f"= {self._plain(value)}", meaning) for name, value, meaning in verdict.values])
+        if len(verdict.rules) > 1:
+            yield "decided by one of these rules:"
+            for id_ in verdict.rules:
+                yield from _folded(f"{id_} {rules()[id_].sentence}", "  ", "    ")
 
     def _table(self) -> Iterator[str]:
         """The requests with their answers, by the numbers of their events; the one that the finding is about has an arrow."""

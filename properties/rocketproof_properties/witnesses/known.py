@@ -273,6 +273,9 @@ WITNESSES: Final = (
         consequence=_stays_off,
         also=frozenset({Capability.CONFIGURE}),
     ),
+    KnownHazard("HAZ-04", "INV-14", "creation", "auto-create off, TBW102 from the file"),
+    KnownHazard("HAZ-07", "INV-13", "creation", "auto-create on", claims=("INV-09",)),
+    KnownHazard("HAZ-16", "INV-31", "creation", "topic with read 2, write 1"),
     KnownHazard("HAZ-22", "INV-06", "store", "a message larger than a file", consequence=_is_nowhere),
 )
 """What `rocketproof validate` replays."""

@@ -1,0 +1,27 @@
+"""The page of the suite says what has no item, as the suite does, and nothing is forgotten."""
+
+from __future__ import annotations
+
+from session import HOUSE
+
+from rocketproof_properties.catalogue import CLAIMS, HISTORY_CLAIMS
+from rocketproof_properties.rules import rules
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.suite.entries import entries
+from rocketproof_properties.suite.unseen import table, unseen
+
+PAGE = HOUSE / "properties" / "docs" / "suite.md"
+
+
+def test_the_page_lists_what_has_no_item() -> None:
+    text = PAGE.read_text("utf-8")
+    rows = "\n".join(table("P494"))
+    assert rows in text, f"write this into the page:\n{rows}"
+
+
+def test_each_rule_and_property_has_an_item_or_a_reason() -> None:
+    seen = {one.id.partition("[")[0].partition(".")[0] for one in entries("P494", frozenset(Capability))}
+    without = [id_ for ids in unseen("P494").values() for id_ in ids]
+    everything = {*rules(), *(claim.id.partition(".")[0] for claim in (*CLAIMS, *HISTORY_CLAIMS))}
+    assert len(without) == len(set(without)) and not seen & set(without)
+    assert everything <= seen | set(without)

@@ -1,0 +1,83 @@
+"""Which rules decide what differs in a program, and which ones a program kept in which nothing differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.replay.comparison import Difference
+from rocketproof_properties.replay.decided import kept, rules_of
+from rocketproof_properties.replay.rules import SHOWN, TOGETHER
+from rocketproof_properties.rules import rules
+from rocketproof_properties.runs.parsed import Asked, ParsedHistory
+from rocketproof_protocol import codes
+
+NO_PERMISSION = [codes.NO_PERMISSION, "the broker[127.0.0.1] sending message is forbidden"]
+FORBIDDEN = [codes.NO_PERMISSION, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."]
+GOOD = [codes.SUCCESS, None]
+
+
+def asked(op: str, code: int, answer: int, fields: Mapping[str, str], seq: int = 0, **more: Any) -> Asked:
+    value = {"code": code, "fields": dict(fields), "oneWay": False}
+    return Asked(seq, "client 0", op, value, "ok", {"code": answer, "fields": {}, **more}, end=seq + 1)
+
+
+def send(answer: int = 0, seq: int = 0, **fields: str) -> Asked:
+    return asked("send", codes.SEND_MESSAGE_V2, answer, {"topic": "A", "queueId": "0", **fields}, seq)
+
+
+def history(*items: Asked, **states: Any) -> ParsedHistory:
+    return ParsedHistory({}, [], list(items), states=states)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found", "rule"),
+    [
+        (GOOD, FORBIDDEN, "CHK-03"),
+        ([codes.SYSTEM_ERROR, FORBIDDEN[1]], FORBIDDEN, "CHK-03"),
+        (NO_PERMISSION, GOOD, "CHK-01"),  # it refused what is right: for the reason that it gave
+        (GOOD, [codes.SYSTEM_ERROR, "request queueId[9] is illegal, TopicConfig"], "CHK-10"),
+        (GOOD, [codes.TOPIC_NOT_EXIST, "topic[A] not exist"], "CHK-09"),
+    ],
+)
+def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
+    assert rules_of(Difference("code", recorded, found, "", 0), history(send())) == (rule,)
+
+
+@pytest.mark.parametrize(
+    ("difference", "found"),
+    [
+        (Difference("queueOffset", "1", "0", "", 0), ("APP-10",)),
+        (Difference("remark", "a", "b", "", 0), ()),
+        (Difference("perm", 7, 6, "topic A"), ("TCM-15",)),
+        (Difference("the broker's entry", None, {}, "topic A"), ("CHK-07", "TCM-12", "TCM-14")),
+        (Difference("property WAIT", "TRUE", None, "the record at 7 (A, queue 0)"), ("SEND-25",)),
+        (Difference("topic", "A", "B", "the record at 7 (SCHEDULE_TOPIC_XXXX, queue 2)"), ("CL-02",)),
+        (Difference("next offset", 1, 2, "queue 0 of A"), ()),
+    ],
+)
+def test_what_else_differs_names_the_rules_that_decide_it(difference: Difference, found: tuple[str, ...]) -> None:
+    assert rules_of(difference, history(send())) == found
+
+
+def test_an_entry_is_that_of_who_made_it() -> None:
+    update = asked("update_topic", codes.UPDATE_AND_CREATE_TOPIC, 0, {"topic": "A"}, 2)
+    assert rules_of(Difference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
+    back = asked("send_back", codes.CONSUMER_SEND_MSG_BACK, 0, {"group": "g", "delayLevel": "0"}, 2)
+    record = "the record at 7 (%RETRY%g, queue 0)"
+    assert rules_of(Difference("reconsumeTimes", 0, 1, record), history(send(), back)) == ("BACK-14",)
+    either = history(send(topic="%RETRY%g"), back)
+    assert rules_of(Difference("reconsumeTimes", 0, 1, record), either) == ()
+
+
+def test_a_program_keeps_the_rules_of_what_it_was_answered() -> None:
+    found = kept(history(send(), send(codes.TOPIC_NOT_EXIST, 2, topic="B")), {"A"})
+    assert {"SEND-41", "APP-10", "CHK-09", "SEND-46", "CL-01"} <= found
+    assert not found & {"CHK-03", "BACK-14", "TRX-04", "CL-02"}
+    assert kept(history(), set()) == frozenset()
+
+
+def test_every_rule_of_the_table_is_one() -> None:
+    assert SHOWN <= rules().keys() and TOGETHER <= rules().keys() and len(SHOWN) > 30

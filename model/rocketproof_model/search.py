@@ -1,15 +1,17 @@
 """Exhaustive search, breadth first, level by level, exact: every reachable state once, each property's shortest witness.
 
-Each level is an array of packed states. Workers (threads that run compiled code without Python's lock) take blocks of it,
-enter successors into one shared table, and collect the new ones, which make the next level. What is reported does not
-depend on who found what: counts are sums, and where one state must be chosen it is the smallest packed one. What is known
-of the properties, and how witnesses are rebuilt, is in explicit/account.
+Workers (threads that run compiled code without Python's lock) take pieces of a level, enter successors into one shared table, and
+collect the new ones, which make the next level. A level's states are forgotten once they are expanded; the table, which holds each
+state's level, gives them back where a witness or the graph needs them. What is reported does not depend on who found what: counts are
+sums, and where one state must be chosen it is the smallest packed one. What is known of the properties, and how witnesses are rebuilt,
+is in explicit/account; how states are held, in explicit/table.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,10 +21,11 @@ import numpy as np
 
 from .errors import LimitReached
 from .explicit import kernel, loops
-from .explicit.account import BLOCK, LOAD, Account, Packed
+from .explicit.account import BLOCK, Account, Packed
 from .explicit.graph import Graph, explored_graph
 from .explicit.layout import WORD_BITS
-from .explicit.workers import Seen, Worker
+from .explicit.table import Shape, Table
+from .explicit.workers import ROOM, Seen, Worker
 from .language import Instance, Property
 from .result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
@@ -34,15 +37,19 @@ if TYPE_CHECKING:
 DECIDED = "decided"
 _REPORT = 0.5  # seconds between two reports
 _ALONE = 512  # a level smaller than this is not worth starting threads for
+_LEAST = 128  # states that a worker takes from a level at once, if there are so many
+_GATHERED = 1 << 20  # states that are read from the table at once when witnesses are rebuilt, unless a level has more
+# How many times as many states a table has room for when it has grown, by the bytes from which that is so: growing costs time, room memory.
+_GROWTH = ((1 << 26, 1.3), (1 << 24, 2.0), (0, 4.0))
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Sizes that change speed and memory but no result: see kernel.build and layout; `slots` is the first table's (a power of 2)."""
+    """Sizes that change speed and memory but no result: see kernel.build and layout; `homes` is of the first table."""
 
     unroll: int = kernel.UNROLL
     word_bits: int = WORD_BITS
-    slots: int = 1 << 18
+    homes: int = 1 << 13
     block: int = BLOCK
 
 
@@ -51,12 +58,17 @@ _UNLIMITED, _USUAL = Limits(), Tuning()
 
 @dataclass(frozen=True, eq=False)
 class Exploration(Explored):
-    """With what the search leaves in memory: packed states level by level. `compile_seconds` is CPU time."""
+    """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time."""
 
     bytes_per_state: float
     compile_seconds: float
     kernel: kernel.Kernel = field(repr=False)
-    levels: list[Words] = field(repr=False)
+    table: Table = field(repr=False)
+    sizes: list[int] = field(repr=False)
+
+    def levels(self) -> list[Words]:
+        """The packed states of each level, in no order."""
+        return self.table.levels(self.sizes, 0, len(self.sizes))
 
     def graph(self, most: int = 2_000_000) -> Graph:
         """The explored states and transitions as arrays; LimitReached if unfinished or with more than `most` states."""
@@ -64,7 +76,7 @@ class Exploration(Explored):
             raise LimitReached(self.reason)
         if self.states > most:
             raise LimitReached(STATES)
-        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels, self.transitions - 1)
+        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels(), self.transitions - 1)
 
 
 def explore(
@@ -97,13 +109,15 @@ class _Search:
         start = time.process_time()
         asked = instance.model.properties if properties is None else properties
         self.account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits)
-        self.made, self.words, self.consts = self.account.made, self.account.words, self.account.consts
-        self.workers = [self.account.worker(tuning.block) for _ in range(max(workers, 1))]
-        self.reserve = len(self.workers) * self.workers[0].block * max(self.made.most, 1)
+        self.made, self.words = self.account.made, self.account.words
+        self.spare: list[Words] = []  # arrays of states that were expanded
+        self.workers = [self.account.worker(tuning.block, self.spare) for _ in range(max(workers, 1))]
         self.shared = np.zeros(loops.SHARED, dtype=np.int64)
-        self.table = np.zeros(tuning.slots * self.words, dtype=np.int64)
-        self.levels: list[Words] = []
-        self.stored = 0  # bytes of the levels
+        self.table = Table(self.made.layout, tuning.homes)
+        self.sizes: list[int] = []  # states of each level
+        self.waiting: deque[tuple[Words, int, int]] = deque()  # what no worker has taken of the level: states, the first and the last
+        self.gathered: dict[int, Words] = {}
+        self.held = self.peak = 0  # bytes of the level and of the next one, now and at most
         self.threads: list[threading.Thread] = []
         self.reason = ""
         self.reported = self.watch.seconds
@@ -112,12 +126,7 @@ class _Search:
 
     def _ready(self) -> None:
         """Compile or load all loops that a search needs, so that this is not counted as searching."""
-        nothing, start = np.empty(0, dtype=np.int64), self.account.start()
-        self._expand(self.workers[0], nothing, True)
-        self.account.predecessors(nothing, [])
-        loops.enter(self.table, self._slots() - 1, nothing, 0, self.words)
-        w = Worker(self.made, [], 1)
-        loops.successors(self.made.succ, start, self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
+        self.account.ready(alone=len(self.workers) == 1)
 
     # -- levels -------------------------------------------------------------------------------------------------------
 
@@ -135,31 +144,41 @@ class _Search:
         total = Seen(self.made, self.account.groups)
         for worker in self.workers:
             total.add(worker.seen)
-        states, depth, seconds = self._count(), len(self.levels), self.watch.seconds
+        states, depth, seconds = self._count(), len(self.sizes), self.watch.seconds
         return Exploration(
             self.instance, self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses), states,
             total.transitions, depth, total.deadlocks, self.made.coverage(total.counts, total.cover), self.reason, seconds,
-            self._bytes() / max(states, 1), self.compile_seconds, self.made, self.levels,
+            self.peak / max(states, 1), self.compile_seconds, self.made, self.table, self.sizes,
         )  # fmt: skip
 
     def _levels(self) -> None:
         frontier = self._begin()
-        while len(frontier):
-            self.levels.append(frontier)
-            self.stored += frontier.nbytes
+        while frontier:
+            self.sizes.append(sum(map(len, frontier)) // self.words)
             if self._settled() or self._limited():
                 return
-            self.shared[loops.CURSOR] = 0
+            if len(self.sizes) >= self.table.shape.levels and not self._grow(self._count()):
+                return
+            self._hand_out(frontier)
             while True:
-                self._sweep(frontier)
+                self._sweep()
                 if all(w.status == loops.DONE for w in self.workers):
                     break
                 if self._limited() or not self._grow():
-                    self._merge(len(self.levels))
+                    self._merge(len(self.sizes))
                     return
-            frontier = self._merge(len(self.levels))
+            frontier = self._merge(len(self.sizes))
             self.account.raise_fault(self._seen())
             self._tell()
+
+    def _hand_out(self, frontier: list[Words]) -> None:
+        """Divide a level into pieces, small enough that all workers have some."""
+        share = self.sizes[-1] // (4 * len(self.workers))
+        piece = ROOM if len(self.workers) == 1 or share >= ROOM else max(share, _LEAST)
+        for part in frontier:
+            total = len(part) // self.words
+            for first in range(0, total, piece):
+                self.waiting.append((part, first, min(first + piece, total)))
 
     def _seen(self) -> list[Seen]:
         return [worker.seen for worker in self.workers]
@@ -169,47 +188,39 @@ class _Search:
         self.shared[loops.STOP] = 1
         for thread in self.threads:
             thread.join()
-        self._merge(len(self.levels))
+        self._merge(len(self.sizes))
 
-    def _begin(self) -> Words:
-        """Enter the initial state, ask the state formulas about it, and give the first level."""
-        start = self.account.start()
-        while self._room() < 1:
-            self._grow()
-        loops.enter(self.table, self._slots() - 1, start, 1, self.words)
-        self.shared[loops.COUNT] = 1
-        self.account.ask(start, self.workers[0].seen)
+    def _begin(self) -> list[Words]:
+        """Enter the initial states, ask the state formulas about them, and give the first level."""
+        start, first = self.account.start(), self.workers[0]
+        first.use(self.table, self.shared, 0, 0, 0)
+        while not self.account.enter(first, self.table, start) and self._grow():
+            pass
+        first.flush()
+        (states,) = first.parts
+        self.shared[loops.COUNT] = len(states) // self.words
+        self.account.ask(states, first.seen)
         self.account.raise_fault(self._seen())
-        self._merge(0)
-        return start
-
-    def _slots(self) -> int:
-        return len(self.table) // self.words
-
-    def _room(self) -> int:
-        """The number of states above which the table has no room for a further block of each worker."""
-        return int(self._slots() * LOAD) - self.reserve
-
-    def _limit(self) -> int:
-        return self._room() if self.limits.states is None else min(self._room(), self.limits.states)
+        return self._merge(0)
 
     def _count(self) -> int:
         return int(self.shared[loops.COUNT])
 
-    def _sweep(self, frontier: Words) -> None:
+    def _sweep(self) -> None:
         """Expand the rest of the level until it is done, the table is full or the search is to stop."""
+        room, most = self.table.shape.capacity, self.limits.states
+        limit = room if most is None else min(room, most)
         for worker in self.workers:
             worker.status = loops.DONE
-        if len(frontier) < _ALONE * self.words:
-            self._work(self.workers[0], frontier, True)
+            worker.use(self.table, self.shared, limit, len(self.sizes), self.made.check)
+        if self.sizes[-1] < _ALONE:
+            self._work(self.workers[0])
         else:
-            alone = len(self.workers) == 1
             for worker in self.workers:
-                self.threads.append(threading.Thread(target=self._work, args=(worker, frontier, alone), daemon=True))
+                self.threads.append(threading.Thread(target=self._work, args=(worker,), daemon=True))
                 self.threads[-1].start()
             self._wait()
         for worker in self.workers:
-            worker.flush()
             if isinstance(worker.error, MemoryError):
                 self.reason = MEMORY
             elif worker.error is not None:
@@ -228,46 +239,65 @@ class _Search:
                     self.shared[loops.STOP] = 1
             self.threads.pop()
 
-    def _work(self, worker: Worker, frontier: Words, alone: bool) -> None:
+    def _work(self, worker: Worker) -> None:
         try:
-            while True:
-                worker.status = self._expand(worker, frontier, alone)
-                if worker.status != loops.FULL_QUEUE:
+            while worker.busy or self._take(worker):
+                worker.status = self.account.expand(worker, self.table, alone=len(self.workers) == 1)
+                if worker.status == loops.FULL_QUEUE:
+                    worker.flush()
+                elif worker.status != loops.DONE:
                     return
-                worker.flush()
+                else:
+                    worker.leave()
         except BaseException as error:  # noqa: BLE001  raised again by the main thread
             worker.status, worker.error = loops.STOPPED, error
             self.shared[loops.STOP] = 1
 
-    def _expand(self, w: Worker, frontier: Words, alone: bool) -> int:
-        return self.account.expand(w, frontier, self.shared, self.table, self._limit(), alone=alone)
-
-    def _grow(self) -> bool:
-        """Make the table larger, by 4 while it is small; False if the limit of memory forbids it."""
-        old, slots = self.table, self._slots()
-        slots *= 4 if slots < 1 << 20 else 2
-        if self.limits.memory is not None and self._bytes() + slots * self.words * 8 > self.limits.memory:
-            self.reason = MEMORY
-            return False
+    def _take(self, worker: Worker) -> bool:
+        """Give a worker a piece of the level, if there is one."""
         try:
-            self.table = np.zeros(slots * self.words, dtype=np.int64)
-        except MemoryError:
-            self.reason = MEMORY
+            worker.take(*self.waiting.popleft())
+        except IndexError:
             return False
-        loops.enter(self.table, slots - 1, old, len(old) // self.words, self.words)
         return True
 
+    def _grow(self, states: int = 0) -> bool:
+        """Make room in the table, by default for many more states; False if the limit of memory forbids it."""
+        self.shared[loops.PAUSE] = 0
+        factor = next(factor for size, factor in _GROWTH if self.table.bytes >= size)
+        levels = len(self.sizes) + 1
+        shape = self.table.larger(max(states or int(self._count() * factor), 1), levels)
+        if not self._fits(shape):
+            shape = self.table.larger(1, levels)
+        try:
+            if self._fits(shape):
+                self.table.grow(shape)
+                return True
+        except MemoryError:
+            pass
+        self.reason = MEMORY
+        return False
+
+    def _fits(self, shape: Shape) -> bool:
+        return self.limits.memory is None or self._bytes() + shape.bytes - self.table.bytes <= self.limits.memory
+
     def _bytes(self) -> int:
-        return self.table.nbytes + self.stored + sum(w.bytes() for w in self.workers)
+        """What all arrays take; remembers the most that it was."""
+        arrays = {id(a): a.nbytes for w in self.workers for a in (*map(_whole, w.parts), w.fresh)}
+        arrays |= {id(a): a.nbytes for a in (*self.spare, *(_whole(part) for part, _, _ in self.waiting))}
+        taken = self.table.bytes + sum(arrays.values()) + sum(w.bytes() for w in self.workers)
+        self.peak = max(self.peak, taken)
+        return taken
 
     def _limited(self) -> bool:
         """Whether a limit ends the search; sets the reason."""
+        taken = self._bytes()
         if not self.reason:
             if self.watch.expired:
                 self.reason = TIME
             elif self.limits.states is not None and self._count() > self.limits.states:
                 self.reason = STATES
-            elif self.limits.memory is not None and self._bytes() > self.limits.memory:
+            elif self.limits.memory is not None and taken > self.limits.memory:
                 self.reason = MEMORY
         return bool(self.reason)
 
@@ -279,19 +309,33 @@ class _Search:
     def _tell(self) -> None:
         if self.report is not None and self.watch.seconds - self.reported >= _REPORT:
             self.reported = self.watch.seconds
-            frontier = len(self.levels[-1]) // self.words if self.levels else 0
-            self.report(Progress("explicit", len(self.levels), self._count(), frontier, self.watch.seconds))
+            self.report(Progress("explicit", len(self.sizes), self._count(), self.sizes[-1] if self.sizes else 0, self.watch.seconds))
 
-    def _merge(self, level: int) -> Words:
+    def _merge(self, level: int) -> list[Words]:
         """Bring the workers' new states and first findings together; the states are those of the given level."""
+        for w in self.workers:
+            w.flush()
         self.account.note(level, self._seen())
+        self._bytes()
         parts = [part for w in self.workers for part in w.parts]
         for w in self.workers:
             w.parts = []
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return parts
 
     def _predecessors(self, level: int, wanted: list[Packed]) -> dict[Packed, Packed]:
+        if level not in self.gathered:
+            first = level
+            while first > 0 and sum(self.sizes[first - 1 : level + 1]) <= _GATHERED:
+                first -= 1
+            self.gathered = dict(enumerate(self.table.levels(self.sizes, first, level + 1), first))
+        states = self.gathered[level]
         if len(self.workers) == 1:
-            return self.account.predecessors(self.levels[level], wanted)
+            return self.account.predecessors(states, wanted)
         with ThreadPoolExecutor(len(self.workers)) as pool:
-            return self.account.predecessors(self.levels[level], wanted, pool.map)
+            return self.account.predecessors(states, wanted, pool.map)
+
+
+def _whole(part: Words) -> Words:
+    """The array that a part is of."""
+    base = part.base
+    return part if not isinstance(base, np.ndarray) else base

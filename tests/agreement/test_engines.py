@@ -28,7 +28,7 @@ COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
 USUAL = search.Tuning()
 # Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
-ODD = search.Tuning(unroll=1, word_bits=9, slots=128, block=1)
+ODD = search.Tuning(unroll=1, word_bits=9, homes=16, block=1)
 SAFETY = ("always", "reachable", "step", "deadlock_free")
 
 

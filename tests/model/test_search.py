@@ -14,7 +14,7 @@ from rocketproof_model.errors import LimitReached
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
 from rocketproof_model.search import Exploration, Tuning, explore
 
-SMALL = Tuning(unroll=1, word_bits=10, slots=64, block=2)
+SMALL = Tuning(unroll=1, word_bits=10, homes=8, block=2)
 TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bits=10), "growing": SMALL}
 
 
@@ -259,7 +259,7 @@ def test_limits_of_time_and_memory_end_it() -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     late = explore(instance, limits=Limits(seconds=0.0))
     assert (late.reason, late.outcome("append").verdict) == (TIME, "unknown")
-    full = explore(instance, limits=Limits(memory=6_000_000))
+    full = explore(instance, limits=Limits(memory=2_500_000))
     assert (full.reason, full.outcome("append").verdict) == (MEMORY, "unknown")
     assert full.states > 1
 
@@ -273,7 +273,7 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
 
     def interrupt(self: search._Search) -> None:
         real(self)
-        if len(self.levels) == 9 and not told:
+        if len(self.sizes) == 9 and not told:
             told.append(Progress("explicit", 9, 0, 0, 0.0))
             signal.raise_signal(signal.SIGINT)
 

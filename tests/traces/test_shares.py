@@ -108,7 +108,7 @@ def test_a_full_table_ends_a_run_and_nothing_else(monkeypatch: pytest.MonkeyPatc
         pieces.append(len(made))
         return iter(made)
 
-    monkeypatch.setattr(account, "_SLOTS", 64)
+    monkeypatch.setattr(account, "_HOMES", 4)
     monkeypatch.setattr(account, "BLOCK", 1)
     monkeypatch.setattr(account.Account, "runs_of_successors", count)
     assert summary(spread(instance)) == usual == summary(local.explore(instance))
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_what_is_known() -> None:
     found = spread(counters().given(), session, alone=0, perform=breaking(7, interrupt))
     whole = local.explore(counters().given())
     assert found.reason == INTERRUPTED and not found.finished and session.interrupted and found.depth == 7
-    assert found.states == sum(len(level) // whole.kernel.layout.words for level in whole.levels[:7])
+    assert found.states == sum(whole.sizes[:7])
     verdicts = {o.property.id: (o.verdict, o.reason) for o in found.outcomes}
     assert verdicts["all"] == ("holds", "") and verdicts["small"] == ("unknown", INTERRUPTED)
     witness = found.outcome("all").witness

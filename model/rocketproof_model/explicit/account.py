@@ -18,10 +18,13 @@ from ..errors import EvaluationError
 from ..interpreter import State, holds, initial, labelled, successors
 from ..language import Instance, Property
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
+from ..routines import address, compile_routine
 from . import kernel, loops
+from .buckets import move_table
 from .layout import WORD_BITS
 from .runs import run_of
-from .workers import Claims, Seen, Worker
+from .table import Table, constants
+from .workers import ROOM, Claims, Seen, Worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,9 +36,8 @@ Predecessors = Callable[[int, list[Packed]], dict[Packed, Packed]]
 """For a level and states of the next one: of each the smallest state of the level that leads there."""
 
 BLOCK = 64  # states that a worker takes at once
-LOAD = 0.75  # part of a table's slots that may be taken
 _MOST = 1 << 15  # successors of one block, unless a state may have more
-_SLOTS = 1 << 18  # of a table that is emptied when it is full
+_HOMES = 1 << 14  # of a table that is emptied when it is full
 _PIECE = 1 << 16  # states in which predecessors are looked for at once
 _SHOWN = 16  # a state with more values than this is shown by what differs from the initial one
 
@@ -79,30 +81,36 @@ class Account:
         """Ask the formulas about states that were not asked before."""
         if not self.made.check:
             return
-        tally = seen.tallies[0]
-        seen.own[loops.FAULTS] += loops.ask_all(
-            self.made.check, self.consts, states, len(states) // self.words, self.words, tally.masks, self.check.open, tally.hits,
-            tally.best, seen.fault,
+        tally, ask = seen.tallies[0], compile_routine(loops.ask_states, WIDTH=self.words)
+        total = len(states) // self.words
+        seen.own[loops.FAULTS] += ask(
+            self.made.check, address(self.consts), address(states), total, address(tally.block), address(seen.fault)
         )  # fmt: skip
 
-    def expand(self, worker: Worker, states: Words, shared: Words, table: Words, limit: int, *, alone: bool, check: bool = True) -> int:
-        """Let a worker enter successors of the states (from the shared cursor on) into the table; one of the words of loops."""
-        seen, made = worker.seen, self.made
-        calls = np.array([made.succ, made.check if check else 0, made.ends, made.steps], dtype=np.int64)
-        given: list[Any] = [
-            calls, self.words, self.consts, max(made.most, 1), worker.block, states, len(states) // self.words, shared, alone, table,
-            len(table) // self.words - 1, limit, worker.out, worker.tags, worker.hashes, worker.pair, worker.fresh, worker.room, seen.own,
-            seen.counts, seen.cover,
-        ]  # fmt: skip
-        for claims, tally in zip(self.groups, seen.tallies, strict=True):
-            given += [tally.masks, claims.open, tally.hits, tally.best]
-        expand: Any = loops.expand
-        status: int = expand(*given, seen.fault)
-        return status
-
-    def worker(self, block: int = BLOCK) -> Worker:
+    def worker(self, block: int = BLOCK, spare: list[Words] | None = None, seen: Seen | None = None) -> Worker:
         """A worker that takes at most so many states at once, fewer if they may have very many successors."""
-        return Worker(self.made, self.groups, max(1, min(block, _MOST // max(self.made.most, 1))))
+        block = max(1, min(block, _MOST // max(self.made.most, 1)))
+        return Worker(self.made, self.consts, seen or Seen(self.made, self.groups), block, spare, ROOM)
+
+    def ready(self, *, alone: bool) -> None:
+        """Compile or load the loops of a search."""
+        table = constants(self.made.layout)
+        compile_routine(loops.expand_states, ALONE=int(alone), **table)
+        compile_routine(loops.enter_states, ALONE=1, **table)
+        compile_routine(move_table, ALONE=1, **table)
+        if self.asked:
+            compile_routine(loops.ask_states, WIDTH=self.words)
+            compile_routine(loops.find_predecessors, WIDTH=self.words)
+
+    def expand(self, worker: Worker, table: Table, *, alone: bool) -> int:
+        """Let a worker expand what it was given, as it was told by `Worker.use`; one of the words of loops."""
+        expand = compile_routine(loops.expand_states, ALONE=int(alone), **table.constants)
+        return expand(address(worker.block))
+
+    def enter(self, worker: Worker, table: Table, states: Words) -> bool:
+        """Let a worker enter states into the table; False if there was no room for some, and then it is to do so again."""
+        enter = compile_routine(loops.enter_states, ALONE=1, **table.constants)
+        return enter(address(worker.block), address(states), len(states) // self.words) >= 0
 
     def runs_of_successors(self, states: Words, seen: Seen) -> Iterator[Words]:
         """The successors of states as runs, each without a state twice, and what is seen on the way.
@@ -110,14 +118,13 @@ class Account:
         One run ends and the next begins where a table of bounded size is full. The successors' own formulas are not asked.
         """
         total = len(states) // self.words
-        worker = self.worker(min(BLOCK, max(total, 1)))
-        worker.seen = seen
-        at_once = worker.block * max(self.made.most, 1)
-        slots = 1 << max(4 * at_once, min(8 * total, _SLOTS)).bit_length()
-        table, shared = np.zeros(slots * self.words, dtype=np.int64), np.zeros(loops.SHARED, dtype=np.int64)
+        worker = self.worker(min(BLOCK, max(total, 1)), seen=seen)
+        table, shared = Table(self.made.layout, max(1, min(total, _HOMES))), np.zeros(loops.SHARED, dtype=np.int64)
+        worker.take(states, 0, total)
+        worker.use(table, shared, table.shape.capacity, 0, 0)
         status = loops.FULL_TABLE
         while status != loops.DONE:
-            status = self.expand(worker, states, shared, table, int(slots * LOAD) - at_once, alone=True, check=False)
+            status = self.expand(worker, table, alone=True)
             worker.flush()
             if status == loops.FULL_QUEUE:
                 continue
@@ -125,8 +132,8 @@ class Account:
                 yield run_of(np.concatenate(worker.parts), self.words)
             worker.parts = []
             if status == loops.FULL_TABLE:
-                table[:] = 0
-                shared[loops.COUNT] = 0
+                table.clear()
+                shared[[loops.COUNT, loops.PAUSE]] = 0
 
     def note(self, level: int, seen: Sequence[Seen]) -> None:
         """Take in the first findings of a level: of the states of it that were asked, and of steps and ends one level above."""
@@ -178,13 +185,12 @@ class Account:
         """For each wanted state that some of the given ones lead to the smallest of these; `map_` may do pieces side by side."""
         goals = np.array(wanted, dtype=np.int64).ravel()
         total = len(states) // self.words
+        find = compile_routine(loops.find_predecessors, WIDTH=self.words)
 
         def scan(first: int) -> Words:
-            w, best = Worker(self.made, [], 1), np.full(len(goals), -1, dtype=np.int64)
-            last = min(first + _PIECE, total)
-            loops.predecessors(
-                self.made.succ, self.words, self.consts, states, first, last, goals, best, w.out, w.tags, w.seen.counts, w.seen.cover
-            )  # fmt: skip
+            w, best = Worker(self.made, self.consts, Seen(self.made, [])), np.full(len(goals), -1, dtype=np.int64)
+            w.take(states, 0, total)
+            find(address(w.block), first, min(first + _PIECE, total), address(goals), len(wanted), address(best))
             return best.reshape(-1, self.words)
 
         pieces = list(map_(scan, range(0, max(total, 1), _PIECE)))
@@ -225,7 +231,7 @@ class Account:
 
     def _move(self, one: Packed, other: Packed) -> Move:
         """The first action in model order that leads from one state to the other."""
-        w = Worker(self.made, [], 1)
+        w = Worker(self.made, self.consts, Seen(self.made, []))
         n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
         rows = w.out[: n * self.words].reshape(n, self.words)
         return self.made.move(int(w.tags[int(np.flatnonzero((rows == np.array(other)).all(axis=1))[0])]))

@@ -10,8 +10,10 @@ import numpy as np
 from ..interpreter import State
 from ..language import Action
 from ..result import Move
+from ..routines import address, compile_routine
 from . import loops
 from .kernel import Kernel
+from .workers import Seen, Worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,20 +62,21 @@ class Graph:
 
 def explored_graph(kernel: Kernel, consts: NDArray[np.int64], levels: list[NDArray[np.int64]], transitions: int) -> Graph:
     """Number the states of all levels and ask for their successors again."""
-    width, most = kernel.layout.words, max(kernel.most, 1)
+    width = kernel.layout.words
     ordered = [_sorted(level.reshape(-1, width)) for level in levels]
     states = np.ascontiguousarray(np.concatenate(ordered))
     flat, total = states.ravel(), len(states)
     slots = np.zeros(1 << max(4, (2 * total).bit_length()), dtype=np.int64)
     mask = len(slots) - 1
-    loops.number(flat, total, width, slots, mask)
-    source, target, instance = (np.empty(transitions, dtype=np.int32) for _ in range(3))
-    out, tags = np.empty(most * width, dtype=np.int64), np.empty(most, dtype=np.int64)
-    counts, cover = np.zeros(max(len(kernel.model.actions), 1), dtype=np.int64), np.zeros(kernel.cover_words, dtype=np.int64)
-    at = 0
+    number = compile_routine(loops.number_states, WIDTH=width)
+    number(address(flat), total, address(slots), mask)
+    arrays = [np.empty(transitions, dtype=np.int32) for _ in range(3)]
+    source, target, instance = arrays
+    worker, write, at = Worker(kernel, consts, Seen(kernel, [])), compile_routine(loops.write_edges, WIDTH=width), 0
+    worker.take(flat, 0, total)
     for begin in range(0, total, _PIECE):
         end = min(begin + _PIECE, total)
-        at = loops.edges(kernel.succ, width, consts, flat, begin, end, slots, mask, out, tags, counts, cover, at, source, target, instance)
+        at = write(address(worker.block), begin, end, address(slots), mask, at, *map(address, arrays))
     level = np.cumsum([0] + [len(rows) for rows in ordered])
     first = np.searchsorted(source, np.arange(total + 1))
     return Graph(kernel, states, level.astype(np.int64), source, target, instance, first.astype(np.int64))

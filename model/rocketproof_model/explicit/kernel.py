@@ -8,6 +8,7 @@ Functions of a kernel (all integers are 64 bits, all arrays are addresses of suc
     check(state, consts, masks) -> any        bit i of masks[i // 62]: state formula i holds
     ends(state, consts, masks) -> any         the same for formulas asked of states without successor
     steps(before, consts, masks, after) -> any  the same for formulas over a step
+    canon(state, consts)                      puts in the state's place the one that stands for all that are as good
 
 `any` is the OR of all masks. In the checking form each of them returns -1 where the interpreter raises
 EvaluationError. An instance number counts through `model.actions` and `action.instances`; `Kernel.move` undoes it.
@@ -64,6 +65,7 @@ class Kernel:
     check: int
     ends: int
     steps: int
+    canon: int = 0
 
     def consts(self, instance: Instance) -> NDArray[np.int64]:
         """The constants of an instance as the kernel reads them (never of length 0)."""

@@ -4,17 +4,14 @@ Two runs are compared by walking along both, so neither has to fit a table. Stat
 in any order. Hashes are compared as signed words.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
-# pyright: basic, reportCallIssue=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compiled import compiled
-from .atomics import address, get, put
-from .loops import hashed, keep, same
+from ..routines import GIVEN, address, compile_routine, get, put, routine, unrolled
+from .loops import hash_of, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,39 +20,42 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
+WIDTH = GIVEN
 _FAN = 3  # a run is merged with the one before it unless that is so many times as long
 
 
 def run_of(rows: Words, width: int) -> Words:
     """The distinct ones of these rows (flat, `width` words each) as a run."""
     total = len(rows) // width
-    hashes = np.empty(total, dtype=np.int64)
-    _hashes(rows, total, width, hashes)
+    rows, hashes = np.ascontiguousarray(rows), np.empty(total, dtype=np.int64)
+    compile_routine(_hashes, WIDTH=width)(address(rows), total, address(hashes))
     order = np.argsort(hashes)
     hashes, rows = hashes[order], rows.reshape(-1, width)[order].ravel()
-    return rows[: _distinct(rows, hashes, total, width) * width]
+    return rows[: compile_routine(_distinct, WIDTH=width)(address(rows), address(hashes), total) * width]
 
 
 def unseen(run: Words, seen: Sequence[Words], width: int) -> Words:
     """The states of a run that stand in none of the others."""
-    rows = run
+    rows, unseen_ = run, compile_routine(_unseen, WIDTH=width)
     for other in seen:
         rows = rows.copy()
-        rows = rows[: _unseen(rows, len(rows) // width, other, len(other) // width, width) * width]
+        rows = rows[: unseen_(address(rows), len(rows) // width, address(other), len(other) // width) * width]
     return rows
 
 
 def merged(one: Words, other: Words, width: int) -> Words:
     """The run of all states of two runs that have none in common."""
     into = np.empty(len(one) + len(other), dtype=np.int64)
-    _merged(one, len(one) // width, other, len(other) // width, into, width)
+    merge = compile_routine(_merged, WIDTH=width)
+    merge(address(one), len(one) // width, address(other), len(other) // width, address(into))
     return into
 
 
 def borders(run: Words, shards: int, width: int) -> list[int]:
     """Where each shard's states begin in a run, in states, and where the last one's end: shards are equal ranges of hashes."""
     ends = [-(1 << 63) + (k << 64) // shards for k in range(1, shards)]
-    return [0, *(int(_first(run, len(run) // width, width, end)) for end in ends), len(run) // width]
+    first = compile_routine(_beyond, WIDTH=width)
+    return [0, *(first(address(run), len(run) // width, 0, end) for end in ends), len(run) // width]
 
 
 def tail(lengths: Sequence[int]) -> int:
@@ -70,80 +70,84 @@ def tail(lengths: Sequence[int]) -> int:
     return many
 
 
-@compiled
-def _hashes(rows, total, width, into):
-    rows_at = address(rows)
+@routine
+def _hashes(rows: int, total: int, into: int) -> int:
     for i in range(total):
-        into[i] = hashed(rows_at, i * width, width)
+        put(into, i, hash_of(rows, i * WIDTH))
+    return 0
 
 
-@compiled
-def _distinct(rows, hashes, total, width):
+@routine
+def _move(rows: int, at: int, into: int, to: int) -> int:
+    for k in unrolled(WIDTH):
+        put(into, to * WIDTH + k, get(rows, at * WIDTH + k))
+    return 0
+
+
+@routine
+def _distinct(rows: int, hashes: int, total: int) -> int:
     """Move the first of equal rows to the front; how many there are."""
-    rows_at, kept = address(rows), 0
+    kept = 0
     for i in range(total):
-        k = kept - 1
-        while k >= 0 and hashes[k] == hashes[i] and not same(rows_at, k * width, rows_at, i * width, width):
-            k -= 1
-        if k < 0 or hashes[k] != hashes[i]:
-            keep(rows_at, i * width, rows_at, kept * width, width)
-            hashes[kept] = hashes[i]
-            kept += 1
+        k, hash_ = kept - 1, get(hashes, i)
+        while k >= 0 and get(hashes, k) == hash_ and not same(rows, k * WIDTH, rows, i * WIDTH):
+            k = k - 1
+        if k < 0 or get(hashes, k) != hash_:
+            _move(rows, i, rows, kept)
+            put(hashes, kept, hash_)
+            kept = kept + 1
     return kept
 
 
-@compiled
-def _beyond(run_at, total, width, low, wanted):
+@routine
+def _beyond(run: int, total: int, low: int, wanted: int) -> int:
     """The first place from `low` on with no lesser hash than wanted: steps that double, then halves."""
-    if low >= total or hashed(run_at, low * width, width) >= wanted:
+    if low >= total or hash_of(run, low * WIDTH) >= wanted:
         return low
     step = 1
-    while low + step < total and hashed(run_at, (low + step) * width, width) < wanted:
-        low += step
-        step *= 2
-    high = min(low + step, total)
+    while low + step < total and hash_of(run, (low + step) * WIDTH) < wanted:
+        low = low + step
+        step = step * 2
+    high = low + step if low + step < total else total
     while high - low > 1:
-        middle = (low + high) // 2
-        if hashed(run_at, middle * width, width) < wanted:
+        middle = low + high >> 1
+        if hash_of(run, middle * WIDTH) < wanted:
             low = middle
         else:
             high = middle
     return high
 
 
-@compiled
-def _first(run, total, width, wanted):
-    return _beyond(address(run), total, width, 0, wanted)
-
-
-@compiled
-def _unseen(rows, total, run, length, width):
+@routine
+def _unseen(rows: int, total: int, run: int, length: int) -> int:
     """Move the rows that the run lacks to the front; how many there are."""
-    rows_at, run_at, at, kept = address(rows), address(run), 0, 0
+    at, kept = 0, 0
     for i in range(total):
-        wanted = hashed(rows_at, i * width, width)
-        at = _beyond(run_at, length, width, at, wanted)
+        wanted = hash_of(rows, i * WIDTH)
+        at = _beyond(run, length, at, wanted)
         k = at
-        while k < length and hashed(run_at, k * width, width) == wanted and not same(run_at, k * width, rows_at, i * width, width):
-            k += 1
-        if k == length or hashed(run_at, k * width, width) != wanted:
-            keep(rows_at, i * width, rows_at, kept * width, width)
-            kept += 1
+        while k < length and hash_of(run, k * WIDTH) == wanted and not same(run, k * WIDTH, rows, i * WIDTH):
+            k = k + 1
+        if k == length or hash_of(run, k * WIDTH) != wanted:
+            _move(rows, i, rows, kept)
+            kept = kept + 1
     return kept
 
 
-@compiled
-def _merged(one, one_total, other, other_total, into, width):
-    one_at, other_at, into_at = address(one), address(other), address(into)
+@routine
+def _merged(one: int, one_total: int, other: int, other_total: int, into: int) -> int:
     i, j = 0, 0
     while i < one_total and j < other_total:
-        if hashed(one_at, i * width, width) <= hashed(other_at, j * width, width):
-            keep(one_at, i * width, into_at, (i + j) * width, width)
-            i += 1
+        if hash_of(one, i * WIDTH) <= hash_of(other, j * WIDTH):
+            _move(one, i, into, i + j)
+            i = i + 1
         else:
-            keep(other_at, j * width, into_at, (i + j) * width, width)
-            j += 1
-    for k in range(i * width, one_total * width):
-        put(into_at, j * width + k, get(one_at, k))
-    for k in range(j * width, other_total * width):
-        put(into_at, i * width + k, get(other_at, k))
+            _move(other, j, into, i + j)
+            j = j + 1
+    while i < one_total:
+        _move(one, i, into, i + j)
+        i = i + 1
+    while j < other_total:
+        _move(other, j, into, i + j)
+        j = j + 1
+    return 0

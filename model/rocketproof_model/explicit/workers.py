@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..language import Expr, Property
+from ..routines import address, addresses
 from . import kernel, loops
+from .table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Words = NDArray[np.int64]
+
+ROOM = 1 << 16  # new states that a worker puts into one array
 
 
 class Claims:
@@ -31,13 +35,14 @@ class Claims:
 
 
 class Tally:
-    """One worker's answers for one group of claims."""
+    """One worker's answers for one group of claims. `block` tells the loops where they are."""
 
     def __init__(self, claims: Claims, words: int) -> None:
         many = max(len(claims.properties), 1)
-        self.masks = claims.masks()
+        self.masks, self.open = claims.masks(), claims.open
         self.hits = np.zeros(many, dtype=np.int64)
         self.best = np.full(many * claims.width * words, -1, dtype=np.int64)
+        self.block = addresses(self.masks, len(self.masks), self.open, self.hits, self.best)
 
 
 class Seen:
@@ -45,7 +50,7 @@ class Seen:
 
     def __init__(self, made: kernel.Kernel, groups: list[Claims]) -> None:
         words = made.layout.words
-        self.own = np.zeros(4, dtype=np.int64)
+        self.own = np.zeros(3, dtype=np.int64)
         self.counts = np.zeros(max(len(made.model.actions), 1), dtype=np.int64)
         self.cover = np.zeros(made.cover_words, dtype=np.int64)
         self.tallies = [Tally(claims, words) for claims in groups]
@@ -70,29 +75,77 @@ class Seen:
 
 
 class Worker:
-    """What one thread writes: what it saw, and room for new states."""
+    """What one thread writes: what it saw, and room for new states. `block` is what the loops are told.
 
-    def __init__(self, made: kernel.Kernel, groups: list[Claims], block: int) -> None:
-        self.seen = Seen(made, groups)
-        words, most = made.layout.words, max(made.most, 1)
-        self.words, self.block = words, block
-        self.room = max(2 * block * most, 1 << 15)
-        self.out = np.empty(block * most * words, dtype=np.int64)
+    `spare` are arrays for new states that nobody needs any more; workers may share it.
+    """
+
+    def __init__(
+        self, made: kernel.Kernel, consts: Words, seen: Seen, block: int = 1, spare: list[Words] | None = None, room: int = 1
+    ) -> None:
+        self.seen, self.consts = seen, consts
+        self.words, self.states_at_once, self.room = made.layout.words, block, room
+        self.spare: list[Words] = [] if spare is None else spare
+        most = max(made.most, 1)
+        self.out = np.empty(block * most * self.words, dtype=np.int64)
         self.tags = np.empty(most, dtype=np.int64)
         self.hashes = np.empty(block * most, dtype=np.int64)
-        self.pair = np.empty(2 * words, dtype=np.int64)
-        self.fresh = np.empty(self.room * words, dtype=np.int64)
+        self.pair = np.empty(2 * self.words, dtype=np.int64)
+        self.fresh = self._array()
         self.parts: list[Words] = []
-        self.status = loops.DONE
+        self.frontier: Words | None = None
+        self.whole = False
         self.error: BaseException | None = None
+        self.status = loops.DONE
+        self.block = np.zeros(loops.WORDS, dtype=np.int64)
+        self.block[loops.SUCC : loops.BLOCK + 1] = addresses(made.succ, 0, made.ends, made.steps, made.canon, consts, block)
+        self.block[loops.FRESH : loops.ROOM + 1] = addresses(self.fresh, 0, room)
+        self.block[loops.OUT : loops.GROUPS] = addresses(
+            self.out, self.tags, self.hashes, self.pair, seen.own, seen.counts, seen.cover, seen.fault
+        )
+        groups = [tally.block for tally in seen.tallies]
+        if groups:
+            self.block[loops.GROUPS :] = np.concatenate(groups)
+
+    def _array(self) -> Words:
+        try:
+            return self.spare.pop()
+        except IndexError:
+            return np.empty(self.room * self.words, dtype=np.int64)
+
+    @property
+    def busy(self) -> bool:
+        """Whether states were given to it that it has not expanded to their end."""
+        return self.frontier is not None
+
+    def take(self, frontier: Words, first: int, last: int) -> None:
+        """Give it the states from first to last - 1 to expand."""
+        self.frontier, self.whole = frontier, last - first == len(frontier) // self.words
+        self.block[[loops.FRONTIER, loops.NEXT, loops.LAST]] = address(frontier), first, last
+
+    def leave(self) -> None:
+        """What it was given is done; an array that it had as a whole can take new states."""
+        done, self.frontier = self.frontier, None
+        if done is not None and isinstance(done.base, np.ndarray) and len(done.base) == len(self.fresh) and self.whole:
+            self.spare.append(done.base)
+
+    def use(self, table: Table, shared: Words, limit: int, level: int, check: int) -> None:
+        """Let it enter states into a table, at a level, until `shared` counts more than a limit; `check` is asked about new states."""
+        self.block[[loops.TABLE, loops.SHARED_AT]] = address(table.block), address(shared)
+        self.block[[loops.LIMIT, loops.LEVEL, loops.CHECK]] = limit, level, check
 
     def flush(self) -> None:
         """Put the new states aside, so that the queue has room again."""
-        n = int(self.seen.own[loops.FRESH]) * self.words
-        if n:
-            self.parts.append(self.fresh[:n].copy())
-            self.seen.own[loops.FRESH] = 0
+        n = int(self.block[loops.FRESH_COUNT])
+        if 4 * n < self.room:
+            if n:
+                self.parts.append(self.fresh[: n * self.words].copy())
+        else:
+            full, self.fresh = self.fresh, self._array()
+            self.parts.append(full[: n * self.words])
+            self.block[loops.FRESH] = address(self.fresh)
+        self.block[loops.FRESH_COUNT] = 0
 
     def bytes(self) -> int:
-        arrays = (self.out, self.tags, self.hashes, self.fresh)
-        return sum(a.nbytes for a in arrays) + sum(p.nbytes for p in self.parts)
+        """Of its arrays, those with new states left out."""
+        return self.out.nbytes + self.tags.nbytes + self.hashes.nbytes

@@ -1,0 +1,207 @@
+"""The table of seen states: exact, compact, and told apart by level, so that a search keeps no state twice.
+
+A state's first word is mixed by a function that can be undone, so that the bucket where a state lies tells the hash's first bits and only
+the rest is stored (Cleary 1984). The bucket's number grows with the hash: table and hashes are in the same order, wherever the table
+ends. With n homes the hash's first 32 bits a give the home a * n >> 32; what is below that product's point, without the bits that n
+makes superfluous, tells a from its neighbours at home.
+
+A bucket is a few cache lines: entries from its front; from its back one byte of control (entries in use, whether states of it lie
+further on, and a lock), then a byte of each entry, the tag, by which one instruction finds those that may be equal. An entry holds, from
+the lowest bit: the hash's other bits, how many buckets from home it lies, and its state's level; then the state's other words, bytes
+that are never used left out. Entries are never removed or changed, so who reads needs no lock: an entry counts once the control byte
+says so. Who writes locks the state's home, and a bucket further on while writing there.
+
+The table grows in its place: from the last bucket down every state moves to a higher address.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..routines import Constant, address, compile_routine
+from .buckets import AT, FAR, collect_levels, move_table
+from .layout import Layout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+LOAD = 0.8  # part of the entries that may be taken before the table grows
+_FAR_BITS = 6
+_LINE = 64
+_FEWEST = 7  # entries of a bucket, which takes as many lines as that needs
+_ASIDE = 1024  # buckets that move last when the table grows, as their states may move to a lower address
+_LEAST_GROWTH = 1.2  # of the table's bytes; with _ASIDE it keeps what moves from what has not yet
+_HUGE = 1 << 22  # bytes from which huge pages are asked for
+
+
+def constants(layout: Layout) -> dict[str, Constant]:
+    """What the routines need to know of a layout when they are compiled."""
+    used = [0] * layout.words
+    for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
+        used[word] = max(used[word], int(shift) + int(mask).bit_length())
+    key = max(used[0], 16 if layout.words == 1 else 40)
+    high, mask = min(key, 32), (1 << key) - 1
+    factors = 0x9E3779B97F4A7C15 & mask, 0xBF58476D1CE4E5B9 & mask
+    return {
+        "WIDTH": layout.words, "KEY": key, "HIGH": high, "LOW": key - high, "HALF": (key + 1) // 2, "PRESENT": 1 << layout.present,
+        "MASK": mask, "HIGH_MASK": (1 << high) - 1, "LOW_MASK": (1 << key - high) - 1, "FACTOR": factors[0], "OTHER": factors[1],
+        "UNDO": pow(factors[0], -1, mask + 1), "UNDO_OTHER": pow(factors[1], -1, mask + 1), "FOLD": 0x9E3779B97F4A7C15,
+        "BYTES": tuple(max(1, -(-bits // 8)) for bits in used),
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a table with so many homes is laid out.
+
+    A bucket of `size` bytes has `slots` entries of `rest` bytes, and as many tags. Of an entry `fixed` bytes are the hash's other bits,
+    from bit `shift` on the distance from home, from bit `level` on the level.
+    """
+
+    homes: int
+    log: int
+    size: int
+    slots: int
+    rest: int
+    fixed: int
+    shift: int
+    level: int
+
+    @property
+    def buckets(self) -> int:
+        return self.homes + FAR + 1
+
+    @property
+    def bytes(self) -> int:
+        return self.buckets * self.size
+
+    @property
+    def capacity(self) -> int:
+        """States above which the table is to grow."""
+        return int(self.homes * self.slots * LOAD)
+
+    @property
+    def levels(self) -> int:
+        """Levels that an entry can tell."""
+        return 1 << 8 * self.fixed - self.level
+
+    @staticmethod
+    def of(key: int, others: int, homes: int, levels: int) -> Shape | None:
+        """For a hash of `key` bits beside `others` bytes; None if an entry's first part would exceed a word."""
+        log = min(homes.bit_length() - 1, min(key, 32))
+        shift = max(key - log - 8, 0)
+        fixed = max(1, -(-(shift + _FAR_BITS + levels.bit_length()) // 8))
+        if fixed > 8:
+            return None
+        rest = fixed + others
+        lines = next(n for n in range(1, 1 << 16) if (n * _LINE - 1) // (rest + 1) >= _FEWEST)
+        slots = min(15, (lines * _LINE - 1) // (rest + 1))
+        return Shape(homes, log, lines * _LINE, slots, rest, fixed, shift, shift + _FAR_BITS)
+
+
+class Table:
+    """The seen states of one search; its memory grows by `grow` alone. `block` is what routines are told of it."""
+
+    def __init__(self, layout: Layout, homes: int) -> None:
+        self.constants = constants(layout)
+        self.width = layout.words
+        self.key, self.others = int(str(self.constants["KEY"])), sum(self._bytes()[1:])
+        self.shape = self._shaped(homes, 1)
+        self.memory = _memory(self.shape.bytes)
+        self.block = self._block(self.shape, self.memory)
+
+    def _bytes(self) -> tuple[int, ...]:
+        found = self.constants["BYTES"]
+        assert isinstance(found, tuple)
+        return found
+
+    def _shaped(self, homes: int, levels: int) -> Shape:
+        shape = Shape.of(self.key, self.others, homes, levels)
+        while shape is None:
+            homes *= 2
+            shape = Shape.of(self.key, self.others, homes, levels)
+        return shape
+
+    def _block(self, shape: Shape, memory: Any) -> Words:
+        base = address(np.frombuffer(memory, dtype=np.uint8, count=1))
+        values = [base, shape.homes, shape.log, shape.size, shape.slots, shape.rest, shape.fixed, shape.shift, shape.level]
+        return np.array(values, dtype=np.int64)
+
+    @property
+    def bytes(self) -> int:
+        return self.shape.bytes
+
+    def larger(self, states: int, levels: int) -> Shape:
+        """The shape with room for so many states and levels, of at least so many bytes as growing in place needs."""
+        # Some levels are kept in reserve, so that a table is not laid out anew for each.
+        levels = 4 * max(levels, 4)
+        shape = self._shaped(max(self.shape.homes, int(states / LOAD / self.shape.slots)), levels)
+        while shape.capacity < states or shape.bytes < _LEAST_GROWTH * self.shape.bytes:
+            more = max(states / max(shape.capacity, 1), _LEAST_GROWTH * self.shape.bytes / shape.bytes)
+            shape = self._shaped(int(shape.homes * more) + 1, levels)
+        return shape
+
+    def grow(self, shape: Shape) -> None:
+        """Lay the table out anew; MemoryError if there is none, and then nothing has changed."""
+        old, was = self.block, self.shape
+        self.memory = _resized(self.memory, shape.bytes)
+        base = address(np.frombuffer(self.memory, dtype=np.uint8, count=1))
+        old[AT] = base
+        new = self._block(shape, self.memory)
+        move = compile_routine(move_table, ALONE=1, **self.constants)
+        pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
+        aside = min(_ASIDE, was.buckets)
+        kept = np.frombuffer(self.memory, dtype=np.uint8, count=aside * was.size).copy()
+        np.frombuffer(self.memory, dtype=np.uint8, count=aside * was.size)[:] = 0
+        done = move(address(old), address(new), aside, was.buckets, address(pocket), address(state))
+        old[AT] = address(kept)
+        done = done and move(address(old), address(new), 0, aside, address(pocket), address(state))
+        assert done, "a table that has grown has no room"
+        self.shape, self.block[:] = shape, new
+
+    def clear(self) -> None:
+        """Forget all states."""
+        np.frombuffer(self.memory, dtype=np.uint8, count=self.shape.bytes)[:] = 0
+
+    def levels(self, sizes: list[int], first: int, last: int) -> list[Words]:
+        """The states of levels first to last - 1, which have these sizes."""
+        ends = np.concatenate([[0], np.cumsum(sizes[first:last])]).astype(np.int64)
+        out = np.empty(int(ends[-1]) * self.width, dtype=np.int64)
+        places, state = ends.copy(), np.zeros(self.width, dtype=np.int64)
+        collect = compile_routine(collect_levels, **self.constants)
+        collect(address(self.block), self.shape.buckets, first, last, address(places), address(out), address(state))
+        assert (places[:-1] == ends[1:]).all(), "the table has lost states"
+        return [out[a * self.width : b * self.width] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def _memory(size: int) -> mmap.mmap:
+    """Zeros, whose pages are there once they are written."""
+    try:
+        made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) if hasattr(mmap, "MAP_PRIVATE") else mmap.mmap(-1, size)
+    except OSError:
+        raise MemoryError(f"no {size} bytes for the table of states") from None
+    _advise(made, size)
+    return made
+
+
+def _advise(memory: mmap.mmap, size: int) -> None:
+    if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+
+
+def _resized(memory: mmap.mmap, size: int) -> mmap.mmap:
+    """The same bytes with zeros after them."""
+    try:
+        memory.resize(size)
+    except (SystemError, ValueError, OSError, BufferError):
+        larger = _memory(size)
+        larger[: len(memory)] = memory[:]
+        return larger
+    _advise(memory, size)
+    return memory

@@ -1,0 +1,167 @@
+"""The table of states holds what a set would, with levels, whatever the width, however it grows and whoever writes."""
+
+import random
+import threading
+
+import numpy as np
+import pytest
+
+from rocketproof_model import Bool, Int, Model
+from rocketproof_model.explicit import buckets, loops
+from rocketproof_model.explicit.buckets import entered, hashed, mixed, unmixed
+from rocketproof_model.explicit.layout import Layout, layout
+from rocketproof_model.explicit.table import Shape, Table, constants
+from rocketproof_model.routines import address, compile_routine, routine
+
+State = tuple[int, ...]
+
+
+def laid(*bits: int) -> Layout:
+    """A layout of one field of so many bits a word."""
+    m = Model("bits")
+    for k, width in enumerate(bits):
+        m.var(f"v{k}", Int(0, (1 << width) - 1) if width > 1 else Bool, init=0)
+    found = layout(m)
+    assert found.words == len(bits)
+    return found
+
+
+LAYOUTS = {"narrow": laid(9), "usual": laid(53), "full": laid(62), "two": laid(62, 33), "three": laid(60, 50, 40)}
+
+
+def states_of(shape: Layout, rng: random.Random, many: int) -> list[State]:
+    """Distinct states, half of them close to one another."""
+    widths = [int(m).bit_length() for m in shape.slot_mask]
+    codes = {tuple(rng.getrandbits(w) for w in widths) for _ in range(many)}
+    codes |= {tuple((k * 5 + j) % (1 << w) for j, w in enumerate(widths)) for k in range(many)}
+    return [tuple(row) for row in shape.pack_many(np.array(sorted(codes), dtype=np.int64)).tolist()]
+
+
+class Entering:
+    """Enters states one at a time, and grows when there is no room."""
+
+    def __init__(self, shape: Layout, homes: int = 1, *, alone: int = 1) -> None:
+        self.table, self.grown, self.count = Table(shape, homes), 0, 0
+        self.run = compile_routine(entered_at, ALONE=alone, **constants(shape))
+
+    def enter(self, state: State, level: int) -> bool:
+        if self.count > self.table.shape.capacity or level >= self.table.shape.levels:
+            self.grow(level + 1)
+        while True:
+            found = self.run(address(self.table.block), address(np.array(state, dtype=np.int64)), level)
+            if found >= 0:
+                self.count += found
+                return bool(found)
+            self.grow(level + 1)
+
+    def grow(self, levels: int) -> None:
+        self.table.grow(self.table.larger(self.count + 1, levels))
+        self.grown += 1
+
+
+@routine
+def entered_at(table: int, state: int, level: int) -> int:
+    return entered(table, hashed(state), state, level)
+
+
+@routine
+def mixed_back(word: int) -> int:
+    return unmixed(mixed(word))
+
+
+@routine
+def enter_many(table: int, states: int, first: int, last: int, step: int, words: int) -> int:
+    new = 0
+    for k in range(first, last):
+        state = states + 8 * words * (k * step % last)
+        new = new + entered(table, hashed(state), state, 3)
+    return new
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_mixing_can_be_undone(name: str) -> None:
+    rng, told = random.Random(2), constants(LAYOUTS[name])
+    run, key = compile_routine(mixed_back, **told), told["KEY"]
+    assert isinstance(key, int)
+    for word in [0, 1, (1 << key) - 1, *(rng.getrandbits(key) for _ in range(200))]:
+        assert run(word) == word
+
+
+@pytest.mark.parametrize("alone", [0, 1])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_table_is_a_set_with_levels(name: str, alone: int) -> None:
+    rng, shape = random.Random(3), LAYOUTS[name]
+    states = states_of(shape, rng, 3000)
+    rng.shuffle(states)
+    entering, level_of = Entering(shape, alone=alone), {}
+    for k, state in enumerate(states):
+        assert entering.enter(state, k // 100)
+        level_of[state] = k // 100
+        again = states[rng.randrange(k + 1)]
+        assert not entering.enter(again, 77)
+    assert entering.grown >= 3 and entering.table.shape.capacity >= len(states) * 0.9
+    sizes = [min(100, len(states) - k) for k in range(0, len(states), 100)]
+    levels = entering.table.levels(sizes, 0, len(sizes))
+    read = {tuple(row): k for k, level in enumerate(levels) for row in level.reshape(-1, shape.words).tolist()}
+    assert read == level_of
+    (middle,) = entering.table.levels(sizes, 2, 3)
+    assert sorted(middle.tolist()) == sorted(levels[2].tolist())
+    entering.table.clear()
+    assert all(len(level) == 0 for level in entering.table.levels([0] * len(sizes), 0, len(sizes)))
+
+
+def test_levels_without_end_make_entries_wider() -> None:
+    shape = LAYOUTS["usual"]
+    entering, states = Entering(shape), states_of(shape, random.Random(4), 400)
+    for level, state in enumerate(states):
+        assert entering.enter(state, level * 1000)
+    found = entering.table.levels([0] * 0 + [1 if k % 1000 == 0 else 0 for k in range(len(states) * 1000)], 0, len(states) * 1000)
+    assert [tuple(level.tolist()) for level in found if len(level)] == states
+
+
+@pytest.mark.parametrize("name", ["usual", "two"])
+def test_threads_enter_each_state_once(name: str) -> None:
+    shape = LAYOUTS[name]
+    states = states_of(shape, random.Random(5), 20_000)
+    flat, many = np.array(states, dtype=np.int64).ravel(), len(states)
+    table = Table(shape, 1)
+    table.grow(table.larger(many, 8))
+    run, new = compile_routine(enter_many, ALONE=0, **constants(shape)), [0] * 4
+
+    def work(k: int) -> None:
+        new[k] = run(address(table.block), address(flat), 0, many, [1, 1, many - 1, 1][k], shape.words)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(new) == many
+    (level,) = table.levels([0, 0, 0, many], 3, 4)
+    assert {tuple(row) for row in level.reshape(-1, shape.words).tolist()} == set(states)
+
+
+def test_a_home_that_overflows_far_enough_wants_a_larger_table() -> None:
+    """All states of one home, found by going backwards from hashes."""
+    shape = LAYOUTS["usual"]
+    table, told = Table(shape, 1 << 12), constants(shape)
+    run, undo = compile_routine(entered_at, ALONE=1, **told), compile_routine(unmixed, **told)
+    many = table.shape.slots * (buckets.FAR + 1) + 1
+    words = [undo(k * ((1 << 41) // many)) | 1 << shape.present for k in range(many)]
+    found = [run(address(table.block), address(np.array([word], dtype=np.int64)), 0) for word in words]
+    assert found == [1] * (len(words) - 1) + [-1]
+    assert [run(address(table.block), address(np.array([word], dtype=np.int64)), 0) for word in words[::50]] == [0] * len(words[:-1:50])
+    table.grow(table.larger(1 << 20, 4))
+    assert sorted(table.levels([len(words) - 1], 0, 1)[0].tolist()) == sorted(words[:-1])
+
+
+def test_a_shape_is_compact() -> None:
+    shape = Shape.of(52, 0, 500_000, 32)
+    assert shape is not None and (shape.slots, shape.rest, shape.size) == (10, 5, 64)
+    assert Shape.of(62, 0, 1, 1 << 20) is None
+    wide = Shape.of(62, 40, 1 << 20, 32)
+    assert wide is not None and wide.slots >= 7 and wide.size % 64 == 0 and wide.slots * (wide.rest + 1) < wide.size
+
+
+def test_routines_agree_on_what_a_block_is() -> None:
+    assert loops.WORDS == loops.GROUPS + 15

@@ -16,7 +16,7 @@ import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.exploring.openings import Openings
+from rocketproof_properties.exploring.openings import Openings, hazards
 from rocketproof_properties.exploring.pages import of_validation, write
 from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
 
@@ -185,12 +185,40 @@ def history(path: Path, offset: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in [header, *events]), "utf-8")
 
 
+def test_known_hazards_are_opened_by_the_case_that_shows_them(catalogue: Any) -> None:
+    cases = [
+        {"profile": name, "scope": "s", "condition": c, "expected": "violated"}
+        for name in ("P40", "P49")
+        for c in ("an administrator's", "x")
+    ]
+    rows = [{"id": id_, "sentence": "", "cases": cases} for id_ in ("LIV-03", "INV-09", "INV-13")]
+    rows.append({"id": "INV-14", "sentence": "", "cases": [{**cases[0], "expected": "holds"}]})
+    found = {row["id"]: row for row in hazards(rows)}
+    assert list(found) == ["HAZ-01", "HAZ-07"], "one that only touches the property of another one is not shown by it"
+    assert {key: found["HAZ-01"][key] for key in ("property", "profile", "scope", "condition")} == {
+        "property": "LIV-03", "profile": "P49", "scope": "s", "condition": "x"
+    }  # fmt: skip
+    assert found["HAZ-01"]["title"].startswith("A topic that is created by its first message")
+    assert Openings().catalogue()["hazards"] == [], "the catalogue of this test has none of their properties"
+
+
 def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) -> None:
     history(tmp_path / "runs.ndjson", 7)
     assert rocketproof("explore", "runs.ndjson", "--profile", "P494", "--html", "runs.html").code == 0
     made = document(tmp_path / "runs.html")
     assert (made["kind"], made["verdict"]["verdict"], made["refusal"]["operation"]) == ("history", "illegal", 2)
     assert made["clients"] == ["</script>"]
+    assert rocketproof("explore", "runs.ndjson", "--profile", "P494", "--around", "2", "--html", "runs.html").code == 0
+    for tokens, says in (
+        (
+            ["runs.ndjson", "--profile", "P494", "--around", "99"],
+            "--around 99: runs.ndjson has events 0 to 3; give the number of one of them",
+        ),
+        (["--around", "2"], "--around without a history"),
+        (["cut.itf.json", "--around", "2"], "--around with cut.itf.json, which is no history"),
+    ):
+        done = rocketproof("explore", *tokens, "--html", "x.html")
+        assert (done.code, says in done.err.splitlines()[-1]) == (2, True), done.err
     report = tmp_path / "report"
     (report / "histories").mkdir(parents=True)
     (report / "programs").mkdir()

@@ -11,6 +11,7 @@ import rocketproof_traces
 from rocketproof_model import Instance, Int, Model
 from rocketproof_model.interpreter import effect, refusing
 from rocketproof_model.result import Move, Witness
+from rocketproof_traces.explorer import document as documents
 from rocketproof_traces.explorer.document import REFUSED, Subject, at, of_witness
 from rocketproof_traces.witness.explain import answer
 from rocketproof_traces.witness.truth import truths
@@ -116,6 +117,27 @@ def test_a_large_action_is_listed_in_part_and_counted() -> None:
         {"action": "ask", "guard": "small", "count": 1000 - REFUSED},
         {"action": "go", "guard": "", "count": 999 - len(options["enabled"])},
     ]
+
+
+def test_a_page_that_stands_alone_lists_less_rather_than_growing_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = Model("broad")
+    x = m.var("x", Int(0, 200), init=0)
+
+    @m.action(n=Int(1, 200))
+    def go(a, n):
+        """Any number will do."""
+        a.set(x, n)
+
+    m.always("p", x < 300, "x stays small")
+    witness = Witness(m.given(), m.property("p"), (), ((0,),))
+    whole = len(json.dumps(of_witness(witness)["choices"]))
+
+    def listed(session: str | None = None) -> int:
+        return len(of_witness(witness, session=session)["choices"][0]["enabled"])
+
+    assert listed() == 200
+    monkeypatch.setattr(documents, "LARGEST", whole // 10)
+    assert (listed(), listed("asked")) == (6, 200), "a page that is served may ask for them all"
 
 
 def test_any_state_can_be_asked(lasso: Witness) -> None:

@@ -92,6 +92,36 @@ def test_the_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -
     assert "x" * (LONGEST + 1) not in mark["text"]
 
 
+def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[Header, list[Event]]) -> None:
+    header, events = recorded
+    wrong, answer = changed(events, 20, queueOffset="77")
+    verdict = judge_history(header, wrong, "P494")
+    whole = of_history(header, wrong, verdict, "whole")
+    assert whole["left_out"] is None
+    most = len(json.dumps(whole["operations"])) // 4
+
+    def part(around: int | None = None) -> Any:
+        found = of_history(header, wrong, verdict, "part", around=around, largest=most)
+        jsonschema.validate(json.loads(json.dumps(found)), SCHEMA)
+        assert len(json.dumps(found["operations"], ensure_ascii=False)) <= most + 200
+        shown = [row["id"] for row in found["operations"]]
+        begins = [row["id"] for row in whole["operations"]]
+        first = begins.index(shown[0])
+        assert shown == begins[first : first + len(shown)]
+        assert found["left_out"] == {"before": first, "after": len(begins) - first - len(shown)}
+        assert found["order"] == [begun for begun in whole["order"] if begun in shown]
+        assert set(found["clients"]) == {row["client"] for row in found["operations"]}
+        return found
+
+    refused = part()
+    (row,) = [row for row in refused["operations"] if row["status"] == "refused"]
+    assert row["end"] == answer.seq
+    places = [one["id"] for one in refused["operations"]]
+    assert places.index(row["id"]) >= len(places) // 2, "most of it comes before what nothing explains"
+    assert part(0)["left_out"]["before"] == 0
+    assert part(events[-1].seq)["left_out"]["after"] == 0
+
+
 def test_what_ended_otherwise(recorded: tuple[Header, list[Event]]) -> None:
     header, _ = recorded
     fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}

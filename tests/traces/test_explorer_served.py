@@ -266,6 +266,7 @@ def test_an_expression_has_a_value_in_each_state(client: Client) -> None:
     assert evaluate("holding[0] == 1")["values"] == ["False", "False", "True", "True", "True"]
     assert evaluate("holding[0].get + 1")["values"] == [None, None, "2", "2", "2"]
     assert evaluate("holding[0]' == holding[0]")["values"] == ["True", "False", "True", "True", None]
+    assert [evaluate(text)["of_step"] for text in ("holding[0]' == holding[0]", "ever")] == [True, False]
     assert evaluate("ever")["values"][:2] == ["{}", "{1}"]
     assert evaluate("ever")["type"].startswith("SetOf(")
     wrong = evaluate("1 + holdin[0]")

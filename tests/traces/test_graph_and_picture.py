@@ -4,13 +4,14 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from typing import Any
 
 import networkx as nx
 import pytest
 
 import routing
 from rocketproof_model import Int, Model, after
-from rocketproof_model.result import Witness
+from rocketproof_model.result import Move, Witness
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import graph, picture, show
 
@@ -128,3 +129,18 @@ def test_foreign_characters_are_escaped(loud: Witness) -> None:
 def test_a_witness_without_states_has_a_picture(loud: Witness) -> None:
     root = ET.fromstring(picture.svg(Witness(loud.instance, loud.property, (), (), note="x = 3")))
     assert any(t.text == "x = 3" for t in root.iter(SVG + "text"))
+
+
+def test_a_long_label_has_its_parameters_below_its_action() -> None:
+    m = Model("wide")
+    x = m.var("x", Int(0, 9), init=0)
+
+    @m.action(first=Int(0, 9), second=Int(0, 9), third=Int(0, 9), fourth=Int(0, 9))
+    def change_everything_at_once(a: Any, first: Any, second: Any, third: Any, fourth: Any) -> None:
+        """All changes."""
+        a.set(x, first)
+
+    m.always("small", x < 5, "x stays small")
+    text = picture.svg(Witness(m.given(), m.properties[0], (Move("change_everything_at_once", (5, 0, 0, 0)),), ((0,), (5,))))
+    lines = [t for t in ("".join(t.itertext()) for t in ET.fromstring(text).iter(SVG + "text")) if "=" in t or t.endswith("(")]
+    assert lines == ["change_everything_at_once(", "first=5, second=0,", "third=0, fourth=0)"]

@@ -18,6 +18,7 @@ def explore(
     profile: Profile | None = None,
     scope: str | None = None,
     condition: str | None = None,
+    around: Natural | None = None,
     html: Path | None = None,
     port: Natural = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
@@ -39,6 +40,8 @@ def explore(
         The finite sizes, instead of those that the catalogue names; without --property a walk begins there.
     condition
         Only the case under this condition (its words, or some of them).
+    around
+        The number of an event: of a history that is too long for a page, what lies around it, instead of around what nothing explains.
     html
         Write the page to this file instead of serving it.
     port
@@ -49,4 +52,4 @@ def explore(
     from ..exploring import commands
     from ..exploring.traces import Wish
 
-    return commands.explore(what, Wish(property, profile, scope, condition), html, port, browser=browser)
+    return commands.explore(what, Wish(property, profile, scope, condition), html, port, browser=browser, around=around)

@@ -19,11 +19,11 @@ from .openings import WITNESS, Openings, of_path
 from .traces import Wish
 
 
-def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, browser: bool) -> int:
+def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, browser: bool, around: int | None = None) -> int:
     """Write the page of what was asked for, or serve it until Ctrl-C; the exit code. Raises RocketproofError in one line."""
     if html is not None:
         check_writable(html, "--html")
-    openings = _openings(what, wish)
+    openings = _openings(what, wish, around)
     if html is not None and openings.opened is None:
         raise InputError("--html needs something to show; give a witness, or --property ID")
     _present(openings, html, port, browser=browser)
@@ -53,9 +53,11 @@ def _present(openings: Openings, html: Path | None, port: int, *, browser: bool)
     serve(Explorer(openings, _version()), port, browser=browser, said=said)
 
 
-def _openings(what: str | None, wish: Wish) -> Openings:
+def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:
     """What there is to open, with what it begins with. `what` is a file or a folder, None for the specification."""
     narrowed = any((wish.property, wish.scope, wish.condition))
+    if around is not None and (what is None or _is_model(what) or Path(what).is_dir()):
+        raise InputError("--around without a history; give the file of one, as in `rocketproof explore HISTORY --around EVENT`")
     with ProgressLine() as line:
         if what is None or _is_model(what):
             wished = narrowed or wish.profile is not None
@@ -64,7 +66,7 @@ def _openings(what: str | None, wish: Wish) -> Openings:
             raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")
         path = Path(what)
         if not path.is_dir():
-            return Openings(of_path(what, wish.profile, line.show), folder=path.parent, profile=wish.profile)
+            return Openings(of_path(what, wish.profile, line.show, around), folder=path.parent, profile=wish.profile)
         openings = Openings(folder=path, profile=wish.profile)
         if not openings.files():
             remedy = "give a folder that `rocketproof check` or `validate` has written, or a file"

@@ -52,11 +52,11 @@ def of_program(path: Path) -> Kept:
     raise InputError(f"{path} is no finding of {folder / REPORT}, or its history is gone; give the folder of the report")
 
 
-def opened(kept: Kept, report: Progress) -> History:
+def opened(kept: Kept, report: Progress, around: int | None = None) -> History:
     """The history of a finding, judged again."""
     from . import histories
 
-    return histories.of_file(kept.history, kept.profile, report, kept.title)
+    return histories.of_file(kept.history, kept.profile, report, kept.title, around)
 
 
 __all__ = ["Kept", "of_program", "of_report", "opened"]

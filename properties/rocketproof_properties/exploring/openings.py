@@ -40,9 +40,10 @@ class Openings:
         return self.opened
 
     def catalogue(self) -> Mapping[str, Any]:
-        """Properties with their cases, witness files and scopes, by what `open` takes."""
+        """Known hazards, properties with their cases, witness files and scopes, by what `open` takes."""
         if self._rows is None:
-            self._rows = {"properties": _properties(self.file), "scopes": _scopes(self.file)}
+            properties = _properties(self.file)
+            self._rows = {"hazards": [] if self.file else hazards(properties), "properties": properties, "scopes": _scopes(self.file)}
         kept = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
         return {**self._rows, "witnesses": kept}
 
@@ -77,18 +78,21 @@ def _title(stem: str) -> str:
     return " · ".join(part for part in (found[1], found[2], (found[3] or "").replace("-", " ")) if part) if found else stem
 
 
-def of_path(path: str, profile: str | None, report: Progress) -> Opened:
-    """A witness file, a history, a recording, or the program of a validation's finding. Raises RocketproofError."""
+def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:
+    """A witness file, a history, a recording, or the program of a validation's finding; of a long history what lies `around` an event.
+    Raises RocketproofError."""
     file = Path(path)
     if file.suffix == ".py":
-        return findings.opened(findings.of_program(file), report)
+        return findings.opened(findings.of_program(file), report, around)
     if not (is_history(file) or any(file.match(pattern) for pattern in HISTORIES)):
+        if around is not None:
+            raise InputError(f"--around with {path}, which is no history; leave it out")
         return traces.of_file(path)
     if profile is None:
         raise InputError(f"{path} is a history, which is judged by a profile; give --profile, such as P494")
     from . import histories
 
-    return histories.of_file(file, profile, report)
+    return histories.of_file(file, profile, report, around=around)
 
 
 def _properties(file: str | None) -> Sequence[Mapping[str, Any]]:
@@ -100,6 +104,26 @@ def _properties(file: str | None) -> Sequence[Mapping[str, Any]]:
         if case not in row["cases"]:
             row["cases"].append(case)
     return list(found.values())
+
+
+def hazards(properties: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, str]]:
+    """The known hazards of which a search finds a counterexample, each with the case in which it does.
+
+    A hazard is shown by the first property that it names, unless that is the property of a hazard before it: then it only touches it.
+    """
+    from ..hazards import HAZARDS
+
+    cases = {row["id"]: [case for case in row["cases"] if case["expected"] == "violated"] for row in properties}
+    found: list[Mapping[str, str]] = []
+    seen: set[str] = set()
+    for one in HAZARDS.values():
+        shown = next(iter(one.properties), "")
+        fitting = [case for profile in one.profiles for case in cases.get(shown, ()) if case["profile"] == profile]
+        if fitting and shown not in seen:
+            case = min(fitting, key=lambda case: (one.profiles.index(case["profile"]), "administrator" in case["condition"]))
+            found.append({"id": one.id, "title": one.title, "property": shown, **{name: case[name] for name in _WISHES[1:]}})
+        seen.update(one.properties)
+    return found
 
 
 def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]:
@@ -120,4 +144,4 @@ def _scopes(file: str | None) -> Sequence[Mapping[str, str]]:
     return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
 
 
-__all__ = ["WITNESS", "Openings", "of_path"]
+__all__ = ["WITNESS", "Openings", "hazards", "of_path"]

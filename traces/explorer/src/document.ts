@@ -185,6 +185,7 @@ export interface HistoryDocument {
   verdict: { verdict: string; sentence: string };
   order: number[];
   refusal: Refusal | null;
+  left_out?: { before: number; after: number } | null; // operations, faults and changes of a long history that are not here
   commands: Command[];
   live: Live | null;
 }
@@ -198,7 +199,18 @@ export interface Case {
   expected: string;
 }
 
+/** A known hazard, with the case whose counterexample shows it. */
+export interface Hazard {
+  id: string;
+  title: string;
+  property: string;
+  profile: string;
+  scope: string;
+  condition: string;
+}
+
 export interface Catalogue {
+  hazards: Hazard[];
   properties: { id: string; sentence: string; cases: Case[] }[];
   witnesses: { id: string; title: string; path: string }[];
   scopes: { name: string; about: string }[];

@@ -12,6 +12,7 @@ export interface Evaluated {
   type: string;
   values: (string | null)[];
   error: string | null;
+  of_step: boolean; // it speaks of the step that follows, so it has no value in a state alone
 }
 
 export interface StateGraph {

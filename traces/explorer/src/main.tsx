@@ -18,7 +18,7 @@ const token = new URLSearchParams(location.search).get("token");
 function show(shown: Document, server: Server | null, start: Start | null, opened: string): void {
   document.title = `${shown.title} · rocketproof`;
   const home = server && start ? () => showStart(server, start, "") : undefined;
-  if (shown.kind === "history") return render(<HistoryPage key={opened} history={shown} home={home} />, root);
+  if (shown.kind === "history") return render(<HistoryPage key={opened} history={shown} opened={opened} home={home} />, root);
   const walker = new Walker(shown, server, opened, start?.catalogue.witnesses);
   render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} />, root);
   void walker.arrive(location.hash);

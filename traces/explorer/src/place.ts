@@ -1,4 +1,5 @@
 // The page's URL names the place: `#step=12&path=what+if+1&branch=what+if+1~3~send.0.1~put.0`. A branch is its moves, so a link brings it back.
+// In a history it is the operation that is looked at: `#open=witness%7Crun.ndjson&operation=40`.
 
 import type { Path, Walk } from "./branches";
 
@@ -48,6 +49,15 @@ export function readPlace(hash: string): Place {
   const view = VIEWS.find((one) => one === given.get("view")) ?? "trace";
   const branches = given.getAll("branch").flatMap((text) => readMoves(text) ?? []);
   return { step: whole(given.get("step")) ?? 0, path: given.get("path") ?? "", view, branches, opened: given.get("open") ?? "" };
+}
+
+/** The place in a history: what was opened, and the operation that is looked at. */
+export function operationFragment(opened: string, operation: number): string {
+  return `#${new URLSearchParams({ ...(opened && { open: opened }), operation: String(operation) })}`;
+}
+
+export function readOperation(hash: string): number | null {
+  return whole(new URLSearchParams(hash.replace(/^#/, "")).get("operation"));
 }
 
 function readMoves(text: string): Moves | null {

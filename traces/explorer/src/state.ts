@@ -1,6 +1,7 @@
 // What is kept while one walks in a trace: where one stands, what is looked at, and what was asked.
 
 import { NOTHING, walkOf, type Undo, type Walk } from "./branches";
+import type { Colouring } from "./colouring";
 import type { TraceDocument } from "./document";
 import type { StateGraph } from "./live";
 import type { View } from "./place";
@@ -36,6 +37,7 @@ export interface WalkState {
   columns: Column[];
   other: Other | null;
   graph: StateGraph | null;
+  colouring: Colouring | null; // of the graph's states, if not by the property's truth
   busy: string;
   message: string;
 }
@@ -60,6 +62,7 @@ export function beginning(trace: TraceDocument): WalkState {
     columns: [],
     other: null,
     graph: null,
+    colouring: null,
     busy: "",
     message: "",
   };

@@ -2,6 +2,7 @@
 
 import * as branches from "./branches";
 import { currentPath, optionsOf, sameMove, type Options, type Path, type Walk } from "./branches";
+import { colouring } from "./colouring";
 import type { Action, Catalogue, Choice, Step, TraceDocument } from "./document";
 import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
 import type { Server } from "./live";
@@ -284,6 +285,18 @@ export class Walker {
     await this.work("exploring the scope", async () => {
       const graph = await (this.server as Server).graph(this.session, limit, (text) => this.store.set({ busy: text }), signal);
       this.store.set({ graph });
+    });
+  }
+
+  /** Colour the graph by an expression; a wrong one leaves it as it is, and the message says why. */
+  async colourGraph(expression: string): Promise<void> {
+    const { graph } = this.now;
+    if (!this.live || !graph) return this.say(NEEDS_SERVER);
+    await this.work("evaluating in each state", async () => {
+      const found = await (this.server as Server).evaluate(this.session, expression, graph.states);
+      if (found.error !== null) throw new Error(found.error);
+      if (found.of_step) throw new Error(`${expression} speaks of the state after a step, and a state of the graph has many: write it without '`);
+      this.store.set({ colouring: colouring(expression, found), message: "" });
     });
   }
 

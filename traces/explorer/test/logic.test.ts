@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { align } from "../src/align";
 import * as branches from "../src/branches";
+import { colouring, COLOURS } from "../src/colouring";
 import { sidesOf } from "../src/compare";
 import { checkDocument, readDocument, type Choice, type Truth } from "../src/document";
 import { foldText, lineOf, lines, nextReason, reasons, runOf, spokenOf } from "../src/folding";
 import { drawing, lanesOf } from "../src/lanes";
 import { layout, pathTo } from "../src/layout";
 import { readRequest, requestText } from "../src/opened";
-import { fragment, placeOf, readPlace } from "../src/place";
+import { fragment, operationFragment, placeOf, readOperation, readPlace } from "../src/place";
 import { found, readQuery } from "../src/search";
 import { timelineOf } from "../src/timeline";
 import { changedRows, lively, treeOf } from "../src/tree";
@@ -179,6 +180,29 @@ test("ten thousand states are laid out in well under a second", () => {
   assert.ok(placed.width < 3 * placed.height, `${placed.width} by ${placed.height}`);
   assert.equal(new Set(states.map((_, k) => `${placed.x[k]},${placed.y[k]}`)).size, count);
   assert.equal(pathTo(placed.parent, count - 1).length, (depth[count - 1] ?? 0) + 1);
+});
+
+test("a graph is coloured by values, by ranges of many numbers, and by the most frequent of many words", () => {
+  const by = (values: (string | null)[]) => {
+    const { shades, of } = colouring("x", { values });
+    return { shades: shades.map(({ text, count, colour }) => `${colour} ${text}: ${count}`), of: [...of] };
+  };
+  assert.deepEqual(by(["True", "False", null, "True"]), { shades: ["0 False: 1", "1 True: 2", "-1 no value: 1"], of: [1, 0, -1, 1] });
+  assert.deepEqual(by(["10", "9", "-1"]).shades, ["0 -1: 1", "1 9: 1", "2 10: 1"]);
+  const many = by(Array.from({ length: 20 }, (_, k) => String(k - 2)));
+  assert.deepEqual(many.shades.map((shade) => shade.slice(2)), ["-2 to 0: 3", "1 to 3: 3", "4 to 6: 3", "7 to 9: 3", "10 to 12: 3", "13 to 15: 3", "16 to 18: 2"]);
+  const words = by([...Array.from({ length: 20 }, (_, k) => `w${k}`), "w19", "w19"]);
+  assert.equal(words.shades.length, COLOURS + 1);
+  assert.deepEqual([words.shades[0], words.shades.at(-1)], ["0 w19: 3", "-1 other values: 12"]);
+  assert.deepEqual(by([null, null]).shades, ["-1 no value: 2"]);
+});
+
+test("the address of a history names what was opened and the operation", () => {
+  const address = operationFragment("witness|a b.ndjson", 40);
+  assert.equal(readPlace(address).opened, "witness|a b.ndjson");
+  assert.equal(readOperation(address), 40);
+  assert.equal(operationFragment("", 3), "#operation=3");
+  assert.equal(readOperation("#operation=-1"), null);
 });
 
 test("on the time line operations of one client do not cover each other, and the order's points go forward within their bars", () => {

@@ -105,6 +105,50 @@ test("the state graph has ten thousand states, a click shows one with its path, 
     await says(page, ".step-number", new RegExp(`step ${steps} of`));
   }));
 
+test("the state graph is coloured by an expression, with what each colour stands for; a wrong one says why", () =>
+  bench.visit(server.address, async (page) => {
+    const coloured = (): Promise<number> =>
+      page.evaluate(() => {
+        const canvas = document.querySelector("canvas") as HTMLCanvasElement;
+        const { data } = (canvas.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, canvas.width, canvas.height);
+        const found = new Set<string>();
+        for (let k = 0; k < data.length; k += 4) if (data[k + 3] === 255) found.add(`${data[k]},${data[k + 1]},${data[k + 2]}`);
+        return ["31,119,180", "224,138,0", "42,157,107"].filter((one) => found.has(one)).length;
+      });
+    await press(page, "m");
+    await says(page, ".graph aside", /10,000 states/);
+    assert.equal(await coloured(), 0);
+    await page.getByLabel("Expression to colour the states by").fill("asked");
+    await press(page, "Enter");
+    await says(page, ".legend", /^asked 0 [\d,]+ 1 [\d,]+ 2 [\d,]+$/);
+    assert.equal(await coloured(), 3);
+    await page.getByLabel("Expression to colour the states by").fill("asked'");
+    await press(page, "Enter");
+    await says(page, ".message", /speaks of the state after a step/);
+    await page.getByLabel("Expression to colour the states by").fill("nothing");
+    await press(page, "Enter");
+    await says(page, ".message", /nothing: no such variable/);
+    await page.getByRole("button", { name: "by truth" }).click();
+    assert.equal(await page.locator(".legend").count(), 0);
+  }));
+
+test("a known hazard stands on top of the catalogue and opens its counterexample; the address of a history leads back to its operation", () =>
+  bench.visit(catalogue.address, async (page) => {
+    await says(page, ".choose h2", /^Known hazards 1$/);
+    await page.getByRole("button", { name: /HAZ-01 counters overflow/ }).click();
+    await says(page, "h1", /COUNT-01/);
+    await page.getByRole("button", { name: "catalogue" }).click();
+    await page.getByRole("button", { name: "run 7" }).click();
+    await press(page, "Home");
+    await page.waitForURL(/open=witness.*operation=1$/);
+    const address = page.url();
+    await page.goto("about:blank");
+    await page.goto(address);
+    await says(page, "aside", /client 2 · explained · number 1 of the order/);
+    await page.goto(address.replace("operation=1", "operation=0"));
+    await says(page, "aside", /client 1 · explained · number 2 of the order/);
+  }));
+
 test("the catalogue: a search, a case, its progress, its trace; a property that holds says so; the address leads back", () =>
   bench.visit(catalogue.address, async (page) => {
     await says(page, ".choose", /Properties 2.*COUNT-01/);

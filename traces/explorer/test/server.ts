@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Choice, TraceDocument } from "../src/document";
 import type { At, StateGraph } from "../src/live";
-import { trace } from "./example";
+import { history, trace } from "./example";
 
 export const TOKEN = "secret";
 const CLIENTS = ["client 1", "client 2"];
@@ -67,18 +67,20 @@ export async function serve(document: TraceDocument | null): Promise<Served> {
     const body = JSON.parse((await text(request)) || "null") as Record<string, unknown>;
     if (path === "/api/start") {
       const cases = [{ profile: "P49", scope: "tiny", condition: "", expected: "violated" }];
-      const catalogue = { properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", cases }, { id: "COUNT-02", sentence: "somebody is served", cases }], witnesses: [{ id: "w1", title: "COUNT-01", path: "count.itf.json" }], scopes: [{ name: "tiny", about: "two clients" }] };
+      const catalogue = { properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", cases }, { id: "COUNT-02", sentence: "somebody is served", cases }], hazards: [{ id: "HAZ-01", title: "counters overflow", property: "COUNT-01", ...cases[0] }], witnesses: [{ id: "w1", title: "COUNT-01", path: "count.itf.json" }, { id: "w2", title: "run 7", path: "run.ndjson" }], scopes: [{ name: "tiny", about: "two clients" }] };
       return [200, JSON.stringify({ document: document && live(document), catalogue, version: "1.2.3" })];
     }
     if (path === "/api/open") {
       if (body["property"] === "COUNT-02") return [200, lines({ progress: "10 states" }, { error: "COUNT-02 holds: there is no counterexample to walk in" })];
+      if (body["witness"] === "w2") return [200, lines({ document: history() })];
       return [200, lines({ progress: "10 states" }, { document: live(trace()) })];
     }
     if (path === "/api/at") return [200, JSON.stringify(at(body["state"] as number[]))];
     if (path === "/api/evaluate") {
-      const slot = { counter: 0, asked: 3 }[body["expression"] as string];
-      if (slot === undefined) return [200, JSON.stringify({ type: "", values: [], error: `${body["expression"]}: no such variable` })];
-      return [200, JSON.stringify({ type: "int", values: (body["states"] as number[][]).map((state) => String(state[slot])), error: null })];
+      const expression = body["expression"] as string;
+      const slot = { counter: 0, asked: 3 }[expression.replace("'", "")];
+      if (slot === undefined) return [200, JSON.stringify({ type: "", values: [], error: `${expression}: no such variable`, of_step: false })];
+      return [200, JSON.stringify({ type: "int", values: (body["states"] as number[][]).map((state) => String(state[slot])), error: null, of_step: expression.endsWith("'") })];
     }
     if (path === "/api/graph") return [200, lines({ progress: "100 states" }, graph([0, 0, 0, 0], body["limit"] as number))];
     return [404, JSON.stringify({ error: "nothing is here" })];

@@ -155,6 +155,17 @@ test("a history shows lanes, the explained order, faults, and what nothing expla
     assert.equal(await page.locator(".operation.open .fade").count(), 3);
   }));
 
+test("a history that is too long for a page says what is not there, also where that is what nothing explains", () => {
+  const whole = history();
+  const beginning = { ...whole, operations: whole.operations.slice(0, 3), left_out: { before: 0, after: 1200 } };
+  return bench.visit(bench.file(beginning), async (page) => {
+    await says(page, ".left-out", /operations, faults and changes \(1,200 after these\) are left out.*--around EVENT/);
+    await says(page, "aside", /store\(client 2\) is refused by offset follows/);
+    await press(page, "n", "End");
+    await says(page, "aside", /number 3 of the order/);
+  });
+});
+
 test("a broken, a newer and a missing document are told of in a line", async () => {
   for (const [text, wanted] of [
     [JSON.stringify(trace()).slice(0, 3000), /cut short/],

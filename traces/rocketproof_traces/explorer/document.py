@@ -6,6 +6,7 @@ what the page can ask of a running explorer, `at` gives for any state.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,10 +24,12 @@ from ..witness.words import value_text
 from .view import model_view, property_view
 
 SCHEMA = 1
-ENABLED = 400
-"""How many enabled instances of one action a state lists; the rest is counted."""
+LISTED = (400, 100, 25, 6)
+"""How many enabled instances of one action a state lists; the rest is counted. A page that stands alone takes the first that fits."""
 REFUSED = 12
-"""How many instances that one guard of one action refuses a state lists; the rest is counted."""
+"""How many instances that one guard of one action refuses a state lists at most; the rest is counted."""
+LARGEST = 1_500_000
+"""Bytes that the choices of all states may have in a page that stands alone, so that it stays below 2 MB."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,7 @@ def of_witness(
     """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
     instance, claim = witness.instance, witness.property
     told = story(witness)
-    refusals = Refusals()
-    options = [choices_view(instance, state, refusals) for state in witness.states]
+    options, refusals = _options(witness, LISTED if session is None else LISTED[:1])
     looping = len(witness.states) if witness.loop is None else witness.loop
     return {
         "schema": SCHEMA,
@@ -73,10 +75,20 @@ def of_witness(
         "end": told.end,
         "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(view.said for view in told.steps)],
         "choices": options,
-        "refusals": refusals.rows,
+        "refusals": refusals,
         "commands": [asdict(command) for command in commands],
         "live": None if session is None else {"session": session},
     }
+
+
+def _options(witness: Witness, listed: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The choices of all states and their refusals, with the first number of `listed` instances of an action that is not too large."""
+    first, *smaller = listed
+    refusals = Refusals()
+    options = [choices_view(witness.instance, state, refusals, first) for state in witness.states]
+    if smaller and len(json.dumps([options, refusals.rows], ensure_ascii=False).encode()) > LARGEST:
+        return _options(witness, smaller)
+    return options, refusals.rows
 
 
 def _step(witness: Witness, k: int) -> dict[str, Any]:
@@ -124,8 +136,8 @@ class Refusals:
         return found
 
 
-def choices_view(instance: Instance, state: State, refusals: Refusals) -> dict[str, Any]:
-    """Every action instance in a state: what it would change, or what refuses it, by its place among the refusals."""
+def choices_view(instance: Instance, state: State, refusals: Refusals, listed: int = LISTED[0]) -> dict[str, Any]:
+    """The instances of actions in a state, up to `listed` of each: what one would change, or its refusal by its place."""
     enabled: list[dict[str, Any]] = []
     refused: list[int] = []
     counts: dict[tuple[str, str], int] = {}
@@ -133,7 +145,7 @@ def choices_view(instance: Instance, state: State, refusals: Refusals) -> dict[s
     for each in choices(instance, state):
         key = (each.action.name, each.refused.name if each.refused is not None else "")
         counts[key] = counts.get(key, 0) + 1
-        if counts[key] > (REFUSED if each.refused is not None else ENABLED):
+        if counts[key] > (min(REFUSED, listed) if each.refused is not None else listed):
             more[key] = more.get(key, 0) + 1
         elif each.refused is None:
             enabled.append(_enabled(instance, state, each))

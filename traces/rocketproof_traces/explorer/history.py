@@ -1,11 +1,13 @@
 """A history of clients as the document that the page draws on a time line: what was asked and answered, and what the judge says of it.
 
-Times are the numbers of events; `nanos` has the clock's, where the history has one.
+Times are the numbers of events; `nanos` has the clock's, where the history has one. Of a history that is too long for a page the document
+has what lies around one event, and counts the rest.
 """
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -16,6 +18,7 @@ from ..history import Event, Header
 from ..history.operations import SENDS, Call, paired
 from ..witness.words import value_text
 from .document import SCHEMA, CommandLine, Subject
+from .window import LARGEST, window
 
 LONGEST: Final = 200
 """Characters of a value that are shown."""
@@ -24,9 +27,17 @@ _MARKS: Final = {"crash": "crash", "restart": "restart", "disconnect": "disconne
 
 
 def of_history(
-    header: Header, events: Sequence[Event], verdict: Verdict, title: str, commands: Sequence[CommandLine] = ()
+    header: Header,
+    events: Sequence[Event],
+    verdict: Verdict,
+    title: str,
+    commands: Sequence[CommandLine] = (),
+    *,
+    around: int | None = None,
+    largest: int = LARGEST,
 ) -> dict[str, Any]:
-    """The document of a judged history."""
+    """The document of a judged history. If its operations and marks have more than `largest` bytes, it has those around the event with this
+    number, unless given the first that nothing explains, or else the first of all."""
     calls, marks = [], []
     for found in paired(events):
         if isinstance(found, Call):
@@ -42,23 +53,43 @@ def of_history(
         )
     refused = {begun_by.get(one.seq) for one in verdict.findings}
     order = [begun for begun in verdict.order.explained if begun not in refused]
+    if around is None and finding is not None:
+        around = begun_by.get(finding.seq, finding.seq)
+    operations, marks, left_out = _around(_operations(calls, verdict, order), marks, around, largest)
+    shown = {row["id"] for row in operations}
     return {
         "schema": SCHEMA,
         "kind": "history",
         "title": title,
         "subject": asdict(Subject(str(header.origin.get("target", "")), "", verdict.profile, header.note, "judge")),
-        "clients": list(dict.fromkeys(call.begun.process for call in calls)),
-        "operations": _operations(calls, verdict, order),
-        "marks": sorted(marks, key=lambda mark: mark["at"]),
+        "clients": list(dict.fromkeys(row["client"] for row in operations)),
+        "operations": operations,
+        "marks": marks,
+        "left_out": left_out,
         "verdict": {"verdict": verdict.verdict, "sentence": _sentence(verdict)},
-        "order": order,
+        "order": [begun for begun in order if begun in shown],
         "refusal": None if finding is None else _refusal(finding, begun_by.get(finding.seq, -1)),
         "commands": [asdict(command) for command in commands],
         "live": None,
     }
 
 
-def _operations(calls: Iterable[Call[Event]], verdict: Verdict, order: Sequence[int]) -> list[dict[str, Any]]:
+Rows = list[dict[str, Any]]
+
+
+def _around(operations: Rows, marks: Rows, around: int | None, largest: int) -> tuple[Rows, Rows, dict[str, int] | None]:
+    """The operations and marks, in the order of events, that a page has room for; how many others there are before and after them, None
+    if there are none."""
+    rows = sorted([*((row["begin"], "", row) for row in operations), *((row["at"], "mark", row) for row in marks)], key=lambda row: row[:2])
+    place = 0 if around is None else max(0, bisect_right([at for at, _, _ in rows], around) - 1)
+    kept = window([len(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()) for _, _, row in rows], place, largest)
+    chosen = rows[kept.start : kept.stop]
+    left_out = {"before": kept.start, "after": len(rows) - kept.stop}
+    parts = [row for _, kind, row in chosen if not kind], [row for _, kind, row in chosen if kind]
+    return *parts, left_out if any(left_out.values()) else None
+
+
+def _operations(calls: Iterable[Call[Event]], verdict: Verdict, order: Sequence[int]) -> Rows:
     places = {begun: place for place, begun in enumerate(order)}
     refused, beyond = {finding.seq for finding in verdict.findings}, set(verdict.order.beyond)
     rows = []

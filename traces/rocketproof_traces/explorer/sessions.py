@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property
@@ -20,7 +21,7 @@ from rocketproof_model.language.reading import ReadingError, of_step, read
 from ..errors import TraceError, short
 from ..witness.reached import reached, truths_of
 from ..witness.truth import WAITING
-from ..witness.words import elements
+from ..witness.words import Element, elements
 from . import document
 from .opened import Opened, Trace
 
@@ -59,10 +60,11 @@ class Session:
         try:
             term = read(text, self.instance.model)
         except ReadingError as error:
-            return {"type": "", "shown": "", "values": [], "error": str(error), "column": error.column}
-        after: Sequence[State | None] = [*states[1:], None] if of_step(term) else [None] * len(states)
+            return {"type": "", "shown": "", "values": [], "error": str(error), "column": error.column, "of_step": False}
+        stepping = of_step(term)
+        after: Sequence[State | None] = [*states[1:], None] if stepping else [None] * len(states)
         values = [self._value(term, state, then) for state, then in zip(states, after, strict=True)]
-        return {"type": str(term.type), "shown": str(term), "values": values, "error": None, "column": None}
+        return {"type": str(term.type), "shown": str(term), "values": values, "error": None, "column": None, "of_step": stepping}
 
     def _value(self, term: Expr, state: State, then: State | None) -> str | None:
         try:
@@ -96,11 +98,15 @@ class Session:
         codes = _listed(given, place)
         if len(codes) != model.slots:
             raise TraceError(place, f"has {len(codes)} codes", f"send {model.slots}, one for each slot")
-        for one, code in zip(elements(model), codes, strict=True):
-            type_ = one.variable.type
-            if type(code) is not int or not type_.lo <= code <= type_.hi:
-                raise TraceError(place, f"{one.label} is {short(code)}", f"send a code of {type_}, from {type_.lo} to {type_.hi}")
+        for code, (lo, hi, one) in zip(codes, self._codes, strict=True):
+            if type(code) is not int or not lo <= code <= hi:
+                raise TraceError(place, f"{one.label} is {short(code)}", f"send a code of {one.variable.type}, from {lo} to {hi}")
         return tuple(codes)
+
+    @cached_property
+    def _codes(self) -> Sequence[tuple[int, int, Element]]:
+        """For each slot the lowest and the highest code, and what it is."""
+        return [(one.variable.type.lo, one.variable.type.hi, one) for one in elements(self.instance.model)]
 
 
 def _listed(given: Any, place: str) -> list[Any]:

@@ -17,7 +17,7 @@ from .words import change_lines, fill
 
 CHAR, LINE = 7.3, 17  # of the font below, in pixels
 PAD, HEAD, ROW, BOX = 24, 44, 14, 26
-MAX_CHANGE = 58
+MAX_CHANGE, MAX_LABEL = 58, 24
 _INK = {"fails": "#b3261e", "stuck": "#b3261e", "no value": "#b3261e", "waiting": "#8a5a00", "holds": "#1a6b3c", "reached": "#1a6b3c"}
 _STYLE = (
     "text{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2328}"
@@ -69,7 +69,7 @@ def _place(told: Story) -> Place:
     widest = {name: len(name) * CHAR + 20 for name in told.lanes}
     for view in told.steps:
         if view.lane in widest:
-            widest[view.lane] = max(widest[view.lane], _box(view))
+            widest[view.lane] = max(widest[view.lane], _box(view)[0])
     lanes: dict[str, float] = {}
     edge = left
     for k, (name, size) in enumerate(widest.items()):
@@ -83,8 +83,19 @@ def _place(told: Story) -> Place:
     return Place(gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(told.sentence), 80) * CHAR), 1))
 
 
-def _box(view: StepView) -> float:
-    return len(view.label) * CHAR + 20
+def _label(view: StepView) -> list[str]:
+    """The label in lines: a long one has its parameters below its action."""
+    if len(view.label) <= MAX_LABEL:
+        return [view.label]
+    action, opens, arguments = view.label.partition("(")
+    *others, last = arguments.split(", ")
+    return [action + opens, *fill([*(f"{one}," for one in others), last], MAX_LABEL)]
+
+
+def _box(view: StepView) -> tuple[float, float]:
+    """Width and height of the box with the label."""
+    lines = _label(view)
+    return max(map(len, lines)) * CHAR + 20, BOX + (len(lines) - 1) * LINE
 
 
 def _changes(view: StepView) -> list[str]:
@@ -95,7 +106,7 @@ def _changes(view: StepView) -> list[str]:
 
 def _rows(told: Story, place: Place, top: float, body: list[str]) -> float:
     """Draw the diagram from `top`; returns where it ends."""
-    heights = [max(BOX, len(_changes(v)) * LINE) + ROW for v in told.steps]
+    heights = [max(_box(v)[1], len(_changes(v)) * LINE) + ROW for v in told.steps]
     opening = [LINE + 6 if v.opens_loop else 0 for v in told.steps]
     bottom = top + HEAD + sum(heights) + sum(opening)
     for name, x in place.lanes.items():
@@ -127,15 +138,16 @@ def _row(view: StepView, place: Place, y: float, height: float, body: list[str])
     middle = y + height / 2
     body.append(_text(PAD + place.gutter + 14, middle + 4, str(view.number), "s", "end"))
     if view.lane in place.lanes:
-        x, size = place.lanes[view.lane], _box(view)
+        x, (size, tall) = place.lanes[view.lane], _box(view)
         source, to = (view.acting.source, view.acting.to) if view.acting else (None, None)
         if to in place.lanes and to != view.lane:
             _arrow(x + (size / 2 if place.lanes[to] > x else -size / 2), place.lanes[to], middle, body)
         if source in place.lanes and source != view.lane:
             _arrow(place.lanes[source], x + (-size / 2 if place.lanes[source] < x else size / 2), middle, body)
         body.append(f"<g><title>{escape(view.sentence)}</title>")
-        body.append(_rect(x - size / 2, middle - BOX / 2, size, BOX, "#ddf4ff", "#0969da"))
-        body.append(_text(x, middle + 4, view.label, "", "middle"))
+        body.append(_rect(x - size / 2, middle - tall / 2, size, tall, "#ddf4ff", "#0969da"))
+        for k, line in enumerate(_label(view)):
+            body.append(_text(x, middle + 4 + k * LINE - (tall - BOX) / 2, line, "", "middle"))
         body.append("</g>")
     lines = _changes(view)
     first = middle - (len(lines) - 1) * LINE / 2 + 4

@@ -5,6 +5,7 @@ import { toggleTheme } from "../theme";
 import type { View } from "../place";
 import type { Walker } from "../walker";
 import { NEEDS_SERVER } from "../walker";
+import { Labels } from "./labels";
 import { useStore } from "./use";
 
 const VIEWS: { view: View; name: string; key: string }[] = [
@@ -35,7 +36,9 @@ export function Bar({ walker, search, help, home }: Props) {
         )}
         <h1>{trace.title}</h1>
         <span class="sentence">{trace.property.sentence}</span>
-        <span class="about">{about}</span>
+        <span class="about" title={about}>
+          {about}
+        </span>
         <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
           ◐
         </button>
@@ -164,13 +167,7 @@ function Evaluate({ walker }: { walker: Walker }) {
         title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      {walker.live && (
-        <datalist id="values">
-          {walker.trace.model.slots.map(({ label }) => (
-            <option value={label} key={label} />
-          ))}
-        </datalist>
-      )}
+      {walker.live && <Labels id="values" model={walker.trace.model} />}
       {columns.map(({ expression, type }) => (
         <button type="button" class="column" key={expression} title={`${type}; click to take it away`} onClick={() => walker.dropColumn(expression)}>
           {expression} ×

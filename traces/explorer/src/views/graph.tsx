@@ -4,12 +4,14 @@ import { quadtree, type Quadtree } from "d3-quadtree";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior, type ZoomTransform } from "d3-zoom";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Colouring } from "../colouring";
 import { layout, pathTo, type Layout } from "../layout";
 import type { StateGraph } from "../live";
 import { changedRows, changedSlots } from "../tree";
 import type { Walker } from "../walker";
+import { Colour, swatch } from "./colour";
 import { RowView } from "./state";
-import { useSize, useStore } from "./use";
+import { useSize, useStore, useTheme } from "./use";
 
 const LIMIT = 10_000;
 const READABLE = 0.8; // scale from which the names of actions stand at the edges
@@ -37,6 +39,8 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
   const placed = useMemo(() => layout(graph), [graph]);
   const tree = useMemo(() => treeOf(placed, graph.states.length), [placed]);
   const onTrace = useMemo(() => statesOfPath(graph, walker.path.states), [graph, walker.path]);
+  const { colouring } = useStore(walker.store);
+  const theme = useTheme();
   const [chosen, setChosen] = useState<number | null>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -46,7 +50,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
   const { width, height } = useSize(box);
   const route = useMemo(() => (chosen === null ? [] : pathTo(placed.parent, chosen)), [chosen, placed]);
   const paint = useRef(() => undefined as void);
-  paint.current = () => draw(canvas.current, width, height, view.current, graph, placed, onTrace, route, chosen, walker.trace.model.actions.map((action) => action.name));
+  paint.current = () => draw(canvas.current, width, height, view.current, graph, placed, onTrace, route, chosen, colouring, walker.trace.model.actions.map((action) => action.name));
 
   useLayoutEffect(() => {
     const on = canvas.current;
@@ -73,7 +77,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
       select(on).on(".zoom", null);
     };
   }, [placed, width, height]);
-  useLayoutEffect(() => paint.current(), [chosen, onTrace, width, height]);
+  useLayoutEffect(() => paint.current(), [chosen, colouring, theme, onTrace, width, height]);
 
   const click = (event: MouseEvent): void => {
     const bounds = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -110,8 +114,9 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
         <p class="sentence">
           {graph.states.length.toLocaleString("en")} states, {graph.edges.length.toLocaleString("en")} steps, depth {Math.max(0, ...graph.depth)}.
           {graph.complete ? " These are all the states of the scope." : " The scope has more: these are the first ones."}
-          {graph.truths && ` The property's formula is false in ${bad.toLocaleString("en")} of them (red).`}
+          {graph.truths && ` The property's formula is false in ${bad.toLocaleString("en")} of them (${colouring ? "ringed in red" : "red"}).`}
         </p>
+        <Colour walker={walker} />
         <p class="sentence">Drag to move, wheel to zoom, click a state (or arrows, + and −; 0 goes back). The walked trace is drawn in blue.</p>
         {chosen !== null && <Chosen walker={walker} graph={graph} placed={placed} route={route} chosen={chosen} choose={setChosen} />}
       </aside>
@@ -133,7 +138,7 @@ function statesOfPath(graph: StateGraph, states: readonly (readonly number[])[])
   return states.flatMap((state) => known.get(state.join()) ?? []);
 }
 
-function draw(canvas: HTMLCanvasElement | null, width: number, height: number, view: ZoomTransform, graph: StateGraph, placed: Layout, onTrace: number[], route: number[], chosen: number | null, names: string[]): void {
+function draw(canvas: HTMLCanvasElement | null, width: number, height: number, view: ZoomTransform, graph: StateGraph, placed: Layout, onTrace: number[], route: number[], chosen: number | null, colouring: Colouring | null, names: string[]): void {
   const pen = canvas?.getContext("2d");
   if (!canvas || !pen || !width) return;
   const ratio = devicePixelRatio || 1;
@@ -181,8 +186,7 @@ function draw(canvas: HTMLCanvasElement | null, width: number, height: number, v
   line(route, colour("--wait"), 2);
 
   const size = Math.min(8, Math.max(4.5, 1.3 / view.k));
-  const dots = (style: string, wanted: (k: number) => boolean): void => {
-    pen.fillStyle = style;
+  const outline = (wanted: (k: number) => boolean, size: number): void => {
     pen.beginPath();
     for (let k = 0; k < graph.states.length; k++) {
       if (py(k) < top - 9 || py(k) > bottom + 9 || px(k) < left - 9 || px(k) > right + 9 || !wanted(k)) continue;
@@ -191,13 +195,29 @@ function draw(canvas: HTMLCanvasElement | null, width: number, height: number, v
         pen.arc(px(k), py(k), size, 0, 2 * Math.PI);
       } else pen.rect(px(k) - size, py(k) - size, 2 * size, 2 * size);
     }
+  };
+  const dots = (style: string, wanted: (k: number) => boolean): void => {
+    pen.fillStyle = style;
+    outline(wanted, size);
     pen.fill();
+  };
+  const rings = (style: string, wanted: (k: number) => boolean): void => {
+    pen.strokeStyle = style;
+    pen.lineWidth = Math.max(1.6, 1 / view.k);
+    outline(wanted, size + pen.lineWidth);
+    pen.stroke();
   };
   const { truths } = graph;
   const traced = new Set(onTrace);
-  dots(colour("--soft"), (k) => truths?.[k] !== false && !traced.has(k));
-  dots(colour("--accent"), (k) => traced.has(k) && truths?.[k] !== false);
-  dots(colour("--bad"), (k) => truths?.[k] === false);
+  if (colouring) {
+    dots(colour("--faded"), (k) => colouring.of[k] === -1);
+    for (const shade of colouring.shades) if (shade.colour >= 0) dots(colour(swatch(shade.colour)), (k) => colouring.of[k] === shade.colour);
+    rings(colour("--bad"), (k) => truths?.[k] === false);
+  } else {
+    dots(colour("--soft"), (k) => truths?.[k] !== false && !traced.has(k));
+    dots(colour("--accent"), (k) => traced.has(k) && truths?.[k] !== false);
+    dots(colour("--bad"), (k) => truths?.[k] === false);
+  }
   if (view.k > READABLE) {
     pen.fillStyle = colour("--faded");
     pen.font = "10px monospace";

@@ -22,7 +22,7 @@ export function Help({ close, live }: { close: () => void; live: boolean }) {
       <KeyList keys={[...BINDINGS, ...OTHERS]} />
       <h2>Signs</h2>
       <ul>
-        <li>A filled dot acts; an arrow is a message that it sends, a dashed arrow one that it takes. A red diamond is a fault, or what else happens without anybody's doing.</li>
+        <li>A filled dot acts; an arrow is a message that it sends, a dashed arrow one that it takes. A diamond is a fault, or what else happens without anybody's doing.</li>
         <li>
           A step is folded away if it changes nothing that the property speaks of, leaves its truth as it is, crosses between no actors and is no fault. Click a fold to open it.
         </li>

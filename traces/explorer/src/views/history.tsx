@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setAddress } from "../address";
 import type { HistoryDocument, Operation, Refusal } from "../document";
 import { typing } from "../keys";
+import { operationFragment, readOperation } from "../place";
 import { matches } from "../search";
 import { toggleTheme } from "../theme";
 import { timelineOf, type Bar } from "../timeline";
@@ -28,14 +29,15 @@ const KEYS = [
 const STATUS = { explained: "explained", refused: "explained by nothing", beyond: "after what could be explained", unjudged: "not judged" };
 
 /** What is walked: the operations of the order, then the one that nothing explains. */
-function walkOf(history: HistoryDocument): number[] {
-  return history.refusal && history.refusal.operation >= 0 && !history.order.includes(history.refusal.operation) ? [...history.order, history.refusal.operation] : history.order;
+function walkOf({ order }: HistoryDocument, refused: number | null): number[] {
+  return refused !== null && !order.includes(refused) ? [...order, refused] : order;
 }
 
-export function HistoryPage({ history, home }: { history: HistoryDocument; home?: (() => void) | undefined }) {
+export function HistoryPage({ history, opened, home }: { history: HistoryDocument; opened: string; home?: (() => void) | undefined }) {
   const timeline = useMemo(() => timelineOf(history), [history]);
-  const walk = useMemo(() => walkOf(history), [history]);
-  const [chosen, setChosen] = useState<number | null>(() => idOf(location.hash) ?? history.operations.find((one) => one.status === "refused")?.id ?? walk[0] ?? history.operations[0]?.id ?? null);
+  const refused = history.operations.find((one) => one.id === history.refusal?.operation)?.id ?? null; // it may be left out, or be no operation
+  const walk = useMemo(() => walkOf(history, refused), [history]);
+  const [chosen, setChosen] = useState<number | null>(() => readOperation(location.hash) ?? refused ?? walk[0] ?? history.operations[0]?.id ?? null);
   const [query, setQuery] = useState("");
   const [stretch, setStretch] = useState(1);
   const [left, setLeft] = useState(0);
@@ -67,7 +69,7 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
       if (typing(event)) return;
       const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
       if (to !== undefined) setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
-      else if (event.key === "n" && history.refusal && history.refusal.operation >= 0) setChosen(history.refusal.operation);
+      else if (event.key === "n" && refused !== null) setChosen(refused);
       else if (event.key === "+" || event.key === "=") stretchBy(1.5);
       else if (event.key === "-") stretchBy(1 / 1.5);
       else if (event.key === "0") setStretch(0);
@@ -81,7 +83,7 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
   });
 
   useEffect(() => {
-    if (chosen !== null) setAddress(`#operation=${chosen}`);
+    if (chosen !== null) setAddress(operationFragment(opened, chosen));
     const bar = timeline.bars.find((one) => one.operation.id === chosen);
     const box = scroller.current;
     if (!bar || !box || !width) return;
@@ -89,8 +91,14 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
     if (from < box.scrollLeft + LEFT || from > box.scrollLeft + width - 120) box.scrollLeft = from - width / 2;
   }, [chosen, stretch, width]);
 
+  useEffect(() => {
+    const follow = (): void => setChosen((now) => readOperation(location.hash) ?? now);
+    addEventListener("hashchange", follow); // somebody wrote another address, or went back to one
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+
   const { verdict } = history.verdict;
-  const tone = history.refusal ? "bad" : verdict === "legal" ? "good" : "";
+  const tone = history.refusal ? "bad" : verdict === "ok" ? "good" : "";
   return (
     <div class="page history">
       <header class="bar">
@@ -122,8 +130,8 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
               {walk.length} in order
             </span>
           </span>
-          {history.refusal && history.refusal.operation >= 0 && (
-            <button type="button" onClick={() => setChosen(history.refusal?.operation ?? null)} title="key n">
+          {refused !== null && (
+            <button type="button" onClick={() => setChosen(refused)} title="key n">
               what nothing explains
             </button>
           )}
@@ -173,14 +181,19 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
           </svg>
         </section>
         <aside class="panel" aria-label="The operation">
-          {history.refusal && history.refusal.operation < 0 && <RefusalView refusal={history.refusal} />}
+          {history.refusal && refused === null && <RefusalView refusal={history.refusal} />}
           {operation && <OperationView operation={operation} history={history} />}
           <h3>this history</h3>
-          <SubjectList subject={history.subject} />
+          <SubjectList subject={history.subject} of="target" />
           <p class="sentence">
-            {history.operations.length} operations of {timeline.lanes.length} clients, {history.order.length} of them explained
+            {history.operations.length.toLocaleString("en")} operations of {timeline.lanes.length} clients, {history.order.length.toLocaleString("en")} of them explained
             {history.marks.length ? `, ${history.marks.length} ${history.marks.length === 1 ? "fault or change" : "faults and changes"}` : ""}.
           </p>
+          {history.left_out && (
+            <p class="sentence left-out">
+              To keep the page small, {leftOut(history.left_out)} are left out. <code>rocketproof explore FILE --around EVENT</code> shows what lies around another event.
+            </p>
+          )}
           <Commands commands={history.commands} />
           <details class="key-list">
             <summary>keys</summary>
@@ -192,9 +205,10 @@ export function HistoryPage({ history, home }: { history: HistoryDocument; home?
   );
 }
 
-function idOf(hash: string): number | null {
-  const text = new URLSearchParams(hash.replace(/^#/, "")).get("operation");
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+/** How many are left out, and where. */
+function leftOut({ before, after }: { before: number; after: number }): string {
+  const parts = [before && `${before.toLocaleString("en")} before these`, after && `${after.toLocaleString("en")} after these`].filter(Boolean);
+  return `operations, faults and changes (${parts.join(", ")})`;
 }
 
 function found(query: string, { label, name, client, fields, answer }: Operation): boolean {

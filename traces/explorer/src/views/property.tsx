@@ -44,13 +44,14 @@ export function PropertyPanel({ walker }: { walker: Walker }) {
   );
 }
 
-export function SubjectList({ subject }: { subject: Document["subject"] }) {
+/** `of` is what the first row is called: a history is of a target. */
+export function SubjectList({ subject, of = "model" }: { subject: Document["subject"]; of?: string }) {
   return (
     <dl class="subject">
       {(["model", "profile", "scope", "condition", "engine"] as const).map((name) =>
         subject[name] ? (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt>{name === "model" ? of : name}</dt>
             <dd>{subject[name]}</dd>
           </div>
         ) : null,

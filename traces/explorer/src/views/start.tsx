@@ -1,4 +1,4 @@
-// Where the served page begins without a document: a property and its case, a witness, or a scope to walk in freely.
+// Where the served page begins without a document: a known hazard, a witness, a property and its case, or a scope to walk in freely.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Case, Catalogue, Document } from "../document";
@@ -40,13 +40,14 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
   };
 
   const properties = violatedFirst(catalogue.properties.filter((one) => matches(query, one.id, one.sentence)));
+  const hazards = catalogue.hazards.filter((one) => matches(query, one.id, one.title, one.property));
   const witnesses = catalogue.witnesses.filter((one) => matches(query, one.title, one.path));
   return (
     <div class="page start">
       <header class="bar">
         <div class="title">
           <h1>rocketproof</h1>
-          <span class="sentence">Choose what to walk in: a counterexample that is there, a property to check, or a scope.</span>
+          <span class="sentence">Choose what to walk in: a known hazard, a counterexample that is there, a property to check, or a scope.</span>
           <span class="about">{version}</span>
           <button type="button" class="quiet" onClick={toggleTheme} aria-label="dark or light">
             ◐
@@ -77,6 +78,23 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
       )}
       <div class="choose">
         <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template…" aria-label="Search" onInput={(event) => setQuery(event.currentTarget.value)} />
+        {hazards.length > 0 && (
+          <section>
+            <h2>
+              Known hazards <span class="count">{hazards.length}</span>
+            </h2>
+            <div class="hazards">
+              {hazards.map(({ id, title, property, profile, scope, condition }) => (
+                <button type="button" class="card" key={id} onClick={() => void ask({ property, profile, scope, condition })}>
+                  <span>
+                    <b>{id}</b> {title}
+                  </span>
+                  <span class="path">{[property, profile, condition].filter(Boolean).join(" · ")}</span>
+                </button>
+              ))}
+            </div>
+          </section>
+        )}
         {witnesses.length > 0 && (
           <section>
             <h2>Counterexamples that are there</h2>

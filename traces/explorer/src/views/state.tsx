@@ -32,7 +32,7 @@ export function StatePanel({ walker }: { walker: Walker }) {
           onInput={(event) => walker.store.set({ filter: event.currentTarget.value })}
         />
         <label title="values that never change in this trace">
-          <input type="checkbox" checked={state.everything} onChange={() => walker.store.set({ everything: !state.everything })} /> constant ones ({hidden})
+          <input type="checkbox" checked={state.everything} onChange={() => walker.store.set({ everything: !state.everything })} /> what never changes ({hidden})
         </label>
       </div>
       {state.pins.length > 0 && (

@@ -1,7 +1,8 @@
-// Hooks: a store's value, the size of a box.
+// Hooks: a store's value, printing, dark or light, the size of a box.
 
 import { useEffect, useLayoutEffect, useReducer, useState, type MutableRef } from "preact/hooks";
 import type { Store } from "../store";
+import { themeNow, type Theme } from "../theme";
 
 export function useStore<T>(store: Store<T>): T {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -19,6 +20,23 @@ export function usePrinting(): boolean {
     return () => media.removeEventListener("change", listen);
   }, []);
   return printing;
+}
+
+/** Dark or light, for what is drawn and does not follow the style sheet by itself. */
+export function useTheme(): Theme {
+  const [theme, set] = useState(themeNow);
+  useEffect(() => {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    const listen = (): void => set(themeNow());
+    const observer = new MutationObserver(listen);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    media.addEventListener("change", listen);
+    return () => {
+      observer.disconnect();
+      media.removeEventListener("change", listen);
+    };
+  }, []);
+  return theme;
 }
 
 export function useSize(ref: MutableRef<HTMLElement | null>): { width: number; height: number } {

@@ -28,6 +28,10 @@ settings.register_profile("long", max_examples=5000, deadline=None, suppress_hea
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    # Without bytecode each of the hundred processes that tests start would compile all modules anew; so it is kept out of sight.
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
+
 _NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
 
 

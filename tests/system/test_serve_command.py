@@ -21,7 +21,7 @@ from rocketproof_impl.system.server import listening_socket
 from rocketproof_properties.cli import run
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, NO_PERMISSION, SUCCESS, TOPIC_NOT_EXIST
 
-MAIN = "from rocketproof_properties.cli import main; main()"
+MAIN = "from rocketproof_impl.store import threads; threads.LAST_PUTS = 0; from rocketproof_properties.cli import main; main()"
 SMALL = ("--set", "mappedFileSizeCommitLog=1048576", "--set", "mappedFileSizeConsumeQueue=20000")
 FREE = ("--port", "0", "--nameserver-port", "0")
 

@@ -14,6 +14,7 @@ import pytest
 
 from faultproxy import MILD, FaultProxy
 from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.runs import client, readback
 from rocketproof_properties.suite import items, shared
 from rocketproof_properties.suite.outcomes import Outcome
 from rocketproof_properties.suite.shared import Results
@@ -303,7 +304,10 @@ def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...
 
 
 @pytest.mark.slow
-def test_a_connection_with_faults_fails_no_item(inner: Run, pytester: pytest.Pytester) -> None:
+def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits less for an answer that is lost takes more answers for lost, which is as innocent."""
+    monkeypatch.setattr(client, "PATIENCE", 0.4)
+    monkeypatch.setattr(readback, "SECONDS", 0.4)
     with (
         InProcess("P494").open() as running,
         FaultProxy(running.brokers["broker-a"], MILD, seed=1) as broker,

@@ -42,20 +42,20 @@ def test_nobody_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("serve", "kind", "said"),
+    ("serve", "kind", "seconds", "said"),
     [
-        (web, AnotherProtocol, "a web server answers"),
-        (greeting, AnotherProtocol, "another protocol"),
-        (silent, Silent, "did not answer in 0.5 s"),
-        (closes, Died, "before it had answered"),
-        (dies_inside, Died, "inside an answer"),
+        (web, AnotherProtocol, SECONDS, "a web server answers"),
+        (greeting, AnotherProtocol, SECONDS, "another protocol"),
+        (silent, Silent, 0.1, "did not answer in 0.1 s"),
+        (closes, Died, SECONDS, "before it had answered"),
+        (dies_inside, Died, SECONDS, "inside an answer"),
     ],
 )
-def test_somebody_else_listens(serve: Serve, kind: type[TargetError], said: str) -> None:
+def test_somebody_else_listens(serve: Serve, kind: type[TargetError], seconds: float, said: str) -> None:
     with server(serve) as address:
         for ask in (probe.broker, probe.cluster):
             with pytest.raises(kind) as caught:
-                ask(address, SECONDS)
+                ask(address, seconds)
             assert said in one_line(caught.value, address)
 
 

@@ -161,7 +161,7 @@ LESS = 'without = ["kill", "start", "configure"]\n'
             {"restart": "does not know the message any more", "store": "has no file of a commit log"},
         ),
         ({"settings": "{settings}[deaf]", "more": 'without = ["kill", "stop", "restart"]'}, {"start": "in place of 17"}),
-        ({"broker": 'stop = ["true"]', "more": f"{LESS}limits = {{ stop = 3 }}"}, {"stop": "did not stop within 3 s"}),
+        ({"broker": 'stop = ["true"]', "more": f"{LESS}limits = {{ stop = 1 }}"}, {"stop": "did not stop within 1 s"}),
         ({"broker": 'stop = ["false"]', "more": LESS}, {"stop": "failed with code 1"}),
     ],
 )

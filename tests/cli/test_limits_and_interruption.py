@@ -79,7 +79,7 @@ def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
 
 def test_a_limit_of_time(rocketproof: Run) -> None:
     Path("wide.py").write_text(WIDE)
-    done = rocketproof("check", "wide.py", "--time", "2", "--json", "out.json")
+    done = rocketproof("check", "wide.py", "--time", "0.5", "--json", "out.json")
     assert done.code == 3, done.out + done.err
     assert verdicts("out.json")["not many", "explicit"] == ("unknown", "time")
     assert "stopped by the time limit" in done.out
@@ -96,7 +96,8 @@ def test_no_time_at_all(rocketproof: Run) -> None:
 def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     (tmp_path / "wide.py").write_text(WIDE)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "rocketproof_properties.cli", "check", "wide.py", "--workers", "2", "--json", "out.json", *engines]
+    often = "from rocketproof_properties import cli, output; output.SPARSE_SECONDS = 0.1; cli.main()"
+    command = [sys.executable, "-c", often, "check", "wide.py", "--workers", "2", "--json", "out.json", *engines]
     with subprocess.Popen(
         command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
     ) as process:  # fmt: skip

@@ -6,13 +6,20 @@ last diff back. In a console block `$` lines are commands, and the lines below m
 block. Blocks of pycon are doctests. Other blocks are only read.
 """
 
+import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+from rocketproof_properties import cli
 
 HOUSE = Path(__file__).resolve().parents[2]
 WIDTH = 100
@@ -101,10 +108,26 @@ def environment() -> dict[str, str]:
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line; `python` and `rocketproof` are this environment's, whether on the path or not."""
-    ours = f'python() {{ "{sys.executable}" "$@"; }}\nrocketproof() {{ python -m rocketproof_properties.cli "$@"; }}'
-    script = f"{ours}\n{command}\n"
+    """Run a command line; `python` and `rocketproof` are this environment's, whether on the path or not.
+
+    A `rocketproof` with nothing of the shell's around it runs in this process, which has imported all that it needs.
+    """
+    if command.startswith("rocketproof ") and not set(command) & set("|&;<>$`*"):
+        return ours(shlex.split(command)[1:], folder)
+    functions = f'python() {{ "{sys.executable}" "$@"; }}\nrocketproof() {{ python -m rocketproof_properties.cli "$@"; }}'
+    script = f"{functions}\n{command}\n"
     return subprocess.run(["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False)
+
+
+def ours(tokens: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of ours as in a process of its own, so far as it can tell."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", str(WIDTH))
+        patch.setenv("NO_COLOR", "1")
+        code = cli.run(tokens)
+    return subprocess.CompletedProcess(tokens, code, out.getvalue(), err.getvalue())
 
 
 def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

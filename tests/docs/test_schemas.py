@@ -117,7 +117,7 @@ def test_audits_and_campaigns(output: Callable[..., Any], tmp_path: Path) -> Non
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path / "store", filter="data")
     store = next((tmp_path / "store").iterdir())
-    found = output("audit", str(store), "--engine", "local", "--out", "audited", "--limit", "5")
+    found = output("audit", str(store), "--engine", "local", "--cores", "1", "--out", "audited", "--limit", "5")
     assert found and errors("audit-findings", found) == []
     assert errors("audit-summary", json.loads(Path("audited/summary.json").read_text("utf-8"))) == []
-    assert errors("campaign-findings", output("campaign", "--programs", "10", "--engine", "local")) == []
+    assert errors("campaign-findings", output("campaign", "--programs", "10", "--engine", "local", "--workers", "1")) == []

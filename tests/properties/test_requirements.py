@@ -435,10 +435,19 @@ def test_bad_input_is_exit_2_in_one_line(
 # Where an id is stated
 
 
-@pytest.mark.parametrize("id_", ["CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79"])
-def test_what_the_sources_say_of_an_id(id_: str) -> None:
+LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
+
+
+@pytest.fixture(scope="module")
+def looked_up() -> Mapping[str, references.Entry]:
+    """All ids at once: the sources are read for each question anew."""
+    return dict(zip(LOOKED_UP, references.look_up(LOOKED_UP), strict=True))
+
+
+@pytest.mark.parametrize("id_", LOOKED_UP)
+def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.Entry]) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
-    (found,) = references.look_up([id_])
+    found = looked_up[id_]
     names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
     assert {one.rpartition(":")[2] for one in requiring.implemented().get(id_, ())} <= set(names["code"])
     assert set(requiring.stated().get(id_, ())) <= set(names["action"])
@@ -452,8 +461,8 @@ def test_what_the_sources_say_of_an_id(id_: str) -> None:
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
-def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
-    (found,) = references.look_up(["CHK-10"])
+def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name(looked_up: Mapping[str, references.Entry]) -> None:
+    found = looked_up["CHK-10"]
     assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"
 

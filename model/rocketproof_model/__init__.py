@@ -3,6 +3,7 @@
 from .errors import EvaluationError, LimitReached, ModelError, RocketproofError
 from .language import (
     Action,
+    BagOf,
     Body,
     Bool,
     Enum,
@@ -16,6 +17,7 @@ from .language import (
     Property,
     Record,
     Row,
+    SeqOf,
     SetOf,
     Type,
     Variable,
@@ -41,6 +43,7 @@ from .language import (
 
 __all__ = [
     "Action",
+    "BagOf",
     "Body",
     "Bool",
     "Enum",
@@ -58,6 +61,7 @@ __all__ = [
     "Record",
     "RocketproofError",
     "Row",
+    "SeqOf",
     "SetOf",
     "Type",
     "Variable",

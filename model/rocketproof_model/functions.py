@@ -16,17 +16,14 @@ from typing import Any, NamedTuple, NoReturn
 
 from .errors import EvaluationError
 from .interpreter import Scope, State, slot_of
-from .language import BINARY, Action, Expr, Guard, Instance, Variable, children, fold32, java_rem, show, walk
+from .language import BINARY, Action, Expr, Guard, Instance, Variable, children, fold32, held, java_rem, show, walk
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
 _FORMS = {
     "not": "(not {})",
-    "has": "({} >> {} & 1)",
     "bitandnot": "({} & ~{})",
     "rem": "rem({}, {})",
-    "single": "(1 << {})",
-    "some": "({} + 1)",
     "wrap32": f"(({{}} + {2**31}) % {2**32} - {2**31})",
 }
 
@@ -141,13 +138,13 @@ def _rem(x: int, y: int) -> int:
 def _get(x: int, text: str) -> int:
     if x == 0:
         raise EvaluationError(f"{text} is None where its element is asked")
-    return x - 1
+    return x
 
 
-def _index(k: int, size: int, text: str) -> int:
-    if 0 <= k < size:
+def _index(k: int, lo: int, hi: int, text: str) -> int:
+    if lo <= k <= hi:
         return k
-    raise EvaluationError(f"{text}: index {k} is outside 0..{size - 1}")
+    raise EvaluationError(f"{text}: index {k} is outside {lo}..{hi}")
 
 
 def _outside(code: int, text: str) -> NoReturn:
@@ -266,7 +263,7 @@ class _Writer:
         parts = [self._term(c, lines) for c in a]
         values = [p.value for p in parts if p.value is not None]
         if len(values) == len(parts):
-            folded = fold(op, values)
+            folded = fold(e, values)
             if folded is not None:
                 return _code(folded)
         return _Written(self._operation(e, [p.text for p in parts]))
@@ -287,8 +284,14 @@ class _Writer:
             return f"({parts[0]} {_INFIX[e.op]} {parts[1]})"
         if e.op in _FORMS:
             return _FORMS[e.op].format(*parts)
+        if e.op == "has":
+            return f"({parts[0]} >> {_less(parts[1], held(e.args[0].type).lo)} & 1)"
+        if e.op == "single":
+            return f"(1 << {_less(parts[0], held(e.type).lo)})"
+        if e.op == "some":
+            return _less(parts[0], held(e.type).lo - 1)
         if e.op == "get":
-            return f"get({parts[0]}, {self._text(show(e.args[0]))})"
+            return _less(f"get({parts[0]}, {self._text(show(e.args[0]))})", 1 - held(e.args[0].type).lo)
         raise EvaluationError(f"{show(e)} has no meaning in a function")
 
     def _slot(self, ref: Expr, lines: list[str]) -> _Written:
@@ -297,14 +300,15 @@ class _Writer:
         for k, axis in zip(ref.args[1:], variable.over, strict=True):
             step //= axis.size
             written = self._term(k, lines)
-            if written.value is not None and 0 <= written.value < axis.size:
-                first += step * written.value
+            if written.value is not None and axis.lo <= written.value <= axis.hi:
+                first += step * (written.value - axis.lo)
                 continue
-            text = written.text if _within(k, axis) else f"index({written.text}, {axis.size}, {self._text(show(ref))})"
+            text = written.text if _within(k, axis) else f"index({written.text}, {axis.lo}, {axis.hi}, {self._text(show(ref))})"
+            first -= step * axis.lo
             texts.append(text if step == 1 else f"{step} * {text}")
         if not texts:
             return _code(first)
-        return _Written(" + ".join([*texts, str(first)] if first else texts))
+        return _Written(" + ".join([*texts, str(first)] if first > 0 else texts) + (f" - {-first}" if first < 0 else ""))
 
     def _text(self, text: str) -> str:
         """Where a sentence for an error stands."""
@@ -319,20 +323,25 @@ def _code(value: int) -> _Written:
 
 
 def _within(index: Expr, axis: Any) -> bool:
-    inside: bool = index.type.lo >= 0 and index.type.hi <= axis.hi
+    inside: bool = index.type.lo >= axis.lo and index.type.hi <= axis.hi
     return inside
 
 
-def fold(op: str, values: list[int]) -> int | None:
-    """The value of an operation on constants, None where there is none or it is not worth it."""
+def _less(text: str, by: int) -> str:
+    return f"({text} - {by})" if by > 0 else f"({text} + {-by})" if by else text
+
+
+def fold(e: Expr, values: list[int]) -> int | None:
+    """The value of a term's operation on constants, None where there is none or it is not worth it."""
+    op: str = e.op
     if op in BINARY:
         return None if op == "rem" and values[1] == 0 else int(BINARY[op](*values))
     if op == "not":
         return 1 - values[0]
     if op == "some":
-        return values[0] + 1
+        return values[0] - held(e.type).lo + 1
     if op == "wrap32":
         return fold32(values[0])
     if op == "get" and values[0] != 0:
-        return values[0] - 1
+        return values[0] - 1 + held(e.args[0].type).lo
     return None

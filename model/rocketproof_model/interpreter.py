@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import EvaluationError
-from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, java_rem, show
+from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, held, java_rem, show
 
 State = tuple[int, ...]
 
@@ -33,7 +33,7 @@ def _rem(x: int, y: int) -> int:
     return java_rem(x, y)
 
 
-_BINARY: dict[str, Callable[[int, int], int]] = {**BINARY, "rem": _rem, "has": lambda x, y: x >> y & 1}
+_BINARY: dict[str, Callable[[int, int], int]] = {**BINARY, "rem": _rem}
 
 
 def evaluate(e: Expr, scope: Scope) -> int:
@@ -63,15 +63,17 @@ def evaluate(e: Expr, scope: Scope) -> int:
     if op == "not":
         return 1 - x
     if op == "single":
-        return 1 << x
+        return 1 << x - held(e.type).lo
     if op == "some":
-        return x + 1
+        return x - held(e.type).lo + 1
     if op == "wrap32":
         return fold32(x)
     if op == "get":
         if x == 0:
             raise EvaluationError(f"{show(a[0])} is None where its element is asked")
-        return x - 1
+        return x - 1 + held(a[0].type).lo
+    if op == "has":
+        return x >> evaluate(a[1], scope) - held(a[0].type).lo & 1
     return _BINARY[op](x, evaluate(a[1], scope))
 
 
@@ -156,14 +158,9 @@ def holds(instance: Instance, formula: Expr, state: State, after: State | None =
 
 def labelled(instance: Instance, state: State) -> dict[str, str]:
     """The state as a person reads it: `config[broker-a, orders].perm` to the value's text."""
-    variables = instance.model.variables
-    return {v.label_at(at): v.type.text(state[v.slot(at)]) for v in variables for at in v.elements()}
+    return {one.label: one.text(state) for one in instance.model.shown()}
 
 
 def readable(instance: Instance, state: State) -> dict[str, Any]:
     """The state as data: variable (with `[i,j]` for elements) to decoded value."""
-    result = {}
-    for variable in instance.model.variables:
-        for at in variable.elements():
-            result[variable.name_at(at)] = variable.type.decode(state[variable.slot(at)])
-    return result
+    return {one.name: one.data(state) for one in instance.model.shown()}

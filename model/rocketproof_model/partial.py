@@ -50,7 +50,7 @@ def decided(e: Expr, seen: View) -> int | None:
         then, otherwise = decided(a[1], seen), decided(a[2], seen)
         return then if then == otherwise else None
     known = [x for x in (decided(x, seen) for x in a) if x is not None]
-    return fold(op, known) if len(known) == len(a) else None
+    return fold(e, known) if len(known) == len(a) else None
 
 
 def place(ref: Expr, seen: View) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import (
     Action,
+    BagOf,
     Body,
     Bool,
     Enum,
@@ -26,6 +27,7 @@ from rocketproof_model import (
     Record,
     RocketproofError,
     Row,
+    SeqOf,
     SetOf,
     Type,
     Variable,
@@ -93,6 +95,7 @@ else:
 
 __all__ = [
     "Action",
+    "BagOf",
     "Body",
     "Bool",
     "Coverage",
@@ -118,6 +121,7 @@ __all__ = [
     "Refuted",
     "RocketproofError",
     "Row",
+    "SeqOf",
     "SetOf",
     "Target",
     "Type",

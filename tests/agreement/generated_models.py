@@ -19,6 +19,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from model_text import describe
 
 from rocketproof_model import (
+    BagOf,
     Bool,
     Enum,
     Expr,
@@ -28,6 +29,7 @@ from rocketproof_model import (
     Maybe,
     Model,
     Record,
+    SeqOf,
     SetOf,
     Type,
     after,
@@ -46,7 +48,9 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
-from rocketproof_model.language import Body, Variable, coerce, const, rewrite
+from rocketproof_model.language import Body, Seq, Variable, coerce, const, rewrite
+from rocketproof_model.language.containers import ManyType
+from rocketproof_model.language.types import set_of
 
 MOST_STATES = 250
 _EXTREMES = (2**31 - 1, -(2**31), 2**31, 65537, -65536, 2**40)
@@ -104,6 +108,7 @@ class _Maker:
         self.indices: list[Index] = []
         self.variables: list[Variable] = []
         self.tables: list[Any] = []
+        self.containers: list[Any] = []
         self.given: list[Expr] = []
         self.parameters: list[Expr] = []
         self.step = False
@@ -126,8 +131,15 @@ class _Maker:
             return Int(lo, lo + self.pick((3, 1, 2, 4, 5, 0)))
         if kind == 3:
             return self.pick((Enum("red", "blue"), Enum("idle", "busy", "done"), Enum("a", "b", "c", "d")))
-        of = self.pick(self.indices)
-        return (of, Maybe(of), SetOf(of))[kind - 4]
+        of: Any = self.pick(self.indices)
+        return of if kind == 4 else (Maybe, set_of)[kind - 5](self.held())
+
+    def held(self) -> Type:
+        """What a Maybe, a set or an array is of: an index most times."""
+        if self.often(2, 3):
+            found: Type = self.pick(self.indices)
+            return found
+        return self.pick((Int(-1, 1), Enum("red", "blue"), Bool, Int(2, 3)))  # type: ignore[no-any-return]
 
     def code(self, type_: Type) -> Any:
         """A readable value of the type."""
@@ -163,15 +175,15 @@ class _Maker:
         at: list[Expr] = []
         inside: list[Expr] = []
         for axis in variable.over:
-            k = self.element(axis, min(depth, 1) - 1) if self.often(2, 3) else None
+            k = self.element(axis, min(depth, 1) - 1) if axis.sort != "int" or self.often(2, 3) else None
             if k is None:
                 k = self.number(min(depth, 1) - 1)
                 if isinstance(k.type, Index):
                     k = k * 1  # an element of another index is refused, a number is not
-                if k.type.hi < 0 or k.type.lo > axis.hi:
-                    k = const(0, axis)
-                elif not self.faulty and not (k.type.lo >= 0 and k.type.hi <= axis.hi):
-                    inside.append((k >= 0) & (k <= axis.hi))
+                if k.type.hi < axis.lo or k.type.lo > axis.hi:
+                    k = const(axis.lo, axis)
+                elif not self.faulty and not (k.type.lo >= axis.lo and k.type.hi <= axis.hi):
+                    inside.append((k >= axis.lo) & (k <= axis.hi))
             at.append(k)
         term = variable[tuple(at)]
         if self.step and self.often(1, 2):
@@ -217,14 +229,16 @@ class _Maker:
             x, y = self.reference(v, depth - 1), self.term(v.type, depth - 1)
             return self.pick((x == y, x != y))
         if kind == 9:
-            of = self.pick(self.indices)
-            return self.set_(SetOf(of), depth - 1).has(self.element(of, depth - 1))
+            of = self.held()
+            x, y = self.set_(set_of(of), depth - 1), self.element(of, depth - 1)
+            return x <= x.including(y) if self.often(1, 8) else x.has(y)
         if kind == 10:
-            m = self.maybe(Maybe(self.pick(self.indices)), depth - 1)
+            m = self.maybe(Maybe(self.held()), depth - 1)
             return self.pick((m.is_none, m.is_some))
         if kind == 11:
-            m = self.maybe(Maybe(self.pick(self.indices)), depth - 1)
-            return (m.is_none | (m.get == self.element(m.type.of, depth - 1))) if not self.faulty else m.get <= 0
+            m = self.maybe(Maybe(self.held()), depth - 1)
+            equal = m.get == self.element(m.type.of, depth - 1)
+            return equal if self.faulty else m.is_none | equal
         if kind == 12:
             x, y = self.number(depth - 1), self.number(depth - 1)
             bound = self.number(0)
@@ -234,8 +248,27 @@ class _Maker:
             one, two = (table[tuple(self.element(i, depth - 1) for i in axes)] if axes else table for _ in range(2))
             same: Expr = one.same_as(two)
             return same
-        of = self.pick(self.indices)
+        if self.containers and self.often(1, 2):
+            return self.asked(self.pick(self.containers), depth)
+        of = self.held()
         return self.pick((forall, exists))(of, self.body(of, lambda: self.boolean(depth - 1)))
+
+    def asked(self, of: Any, depth: int) -> Expr:
+        """A question about a set, a bag or a sequence."""
+        shape = of.shape
+        one = self.value_of(shape, depth - 1)
+        if isinstance(of, Seq):
+            at = of.length > 0
+            first = of.has(one) if isinstance(shape, Record) else (of.head == one) if self.faulty else at & (of.head == one)
+            return self.pick((of.has(one), of.is_empty, of.is_full, first, of == of.tail.append(one) if self.faulty else of == (one,)[:0]))
+        holes = forall(of, lambda *_: self.parameters[0] == self.parameters[0]) if self.parameters else of.is_empty
+        return self.pick((of.has(one), of.size <= 1, of.has(one), of <= of, of == (), of.times(one) == 1, holes))
+
+    def value_of(self, shape: Any, depth: int) -> Any:
+        """A value of a type or a record of few values."""
+        if isinstance(shape, Record):
+            return shape(**{name: self.value_of(each, depth) for name, each in shape.fields.items()})
+        return self.element(shape, depth)
 
     def body(self, of: Index, make: Callable[[], Expr]) -> Callable[[Expr], Expr]:
         """A term with a hole for an element, so that a quantifier says the same of each."""
@@ -294,7 +327,11 @@ class _Maker:
         x = self.number(depth)
         return x if -_JAVA <= x.type.lo and x.type.hi < _JAVA else wrap32(x)
 
-    def element(self, of: Index, depth: int) -> Expr:
+    def element(self, of: Type, depth: int) -> Expr:
+        """A term that is certainly a value of the type."""
+        if not isinstance(of, Index):
+            term = self.term(of, depth)
+            return minimum(maximum(term, of.lo), of.hi) if of.sort == "int" else term
         kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
         if kind <= 2:
             return self.leaf(of, depth)
@@ -311,8 +348,7 @@ class _Maker:
             return self.leaf(type_, depth)
         if kind == 3:
             return ite(self.boolean(depth - 1), self.maybe(type_, depth - 1), self.maybe(type_, depth - 1))
-        some = self.element(type_.of, depth - 1)
-        return const(some.args[0] + 1, type_) if some.op == "const" else Expr("some", (some,), type_)
+        return coerce(self.element(type_.of, depth - 1), type_)
 
     def choice(self, type_: Type, depth: int) -> Expr:
         if depth > 0 and self.often(1, 3):
@@ -324,7 +360,8 @@ class _Maker:
         if kind <= 1:
             return self.leaf(type_, depth)
         if kind == 2:
-            return single(self.element(type_.of, depth - 1))
+            element = self.element(type_.of, depth - 1)
+            return single(element) if isinstance(type_.of, Index) else const(0, type_).including(element)
         if kind == 3:
             return ite(self.boolean(depth - 1), self.set_(type_, depth - 1), self.set_(type_, depth - 1))
         x, y = self.set_(type_, depth - 1), self.set_(type_, depth - 1)
@@ -338,9 +375,9 @@ class _Maker:
         for k in range(self.draw(st.integers(0, 2))):
             type_ = self.type_()
             self.given.append(model.constant(f"c{k}", type_, self.code(type_)))
-        room = MOST_STATES
+        room = MOST_STATES // (self.contain(model) if self.often(1, 3) else 1)
         for k in range(self.pick((3, 2, 4, 5, 3, 1))):
-            axes = tuple(self.pick(self.indices) for _ in range(self.pick((0, 0, 1, 0, 1, 2))))
+            axes = tuple(self.held() for _ in range(self.pick((0, 0, 1, 0, 1, 2))))
             fields = {"": self.type_()} if self.often(4, 5) else {"f": self.type_(), "g": self.type_()}
             cells = math.prod(axis.size for axis in axes)
             size = math.prod(type_.size**cells for type_ in fields.values())
@@ -351,6 +388,17 @@ class _Maker:
                 break
             room //= size
             self.variable(model, f"v{k}", fields, axes)
+
+    def contain(self, model: Model) -> int:
+        """A set, a bag or a sequence; how many values it has."""
+        shape = self.pick((Record(a=Bool, b=Enum("x", "y")), Int(-1, 0), self.indices[0]))
+        values = 4 if isinstance(shape, Record) else shape.size
+        kind = self.draw(st.integers(0, 2))
+        kind = 0 if kind == 1 and values > 3 else kind
+        type_ = (ManyType(shape), BagOf(shape, 2), SeqOf(shape, 2))[kind]
+        one = {"a": True, "b": "y"} if isinstance(shape, Record) else shape.lo
+        self.containers.append(model.var("k", type_, init=(one,) if self.often(1, 2) else ()))
+        return int((2**values, 3**values, 1 + values + values**2)[kind])
 
     def variable(self, model: Model, name: str, fields: dict[str, Type], axes: tuple[Index, ...]) -> None:
         known = len(model.variables)
@@ -405,7 +453,7 @@ class _Maker:
             element = self.element(type_.of, 0)
             if type_.sort == "maybe":
                 return ite(target.is_none | self.atom(), coerce(element, type_), const(0, type_))
-            return ite(target.has(element), target - single(element), target | single(element))
+            return ite(target.has(element), target.excluding(element), target.including(element))
         if isinstance(type_, Index):
             return self.element(type_, 1)
         step = self.pick((1, 2, -1))
@@ -432,9 +480,9 @@ class _Maker:
             parameters = {"p0": self.pick(self.indices)}
         fair = (None, "weak", "strong")[self.draw(st.integers(0, 2))]
 
-        def fill(a: Body, **parameters: Expr) -> None:
+        def fill(a: Body, **parameters: Any) -> None:
             """Something happens."""
-            self.parameters = list(parameters.values())
+            self.parameters = [p for p in parameters.values() if isinstance(p, Expr)]
             for k in range(self.pick((0, 1, 0, 1, 2))):
                 condition = self.boolean(2) if self.often(1, 3) else self.atom()
                 if condition.op == "const" and not self.often(1, 4):
@@ -443,9 +491,34 @@ class _Maker:
             targets = [self.pick(self.variables) for _ in range(self.draw(st.integers(1, 3)))]
             for variable in dict.fromkeys(targets):
                 self.update(a, variable)
+            if self.containers and self.often(1, 2):
+                self.refill(a, self.pick(self.containers))
 
+        if self.containers and instances <= 2 and self.often(1, 3):
+            parameters["m"] = self.pick(self.containers)
         model.action(name=name, fair=fair, **parameters)(fill)
         self.parameters = []
+
+    def refill(self, a: Body, of: Any) -> None:
+        """A set, bag or sequence changes, in a way that has a meaning unless the model is a faulty one."""
+        one, two = self.value_of(of.shape, 1), self.value_of(of.shape, 0)
+        if isinstance(of, Seq):
+            if self.faulty:
+                a.set(of, self.pick((of.tail, of.append(one), of.tail.append(one))))
+            elif self.often(1, 3):
+                a.set(of, (), when=self.atom())
+            else:
+                a.set(of, *self.pick(((of.append(one), ~of.is_full), (of.tail, ~of.is_empty), (of.tail.append(one), ~of.is_empty))))
+            return
+        if of.type.most and not self.faulty:
+            a.add(of, one, when=of.times(one) < of.type.most)
+            return
+        if self.often(1, 4):
+            a.set(of, () if self.often(1, 2) else lambda *_: 0 if of.type.most else self.atom())
+            return
+        (a.add if self.often(1, 2) else a.remove)(of, one)
+        if not of.type.most:
+            (a.add if self.often(1, 2) else a.remove)(of, two, when=self.atom())
 
     def turn(self, model: Model, name: str, variable: Variable) -> None:
         """An action that does little but turns one variable, so that models have more than a state or two."""

@@ -12,12 +12,12 @@ def describe(instance: Instance) -> str:
     lines = [f'm = Model("{model.name}")']
     types = {i for v in model.variables for i in (*v.over, v.type)} | {t for a in model.actions for t in a.parameters.values()}
     types |= {t for t, _ in model.constants.values()} | {e.type for e in walk(*_terms(model))}
-    indices = {t if isinstance(t, Index) else t.of for t in types if isinstance(t, Index) or hasattr(t, "of")}
+    indices = {t for each in types for t in (each, getattr(each, "of", each)) if isinstance(t, Index)}
     lines += [f'{i.name} = m.index("{i.name}", {i.size})' for i in sorted(indices, key=lambda i: i.name)]
     for name, (type_, code) in model.constants.items():
         lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
     for v in model.variables:
-        over = f", over=({', '.join(i.name for i in v.over)},)" if v.over else ""
+        over = f", over=({', '.join(_type(i) for i in v.over)},)" if v.over else ""
         if len(set(map(id, v.init))) == 1:
             init = source(v.init[0])
         else:
@@ -25,9 +25,9 @@ def describe(instance: Instance) -> str:
             init = f"lambda *at: {{{table}}}[tuple(at)]"
         lines.append(f'{_name(v)} = m.var("{v.name}", {_type(v.type)}{over}, init={init})')
     for action in model.actions:
-        parameters = "".join(f", {n}={_type(t)}" for n, t in action.parameters.items())
+        parameters = "".join(f", {_plain(n)}={_type(t)}" for n, t in action.parameters.items())
         lines += ["", f'@m.action(name="{action.name}", fair={action.fair!r}{parameters})']
-        lines += [f"def {action.name}(a{''.join(f', {n}' for n in action.parameters)}):", f'    "{action.sentence}"']
+        lines += [f"def {action.name}(a{''.join(f', {_plain(n)}' for n in action.parameters)}):", f'    "{action.sentence}"']
         for g in action.guards:
             lines.append(f'    a.{"bound" if g.bound else "guard"}("{g.name}", {source(g.condition)}, "{g.sentence}")')
         lines += [f"    a.set({source(u.target)}, {source(u.value)})" for u in action.updates]
@@ -50,7 +50,11 @@ def _terms(model: Model) -> list[Expr]:
 
 
 def _name(variable: Variable) -> str:
-    return variable.name.replace(".", "_")
+    return _plain(variable.name)
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _literal(type_: Type, code: int) -> str:
@@ -64,7 +68,7 @@ def _type(type_: Type) -> str:
     if type_.sort == "enum":
         return f"Enum{type_.names!r}" if type_.size > 1 else f"Enum({type_.names[0]!r})"
     if type_.sort in ("maybe", "set"):
-        return f"{'Maybe' if type_.sort == 'maybe' else 'SetOf'}({type_.of.name})"
+        return f"{'Maybe' if type_.sort == 'maybe' else 'SetOf'}({_type(type_.of)})"
     return str(type_)
 
 
@@ -80,7 +84,11 @@ def source(e: Expr) -> str:
         text = _name(a[0]) + (f"[{', '.join(map(source, a[1:]))}]" if a[1:] else "")
         return text if op == "ref" else f"after({text})"
     if op in ("par", "given", "free"):
-        return str(a[0])
+        return _plain(a[0])
+    if op == "single":
+        return f"const(0, {_type(e.type)}).including({source(a[0])})"
+    if op == "eq" and a[0].op == "get" and a[0].args[0].type.of.sort == "bool":
+        return f"{source(a[0].args[0])}.get"
     if op in _INFIX:
         return f"({source(a[0])} {_INFIX[op]} {source(a[1])})"
     if op == "not":
@@ -89,6 +97,8 @@ def source(e: Expr) -> str:
         return f"({source(a[0])} - {source(a[1])})" if e.type.sort == "set" else f"without_bits({source(a[0])}, {source(a[1])})"
     if op in ("has", "get"):
         return f"{source(a[0])}.{op}" + (f"({source(a[1])})" if op == "has" else "")
+    if op == "ite" and e.type.sort == "int":  # a minimum or a maximum has a narrower type than its arms
+        return f'Expr("ite", ({", ".join(map(source, a))}), {_type(e.type)})'
     if op == "some":
         return f"coerce({source(a[0])}, {_type(e.type)})"
     return f"{op}({', '.join(map(source, a))})"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rocketproof_model import (
+    BagOf,
     Bool,
     Enum,
     EvaluationError,
@@ -20,6 +21,7 @@ from rocketproof_model import (
     Model,
     ModelError,
     Record,
+    SeqOf,
     SetOf,
     after,
     all_of,
@@ -141,10 +143,14 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "Enum of a list": (lambda d: Enum(["a", "b"]), "not a string"),  # type: ignore[arg-type]
     "empty index": (lambda d: d.m.index("C", 0), "at least one element"),
     "index of a string": (lambda d: d.m.index("C", "3"), "at least one element"),
-    "set too large": (lambda d: SetOf(d.m.index("C", 33)), "at most 32"),
-    "set of numbers": (lambda d: SetOf(Int(0, 3)), "needs an index"),  # type: ignore[arg-type]
-    "Maybe of a Bool": (lambda d: Maybe(Bool), "needs an index"),  # type: ignore[arg-type]
-    "record in a record": (lambda d: Record(inner=d.Row), "field inner"),
+    "set too large": (lambda d: single(next(iter(d.m.index("C", 33)))), "takes an element"),
+    "set of too many": (lambda d: SetOf((Int(0, 999), Int(0, 999))), "of which there are 1,000,000"),
+    "bag without a number": (lambda d: BagOf(Int(0, 3), 0), "holds a value 0 times"),
+    "sequence without an end": (lambda d: SeqOf(Int(0, 3), 0), "a length of 0"),
+    "set of no type": (lambda d: SetOf(3), "is no type"),  # type: ignore[arg-type]
+    "Maybe of a Maybe": (lambda d: Maybe(Maybe(Bool)), "has None twice"),
+    "Maybe of a number": (lambda d: Maybe(3), "needs a type"),  # type: ignore[arg-type]
+    "set in a record": (lambda d: Record(inner=SetOf((Bool, d.A))), "field inner"),
     "record with missing fields": (lambda d: d.Row(k=True), "missing or unknown fields n"),
     "record with unknown fields": (lambda d: d.Row(k=True, n=0, z=1), "missing or unknown fields z"),
     "record with a wrong value": (lambda d: d.Row(k=True, n=7), "7 is not a value of Int(0, 3)"),
@@ -162,7 +168,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "initial row of another record": (lambda d: d.m.var("v", d.Row, init=Record(k=Bool)(k=True)), "a record starts as"),
     "initial rows that are none": (lambda d: d.m.var("v", d.Row, over=d.A, init=lambda i: 0), "a record starts as 0"),
     "array over a number": (lambda d: d.m.var("v", Bool, over=3, init=False), "needs an index"),
-    "array over an Int": (lambda d: d.m.var("v", Bool, over=(d.A, Int(0, 3)), init=False), "needs an index"),
+    "array over an Int": (lambda d: d.m.var("v", Bool, over=(d.A, Int(0, 2**40)), init=False), "3,298,534,883,331 elements"),
     "constant declared twice": (lambda d: d.m.constant("c", Bool, True), "declared twice"),
     "constant out of its type": (lambda d: d.m.constant("q", Int(0, 3), 4), "4 is not a value"),
     "constant of a record": (lambda d: d.m.constant("q", d.Row, 0), "has type"),
@@ -221,7 +227,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "ite on a number": (lambda d: ite(d.x, 1, 2), "where Bool is needed"),
     "ite of a row and a number": (lambda d: ite(d.f, 1, d.t[0]), "not a row of k, n"),
     "quantifier over a number": (lambda d: forall(3, lambda i: d.f), "quantifier over 3"),  # type: ignore[arg-type]
-    "quantifier over a type": (lambda d: exists(Int(0, 3), lambda i: d.f), "quantifier over Int(0, 3)"),  # type: ignore[arg-type]
+    "quantifier over a wide type": (lambda d: exists(Int(0, 99999), lambda i: d.f), "quantifier over Int(0, 99999)"),
     "quantifier without function": (lambda d: total(d.A, d.x.type), "a function of its element"),
     "quantifier of numbers": (lambda d: forall(d.A, lambda i: i), "where Bool is needed"),
     "all_of a term": (lambda d: all_of(d.f), "no meaning"),
@@ -252,7 +258,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "parameter not in the function": (function_misses_parameter, "'b'"),
     "parameter without type": (lambda d: act(d, lambda a, p: None, p=3), "finite type"),
     "array with 2**40 elements": (lambda d: d.m.var("v", Bool, over=d.m.index("I", 2**40), init=False), "1,099,511,627,776 elements"),
-    "parameter that is a record": (lambda d: act(d, lambda a, p: None, p=d.Row), "finite type"),
+    "parameter that is a number": (lambda d: act(d, lambda a, p: None, p=3), "finite type"),
     "unknown fairness": (lambda d: d.m.action(fair="yes"), "fair='weak'"),
     "negative weight": (lambda d: d.m.action(weight=-1), "at least 0"),
     "rules in a list": (lambda d: d.m.action(rules=["TCM-30"]), "one string"),
@@ -337,7 +343,7 @@ def test_an_action_with_too_many_instances_is_refused_by_every_engine_that_asks_
         lambda: list(interpreter.successors(instance, interpreter.initial(instance))),
         lambda: search.explore(instance),
         lambda: symbolic.bounded(instance, [], depth=1),
-        lambda: simulate.estimate(instance, [], runs=1, steps=1),
+        lambda: simulate.estimate(instance, [], runs=1, steps=1, seed=0),
     ]
     for engine in engines:
         with pytest.raises(ModelError, match=r"the parameters of action act have [0-9,]+ values together") as refusal:

@@ -112,7 +112,7 @@ def _filled(e: Expr, scope: Scope, names: Names) -> str:
 
 def _named(type_: Type, code: int, names: Names) -> Any:
     """A value for people and for JSON: names for elements, other values as they are."""
-    if isinstance(type_, MaybeType) and code and type_.of.name in names:
+    if isinstance(type_, MaybeType) and code and isinstance(type_.of, IndexType) and type_.of.name in names:
         return names[type_.of.name][code - 1]
     if isinstance(type_, IndexType) and type_.name in names:
         return names[type_.name][code]

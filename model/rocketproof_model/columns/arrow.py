@@ -56,6 +56,11 @@ def codes(array: Any, type_: Type, label: str) -> NDArray[Any]:
     """The codes of an Arrow array (chunked or not); `label` is for errors."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    if isinstance(type_, MaybeType):
+        element = codes(array, type_.of, label).astype(np.int64)
+        inside = (element >= type_.of.lo) & (element <= type_.of.hi)
+        code = np.where(inside, element - type_.of.lo + 1, type_.hi + 1)
+        return np.where(np.asarray(array.is_null().to_numpy(zero_copy_only=False)), 0, code)
     if isinstance(type_, EnumType):
         return _names(array, type_, label)
     if pa.types.is_dictionary(array.type):
@@ -68,11 +73,6 @@ def codes(array: Any, type_: Type, label: str) -> NDArray[Any]:
         array = array.view(pa.int64())
     if not pa.types.is_integer(array.type):
         raise _refused(array, type_, label, "integers")
-    if isinstance(type_, MaybeType):
-        element = _filled(array, -1)
-        inside = (element >= type_.of.lo) & (element <= type_.of.hi)
-        code = np.where(inside, element.astype(np.int64) + 1, type_.hi + 1)
-        return np.where(np.asarray(array.is_null().to_numpy(zero_copy_only=False)), 0, code)
     return _filled(array, type_.hi + 1)
 
 

@@ -249,7 +249,7 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
         for at in positions(update.target):
             name = variable.name_at(at)
             element, value = written.get(name, (_element(variable, at),) * 2)
-            here = all_of(index == k for index, k in zip(update.target.args[1:], at, strict=True))
+            here = all_of(index == const(k, index.type) for index, k in zip(update.target.args[1:], at, strict=True))
             written[name] = element, ite(here, update.value, value)
     effect: list[tuple[_Name, Expr]] = [(("effect", name), after(element) == value) for name, (element, value) in written.items()]
     return _ActionProgram(action, _Asked.of(instance, asked), _Asked.of(instance, effect))
@@ -261,7 +261,15 @@ def _has_value(update: Update) -> Expr:
     value, type_ = update.value, variable.type
     some = value if type_.sort == "bool" else value == const(type_.lo, type_)
     inside = [_within(value, type_)] if type_.sort == "int" else []
-    return all_of([some | ~some, *inside, *(_within(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True))])
+    return all_of([some | ~some, *inside, *(_placed(i, axis) for i, axis in zip(update.target.args[1:], variable.over, strict=True))])
+
+
+def _placed(index: Expr, axis: Type) -> Expr:
+    """That an index has a value, and one of the axis'."""
+    if index.type.sort == "int":
+        return _within(index, axis)
+    first: Expr = index == const(index.type.lo, index.type)
+    return first | ~first
 
 
 def _within(value: Expr, type_: Type) -> Expr:

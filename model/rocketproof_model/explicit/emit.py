@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ModelError
-from ..language import Expr, children, show
+from ..language import Expr, children, held, show
 
 Number = int | str
 Truth = bool | str
@@ -224,11 +224,11 @@ class Emitter(ABC):
             return self.choose(test, self.number(a[1], bound), self.number(a[2], bound))
         x = self.number(a[0], bound)
         if op == "get":
-            return self.sub(x, self.widen(self.compare("ne", x, 0)))
+            return self.add(self.sub(x, self.widen(self.compare("ne", x, 0))), held(a[0].type).lo)
         if op == "some":
-            return self.add(x, 1)
+            return self.add(x, 1 - held(term.type).lo)
         if op == "single":
-            return self.shl(1, self.and_(x, 63))
+            return self.shl(1, self.and_(self.sub(x, held(term.type).lo), 63))
         if op == "wrap32":
             return signed(x << 32) >> 32 if isinstance(x, int) else self.value(f"ashr i64 {self.shl(x, 32)}, 32")
         y = self.number(a[1], bound)
@@ -290,6 +290,7 @@ class Emitter(ABC):
             return self.choose_truth(test, self.truth(a[1], bound), self.truth(a[2], bound))
         left, right = self.number(a[0], bound), self.number(a[1], bound)
         if op == "has":
+            right = self.sub(right, held(a[0].type).lo)
             by = self.least(right, 63) if a[1].type.hi > 63 else self.and_(right, 63)
             return self.narrow(self.lshr(left, by))
         return self.compare({"lt": "slt", "le": "sle", "eq": "eq"}[op], left, right)

@@ -40,11 +40,11 @@ class PackedEmitter(Emitter):
         field = self.layout.fields[variable]
         numbers: list[Number] = []
         for index, axis in zip(ref.args[1:], variable.over, strict=True):
-            k = self.number(index, bound)
+            k = self.sub(self.number(index, bound), axis.lo)
             if isinstance(k, int):
-                k = min(max(k, 0), axis.hi)
+                k = min(max(k, 0), axis.size - 1)
             elif write and not self.checked and index.op != "par":
-                k = self.least(k, axis.hi)
+                k = self.least(k, axis.size - 1)
             numbers.append(k)
         lane: Number = 0
         inner: Number = 0

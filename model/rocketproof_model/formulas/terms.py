@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..language import Expr, Type, Variable, children, fold32, java_rem, show
+from ..language import Expr, Type, Variable, children, fold32, held, java_rem, show
 from .values import Value, bits, choice, conjunction, constant, disjunction, fit, formula, implication, negation, same, within, z3
 
 
@@ -176,6 +176,7 @@ class Translation:
         return Meaning(select(()), defined)
 
 
+_LIMIT = 2**63
 _LEAVES = ("const", "par", "given", "free")
 _Operation = Callable[..., tuple[Value, Value]]
 
@@ -237,13 +238,11 @@ def _not(_: Translation, e: Expr, x: Value) -> tuple[Value, Value]:
 
 
 def _has(_: Translation, e: Expr, members: Value, element: Value) -> tuple[Value, Value]:
-    size = bits(e.args[0].type) - 1
+    of = held(e.args[0].type)
     if isinstance(element, int):
-        if element < 0:
-            return False, False
-        return (_bit(members, element) if element < size else False), True
-    hits = (conjunction(same(element, k), _bit(members, k)) for k in range(size))
-    return disjunction(*hits), negation(fit(element, bits(e.args[1].type)) < 0) if e.args[1].type.lo < 0 else True
+        return (_bit(members, element - of.lo) if of.lo <= element <= of.hi else False), element >= of.lo
+    hits = (conjunction(same(element, code), _bit(members, code - of.lo)) for code in of.codes())
+    return disjunction(*hits), within(element, Type(of.lo, _LIMIT))
 
 
 def _bit(members: Value, k: int) -> Value:
@@ -251,20 +250,27 @@ def _bit(members: Value, k: int) -> Value:
 
 
 def _single(_: Translation, e: Expr, element: Value) -> tuple[Value, Value]:
+    lo = held(e.type).lo
     if isinstance(element, int):
-        return 1 << element, True
-    width = bits(e.type)
-    return z3.BitVecVal(1, width) << fit(element, width), True
+        return 1 << element - lo, True
+    width = max(bits(e.type), bits(e.args[0].type)) + 1
+    return fit(z3.BitVecVal(1, width) << fit(element, width) - lo, bits(e.type)), True
 
 
 def _some(_: Translation, e: Expr, element: Value) -> tuple[Value, Value]:
-    return (element + 1 if isinstance(element, int) else fit(element, bits(e.type)) + 1), True
+    lo = held(e.type).lo
+    if isinstance(element, int):
+        return element - lo + 1, True
+    width = max(bits(e.type), bits(e.args[0].type)) + 1
+    return fit(fit(element, width) + (1 - lo), bits(e.type)), True
 
 
 def _get(_: Translation, e: Expr, maybe: Value) -> tuple[Value, Value]:
+    lo = held(e.args[0].type).lo
     if isinstance(maybe, int):
-        return max(maybe - 1, 0), maybe != 0
-    return fit(maybe - 1, bits(e.type)), negation(same(maybe, 0))
+        return max(maybe - 1, 0) + lo, maybe != 0
+    width = max(bits(e.type), bits(e.args[0].type)) + 1
+    return fit(fit(maybe, width) + (lo - 1), bits(e.type)), negation(same(maybe, 0))
 
 
 _OPERATIONS: dict[str, _Operation] = {

@@ -1,36 +1,38 @@
 """The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
 
 from .actions import Action, Body, Fairness, Guard, Update
+from .containers import BagOf, Containers, Many, Seq, SeqOf, SetOf
 from .expr import Expr, Index, coerce, const, element_name, free, index, show
 from .model import Instance, Kind, Model, Property
 from .numbers import BINARY, fold32, java_rem
 from .operations import (
     all_of,
     any_of,
-    count,
-    exists,
-    forall,
     implies,
     java_abs,
     maximum,
     minimum,
     rem,
     single,
-    total,
     without_bits,
     wrap32,
 )
+from .quantifiers import count, exists, forall, total
 from .records import Record, Row, after, ite
+from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
-from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, IndexType, Int, Maybe, MaybeType, SetOf, SetType, Type
+from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, IndexType, Int, Maybe, MaybeType, SetType, Type, held
 from .variables import Table, Variable
 
 __all__ = [
     "Action",
     "BINARY",
+    "BagOf",
     "Body",
     "Bool",
     "BoolType",
+    "Container",
+    "Containers",
     "Enum",
     "EnumType",
     "Expr",
@@ -43,13 +45,17 @@ __all__ = [
     "JAVA_INT",
     "Kind",
     "Maybe",
+    "Many",
     "MaybeType",
     "Model",
     "Property",
     "Record",
     "Row",
+    "Seq",
+    "SeqOf",
     "SetOf",
     "SetType",
+    "Shown",
     "Table",
     "Type",
     "Update",
@@ -67,6 +73,7 @@ __all__ = [
     "forall",
     "free",
     "generalise",
+    "held",
     "implies",
     "index",
     "ite",

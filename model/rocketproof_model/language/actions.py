@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .expr import Expr, coerce
+from .containers import Many, Seq
+from .expr import Expr, coerce, const
+from .operations import all_of
 from .records import Row, ite
-from .types import Bool, IndexType, MaybeType, Type
+from .shapes import values_of
+from .types import Bool, IndexType, Int, MaybeType, Type
 
 Fairness = Literal["weak", "strong"]
 MOST = 2**20
@@ -133,12 +136,23 @@ class Body:
             raise ModelError(f"{where} is declared twice", "give each guard of an action its own name")
         self.guards.append(Guard(name, coerce(condition, Bool), sentence, bound, caller()))
 
-    def set(self, target: Expr | Row, value: Any, when: Any = True) -> None:
-        """Assign the value, computed in the state before, to a variable, an element or a row; `when` makes it conditional."""
+    def set(self, target: Any, value: Any, when: Any = True) -> None:
+        """Assign the value, computed in the state before, to a variable, an element, a row, a set, a bag or a sequence.
+
+        `when` makes it conditional. A set or bag may become what a function says of each value that a member can have.
+        """
         if isinstance(target, Row):
             target.match(value)
             for name, column in target.fields.items():
                 self.set(column, value.fields[name], when)
+            return
+        if isinstance(target, Many):
+            for each, cell in zip(values_of(target.type.of), target.become(value), strict=True):
+                self.set(target.cell(each), cell, when)
+            return
+        if isinstance(target, Seq):
+            for part, becomes in target.parts(target.become(value)):
+                self.set(part, becomes, when)
             return
         if not isinstance(target, Expr) or target.op != "ref":
             raise ModelError(f"'{target}' set in {self._action} is not a variable", "assign to a variable or its element")
@@ -154,6 +168,51 @@ class Body:
                     f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
                 )
         self.updates.append(Update(target, new, caller()))
+
+    def add(self, target: Many | Expr, value: Any, when: Any = True) -> None:
+        """Put a value into a set or a bag, after what this action has added and removed before; a full bag is an error of the model."""
+        self._change(target, value, when, 1)
+
+    def remove(self, target: Many | Expr, value: Any, when: Any = True) -> None:
+        """Take a value out of a set or a bag; taking out what a bag does not hold is an error of the model."""
+        self._change(target, value, when, -1)
+
+    def _change(self, target: Any, value: Any, when: Any, by: int) -> None:
+        if isinstance(target, Expr) and target.type.sort == "set":
+            before = next((u.value for u in self.updates if u.target is target), target)
+            self._override(target, ite(when, before.including(value) if by > 0 else before.excluding(value), before))
+            return
+        if not isinstance(target, Many):
+            raise ModelError(f"'{target}' in {self._action} is no set and no bag", "add to and remove from a variable of SetOf or BagOf")
+        cell = target.cell(value)
+        before = self._so_far(cell)
+        self._override(cell, ite(when, before + by if target.type.most else by > 0, before))
+
+    def _so_far(self, target: Expr) -> Expr:
+        """What an element is after the updates so far."""
+        found = target
+        for update in self.updates:
+            if update.target.args[0] is target.args[0]:
+                found = ite(_same_place(update.target, target), update.value, found)
+        return found
+
+    def _override(self, target: Expr, value: Expr) -> None:
+        """Add an update that comes after those so far: where one of them means the same element, it gives the same value."""
+        for number, update in enumerate(self.updates):
+            if update.target.args[0] is target.args[0]:
+                self.updates[number] = replace(update, value=ite(_same_place(update.target, target), value, update.value))
+        self.updates = [update for update in self.updates if update.target is not target]
+        self.updates.append(Update(target, value, caller()))
+
+
+def _same_place(one: Expr, other: Expr) -> Expr:
+    """That two elements of an array are one."""
+    return all_of(_index(a) == _index(b) for a, b in zip(one.args[1:], other.args[1:], strict=True))
+
+
+def _index(term: Expr) -> Expr:
+    """An index as a term that can be compared: of an array over Bool, a known one is a Bool and any other a number."""
+    return const(term.args[0], Int(0, 1)) if term.op == "const" and term.type.sort == "bool" else term
 
 
 def _distinct(one: Expr, other: Expr) -> bool:

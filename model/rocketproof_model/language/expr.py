@@ -1,8 +1,9 @@
 """Expressions: terms built by operators, with a type inferred bottom-up and interned, so that equal terms are one object.
 
 There are few operations, because each engine (interpreter, kernel, z3, columns) has to give every one of them the same
-meaning. Integers are mathematical within their interval, which is computed as terms are built; Java's arithmetic is
-explicit: `rem` takes the sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2**31.
+meaning. Operators build terms and terms have operators: they share this module, and make it a long one. Integers are
+mathematical within their interval, which is computed as terms are built; Java's arithmetic is explicit: `rem` takes the
+sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2**31.
 
 | op | arguments | meaning |
 |---|---|---|
@@ -16,7 +17,7 @@ explicit: `rem` takes the sign of the dividend, `wrap32` folds into 32 bits, `ja
 | wrap32 | int | two's complement 32 bits |
 | bitand bitor bitandnot | two ints or sets | bit by bit; bitandnot is x & ~y |
 | has single | set, element / element | membership, singleton |
-| get | maybe | its element; no value for None |
+| some get | value / maybe | a Maybe that holds it / what it holds; no value for None |
 | lt le eq | | comparison |
 | and or not ite | | logic; ite has both arms of one type |
 """
@@ -137,16 +138,16 @@ class Expr:
         return arithmetic("sub", 0, self)
 
     def __lt__(self, other: Any) -> Expr:
-        return compare("lt", self, other)
+        return ordered("lt", self, other)
 
     def __le__(self, other: Any) -> Expr:
-        return compare("le", self, other)
+        return ordered("le", self, other)
 
     def __gt__(self, other: Any) -> Expr:
-        return compare("lt", other, self)
+        return ordered("lt", other, self)
 
     def __ge__(self, other: Any) -> Expr:
-        return compare("le", other, self)
+        return ordered("le", other, self)
 
     def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
         return equal(self, other)
@@ -179,10 +180,20 @@ class Expr:
         """Whether the set contains `element`."""
         if not isinstance(self.type, SetType):
             raise ModelError(f"'{self}' is {self.type}, not a set", "has() asks a SetOf(...)")
-        asked = coerce(element, self.type.of)
-        if asked.type.lo < 0 or asked.type.hi > self.type.of.hi:
-            raise ModelError(f"'{asked}' may be no element of {self.type.of}", "ask for an element, or a number that is certainly in range")
-        return Expr("has", (self, asked), Bool)
+        return Expr("has", (self, of_type(element, self.type.of)), Bool)
+
+    def including(self, element: Any) -> Expr:
+        """The set with `element` as a member."""
+        return self | self._single(element)
+
+    def excluding(self, element: Any) -> Expr:
+        """The set without `element`."""
+        return self - self._single(element)
+
+    def _single(self, element: Any) -> Expr:
+        if not isinstance(self.type, SetType):
+            raise ModelError(f"'{self}' is {self.type}, not a set", "including() and excluding() change a SetOf(...)")
+        return singleton(of_type(element, self.type.of), self.type)
 
     __mod__ = __rmod__ = _refuses("write rem(x, y), Java's remainder with the sign of x")
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _refuses("there is +, -, * and rem(x, y)")
@@ -211,6 +222,8 @@ class Expr:
         """The element that a Maybe holds; it has no value where there is none, so guard it with `is_some`."""
         if not isinstance(self.type, MaybeType):
             raise ModelError(f"'{self}' is {self.type}, not a Maybe", "get asks a Maybe(...)")
+        if self.type.of == Bool:
+            return Expr("eq", (Expr("get", (self,), Int(0, 1)), const(1, Int(1, 1))), Bool)
         return Expr("get", (self,), self.type.of)
 
 
@@ -260,11 +273,29 @@ def coerce(value: Any, type_: Type) -> Expr:
         if isinstance(have, IndexType) and isinstance(type_, IndexType) and have != type_:
             raise ModelError(f"'{value}' is an element of {have} where {type_} is needed", "check which index is meant")
         return value
-    if isinstance(type_, MaybeType) and have == type_.of:
-        if value.op == "const":
-            return const(value.args[0] + 1, type_)
-        return Expr("some", (value,), type_)
+    if isinstance(type_, MaybeType) and (have == type_.of or (have.sort == "int" and type_.of.sort in ("int", "bool"))):
+        held = of_type(value, type_.of)
+        if held.op == "const":
+            return const(held.args[0] - type_.of.lo + 1, type_)
+        return Expr("some", (held,), type_)
     raise ModelError(f"'{value}' is {have} where {type_} is needed", "use one type for both sides")
+
+
+def of_type(value: Any, type_: Type) -> Expr:
+    """A term that is certainly a value of the type, as a number: a Bool becomes 0 or 1. Raises ModelError where it may be none."""
+    numeric = type_.sort == "bool" and isinstance(value, Expr) and value.type.sort == "int"
+    term: Expr = value if numeric else coerce(value, type_)
+    lo, hi = (term.args[0], term.args[0]) if term.op == "const" else (term.type.lo, term.type.hi)
+    if lo < type_.lo or hi > type_.hi:
+        raise ModelError(f"'{term}' may be no element of {type_}", "give an element, or a number that is certainly in range")
+    return choose(term, 1, 0) if term.type.sort == "bool" and term.op != "const" else term
+
+
+def singleton(element: Expr, type_: SetType) -> Expr:
+    """The set with one element, a term that `of_type` gave."""
+    if element.op == "const":
+        return const(1 << element.args[0] - type_.of.lo, type_)
+    return Expr("single", (element,), type_)
 
 
 def number(value: Any) -> Expr:
@@ -345,6 +376,14 @@ def compare(op: str, left: Any, right: Any) -> Expr:
     return Expr(op, (x, y), Bool)
 
 
+def ordered(op: str, left: Any, right: Any) -> Expr:
+    """`<` and `<=` of numbers; of sets they ask for a subset, as in Python."""
+    if "set" in (left.type.sort if isinstance(left, Expr) else "", right.type.sort if isinstance(right, Expr) else ""):
+        subset = equal(of_sets("bitandnot", left, right), ())
+        return subset if op == "le" else subset & ~equal(left, right)
+    return compare(op, left, right)
+
+
 def equal(left: Any, right: Any) -> Expr:
     anchor = left if isinstance(left, Expr) else right
     if not isinstance(anchor, Expr):
@@ -414,6 +453,8 @@ def show(e: Expr) -> str:
         return element_name(a[0].name, [show(i) for i in a[1:]]) + ("'" if e.op == "after" else "")
     if e.op in ("par", "given", "free"):
         return str(a[0])
+    if e.op == "eq" and a[0].op == "get" and a[0].args[0].type.of == Bool:
+        return f"({show(a[0])} == True)"
     if e.op in _INFIX:
         return f"({show(a[0])} {_INFIX[e.op]} {show(a[1])})"
     if e.op == "not":
@@ -426,4 +467,6 @@ def show(e: Expr) -> str:
         return f"({show(a[1])} in {show(a[0])})"
     if e.op in ("get", "some"):
         return show(a[0])
+    if e.op == "single" and not isinstance(a[0].type, Index):
+        return f"{{{show(a[0])}}}"
     return f"{e.op}({', '.join(map(show, a))})"

@@ -17,10 +17,14 @@ from typing import Any, Literal
 
 from ..errors import ModelError, caller
 from .actions import MOST, Action, Body, Fairness
+from .containers import Containers, ContainerType, ManyType, SequenceType, laid_out
 from .expr import Expr, Index, coerce, const, index
+from .quantifiers import Members
 from .records import Record
+from .shapes import Shape, made_of, parts_of
+from .shown import Container, Shown, shown
 from .traverse import walk
-from .types import Bool, IndexType, Type, indexed
+from .types import Bool, IndexType, SetType, Type, indexed
 from .variables import Table, Variable, column_of, initial
 
 _NOTHING: Any = object()
@@ -63,6 +67,7 @@ class Model:
     sentences: dict[str, str] = field(default_factory=dict)
     parts: tuple[Index | str, ...] = ()
     roles: dict[str, str] = field(default_factory=dict)
+    containers: list[Container] = field(default_factory=list)
 
     def index(self, name: str, elements: int | Sequence[str]) -> Index:
         """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`."""
@@ -95,9 +100,9 @@ class Model:
     def var(
         self,
         name: str,
-        type_: Type | Record,
+        type_: Type | Record | ContainerType,
         *,
-        over: Index | tuple[Index, ...] = (),
+        over: Type | tuple[Type, ...] = (),
         init: Any = _NOTHING,
         sentence: str = "",
         part: str = "",
@@ -105,7 +110,8 @@ class Model:
         """Declare a variable and return the term (or the array to index).
 
         `init` is a value, a term over constants, or a function of the element's indices that gives one; for a Record a
-        row, or such a function. `sentence` says what it is, `part` whose it is, where that is not the first index's element.
+        row, for a set, bag or sequence its members, or such a function. `over` is an index or another type of few values, or several.
+        `sentence` says what it is, `part` whose it is, where that is not the first index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
@@ -117,18 +123,26 @@ class Model:
         if (elements := math.prod(axis.size for axis in axes)) > MOST:
             raise ModelError(f"variable {name} has {elements:,} elements", f"give it smaller indices: {MOST:,} are the most")
         if isinstance(type_, Record):
-            columns = {}
-            for column, kind in type_.fields.items():
-                words = (sentence, part, type_.sentences.get(column, ""))
-                columns[column] = self._declare(f"{name}.{column}", kind, axes, column_of(init, column), *words)
-            table = Table(name, columns)
+            columns = []
+            for number, (column, kind) in enumerate(parts_of(type_)):
+                words = (sentence, part, type_.sentences.get(column.partition(".")[0], ""))
+                columns.append(self._declare(f"{name}.{column}", kind, axes, column_of(init, type_, number), *words))
+            table = Table(name, type_, columns)
             return table if axes else table[()]
+        if isinstance(type_, ManyType | SequenceType):
+            return self._contain(name, type_, axes, init, sentence, part)
         if not isinstance(type_, Type):
             raise ModelError(f"variable {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe, SetOf or a Record")
         variable = self._declare(name, type_, axes, init, sentence, part)
         return variable if axes else variable[()]
 
-    def _declare(self, name: str, type_: Type, axes: tuple[Index, ...], init: Any, sentence: str, part: str, detail: str = "") -> Variable:
+    def _contain(self, name: str, type_: ContainerType, axes: tuple[Type, ...], init: Any, sentence: str, part: str) -> Any:
+        """A set, a bag or a sequence, or an array of them."""
+        variables, make = laid_out(name, type_, axes, init, lambda n, t, over, first: self._declare(n, t, over, first, sentence, part))
+        self.containers.append(Container(name, type_, axes, tuple(variables)))
+        return Containers(name, len(axes), make) if axes else make(())
+
+    def _declare(self, name: str, type_: Type, axes: tuple[Type, ...], init: Any, sentence: str, part: str, detail: str = "") -> Variable:
         if any(v.name == name for v in self.variables):
             raise ModelError(f"variable {name} is declared twice", "give each variable its own name")
         values = []
@@ -154,9 +168,11 @@ class Model:
         weight: float = 1.0,
         rules: str = "",
         name: str = "",
-        **parameters: Type,
+        **choices: Any,
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate a function `f(a, **parameters)` whose docstring is the action's sentence and whose body fills `a`.
+        """Decorate a function `f(a, **choices)` whose docstring is the action's sentence and whose body fills `a`.
+
+        A choice is a type or a record, any value of which may be chosen, or a set, bag or sequence, of which a member is.
 
         `actor` is who does it. `rules` are ids of the behaviour that it states, separated by blanks. `weight` is its share in simulation.
         """
@@ -176,15 +192,18 @@ class Model:
                 raise ModelError(f"action {called} has no sentence", "write a docstring that says what happens")
             if any(other.name == called for other in self.actions):
                 raise ModelError(f"action {called} is declared twice", "give each action its own name")
-            for key, type_ in parameters.items():
-                if not isinstance(type_, Type):
-                    raise ModelError(f"parameter {key} of {called} is {type_}", "give it a finite type")
-            body = Body(called)
-            arguments = {key: Expr("par", (key,), type_) for key, type_ in parameters.items()}
+            body, parameters, arguments = Body(called), dict[str, Type](), dict[str, Any]()
+            for key, chosen in choices.items():
+                shape, member = _choice(called, key, chosen)
+                parts = dict(parts_of(shape, key))
+                parameters |= parts
+                arguments[key] = made_of(shape, iter([Expr("par", (part,), type_) for part, type_ in parts.items()]))
+                if member is not None:
+                    body.guard(f"{key} chosen", member(arguments[key]), f"{key} is one of {chosen}")
             try:
                 inspect.signature(function).bind(body, **arguments)
             except TypeError as problem:
-                expected = f"def {called}({', '.join(['a', *parameters])})"
+                expected = f"def {called}({', '.join(['a', *choices])})"
                 raise ModelError(f"function of action {called}: {problem}", f"write {expected} or change action()'s parameters") from None
             function(body, **arguments)
             action = Action(
@@ -274,6 +293,10 @@ class Model:
         """The goal is reached on every fair path from the initial state, and again from every later state."""
         return self._claim(id_, sentence, "leads_to", const(1, Bool), goal)
 
+    def shown(self) -> Iterable[Shown]:
+        """Everything that a state holds, as a person thinks of it, in the order of the slots."""
+        return shown(self.variables, self.containers)
+
     def named(self, name: str) -> Action:
         for action in self.actions:
             if action.name == name:
@@ -304,6 +327,17 @@ class Model:
     def with_actions(self, actions: Iterable[Action], **constants: tuple[Type, int]) -> Model:
         """The same variables and properties under other actions, with further constants."""
         return replace(self, actions=list(actions), constants={**self.constants, **constants})
+
+
+def _choice(action: str, key: str, chosen: Any) -> tuple[Shape, Callable[[Any], Expr] | None]:
+    """What a parameter is a value of, and the condition that it is a member of what it is chosen from."""
+    if isinstance(chosen, Type | Record):
+        return chosen, None
+    if isinstance(chosen, Members):
+        return chosen.shape, chosen.has
+    if isinstance(chosen, Expr) and isinstance(chosen.type, SetType):
+        return chosen.type.of, chosen.has
+    raise ModelError(f"parameter {key} of {action} is {chosen}", "give it a finite type, or a set, bag or sequence to choose from")
 
 
 @dataclass(frozen=True, eq=False)

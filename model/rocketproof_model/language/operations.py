@@ -1,14 +1,14 @@
-"""Operations that are made of the few that terms have: Java's arithmetic, extremes, sets, quantifiers over an index."""
+"""Operations that are made of the few that terms have: Java's arithmetic, extremes, sets, logic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Index, arithmetic, bitwise, choose, coerce, const, number
+from .expr import Expr, arithmetic, bitwise, choose, coerce, const, number, of_type, singleton
 from .numbers import fold32
-from .types import JAVA_INT, Bool, SetOf, Type
+from .types import JAVA_INT, LARGEST_SET, Bool, Type, set_of
 
 
 def rem(dividend: Any, divisor: Any) -> Expr:
@@ -60,11 +60,9 @@ def without_bits(value: Any, mask: Any) -> Expr:
 
 def single(element: Any) -> Expr:
     """The set with one element."""
-    if not isinstance(element, Expr) or not isinstance(element.type, Index):
-        raise ModelError(f"'{element}' is not an element of an index", "single() takes an element")
-    if element.op == "const":
-        return const(1 << element.args[0], SetOf(element.type))
-    return Expr("single", (element,), SetOf(element.type))
+    if not isinstance(element, Expr) or element.type.size > LARGEST_SET:
+        raise ModelError(f"'{element}' is not an element of an index", "single() takes an element; a set of numbers has s.including(x)")
+    return singleton(of_type(element, element.type), set_of(element.type))
 
 
 def implies(premise: Any, conclusion: Any) -> Expr:
@@ -86,32 +84,3 @@ def any_of(terms: Iterable[Any]) -> Expr:
     for term in terms:
         result = result | term
     return result
-
-
-def _each(over: Index, body: Callable[[Expr], Any]) -> Iterable[Any]:
-    if not isinstance(over, Index) or not callable(body):
-        raise ModelError(f"a quantifier over {over}", "give an index and a function of its element: forall(Broker, lambda b: ...)")
-    return [body(i) for i in over]
-
-
-def forall(over: Index, body: Callable[[Expr], Any]) -> Expr:
-    """Whether `body` holds for all elements."""
-    return all_of(_each(over, body))
-
-
-def exists(over: Index, body: Callable[[Expr], Any]) -> Expr:
-    """Whether `body` holds for some element."""
-    return any_of(_each(over, body))
-
-
-def total(over: Index, body: Callable[[Expr], Any]) -> Expr:
-    """The sum of `body` over all elements."""
-    result = number(0)
-    for value in _each(over, body):
-        result = result + value
-    return result
-
-
-def count(over: Index, body: Callable[[Expr], Any]) -> Expr:
-    """For how many elements `body` holds."""
-    return total(over, lambda i: choose(body(i), 1, 0))

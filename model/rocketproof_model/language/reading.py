@@ -156,7 +156,7 @@ class _Reader:
             return variable if variable.over else variable[()]
         if name in known.tables:
             columns = known.tables[name]
-            return columns if any(v.over for v in columns.values()) else Row({c: v[()] for c, v in columns.items()})
+            return columns if any(v.over for v in columns.values()) else _row({c: v[()] for c, v in columns.items()})
         if name in known.constants:
             return Expr("given", (name,), known.constants[name])
         if name in known.indices:
@@ -197,22 +197,24 @@ class _Reader:
     def _subscript(self, node: ast.Subscript) -> Any:
         base = self.value(node.value)
         at = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(base, Variable) and len(base.over) != len(at):  # the items of a sequence, whose length has an index less
+            base = self.known.tables.get(base.name, base)
         if isinstance(base, Variable):
             return base[self.places(node, base, at)]
         if isinstance(base, Mapping):
-            some: Variable = next(iter(base.values()))
+            some: Variable = next((column for column in base.values() if len(column.over) == len(at)), next(iter(base.values())))
             places = self.places(node, some, at)
-            return Row({name: column[places] for name, column in base.items()})
+            return _row({name: column[places] for name, column in base.items() if column.over == some.over})
         raise self.wrong(node, f"{self.text(node.value)} has no elements", "index a variable over indices, or a table")
 
     def places(self, node: ast.AST, variable: Variable, at: Sequence[ast.expr]) -> tuple[Expr, ...]:
         table = variable.name.partition(".")[0]
         if len(at) != len(variable.over):
-            needs = ", ".join(axis.name for axis in variable.over)
+            needs = ", ".join(axis.name if isinstance(axis, IndexType) else str(axis) for axis in variable.over)
             raise self.wrong(node, f"{table} is indexed by {len(at)} values", f"write {table}[{needs}]")
         return tuple(self.element(part, axis) for part, axis in zip(at, variable.over, strict=True))
 
-    def element(self, node: ast.expr, axis: IndexType) -> Expr:
+    def element(self, node: ast.expr, axis: Type) -> Expr:
         found = self.typed(node, axis)
         if isinstance(found, Expr):
             return found.get if isinstance(found.type, MaybeType) else found
@@ -288,7 +290,7 @@ class _Reader:
             return const(0, Bool)
         holder = self.term(right, self.value(right))
         of = holder.type.of if isinstance(holder.type, SetType) else holder.type
-        return holder.has(self.element(left, of)) if isinstance(of, IndexType) else holder.has(0)
+        return holder.has(self.element(left, of)) if isinstance(holder.type, SetType) else holder.has(0)
 
     def count(self, node: ast.expr, value: Any) -> Expr:
         """A number; of a Maybe it is its element."""
@@ -420,15 +422,27 @@ class _Reader:
             self.bound[name] = hidden
 
 
+def _row(fields: Mapping[str, Any]) -> Row:
+    """The row of fields by dotted names: those of a record in it make a row of their own."""
+    nested: dict[str, Any] = {}
+    for name, value in fields.items():
+        field, _, inner = name.partition(".")
+        if inner:
+            nested.setdefault(field, {})[inner] = value
+        else:
+            nested[field] = value
+    return Row({name: _row(value) if isinstance(value, dict) else value for name, value in nested.items()})
+
+
 def _open(value: Any, beside: Expr) -> bool:
     """Whether the other side decides a value's type: it has none, or it is the number of an element."""
     return isinstance(value, _Untyped) or (type(value) is int and isinstance(beside.type, MaybeType))
 
 
 def _beside(term: Expr, other: Any) -> Type:
-    """The type of what is compared with a term: an element is compared with None as a Maybe."""
+    """The type of what is compared with a term: a value is compared with None as a Maybe."""
     none = isinstance(other, _Untyped) and other.text == "None"
-    return Maybe(term.type) if isinstance(term.type, IndexType) and none else term.type
+    return Maybe(term.type) if none and not isinstance(term.type, MaybeType) and term.type.size < 2**62 else term.type
 
 
 def of_step(term: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Records: named fields of one entity, and the rows of terms that stand for one."""
+"""Records: named fields of one entity, and the rows of terms that stand for one. A field may be a record itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .types import Type
 class Record:
     """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
 
-    def __init__(self, **fields: Type) -> None:
+    def __init__(self, **fields: Type | Record) -> None:
         for name, type_ in fields.items():
-            if not isinstance(type_, Type):
+            if not isinstance(type_, Type | Record):
                 raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
-        self.fields: dict[str, Type] = fields
+        self.fields: dict[str, Type | Record] = fields
         self.sentences: dict[str, str] = {}
 
     def described(self, **sentences: str) -> Record:
@@ -35,18 +35,29 @@ class Record:
         if values.keys() != self.fields.keys():
             odd = sorted(values.keys() ^ self.fields.keys())
             raise ModelError(f"row with missing or unknown fields {', '.join(odd)}", f"give exactly {', '.join(self.fields)}")
-        return Row({name: coerce(values[name], type_) for name, type_ in self.fields.items()})
+        return Row({name: _field(name, values[name], type_) for name, type_ in self.fields.items()})
+
+
+def _field(name: str, value: Any, type_: Type | Record) -> Any:
+    if isinstance(type_, Type):
+        return coerce(value, type_)
+    if isinstance(value, Mapping):
+        return type_(**value)
+    if not isinstance(value, Row) or value.fields.keys() != type_.fields.keys():
+        raise ModelError(f"field {name} is '{value}'", f"give a row of {', '.join(type_.fields)}")
+    return type_(**value.fields)
 
 
 class Row(Whole):
-    """The fields of one record, as terms: `config[b].read`."""
+    """The fields of one record, as terms or rows: `config[b].read`."""
 
     __hash__ = object.__hash__
 
-    def __init__(self, fields: Mapping[str, Expr]) -> None:
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__["fields"] = dict(fields)
 
     def __getattr__(self, name: str) -> Expr:
+        """A field; of a record in a record it is a row."""
         try:
             return self.__dict__["fields"][name]  # type: ignore[no-any-return]
         except KeyError:
@@ -78,7 +89,7 @@ class Row(Whole):
             raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
 
     @property
-    def fields(self) -> dict[str, Expr]:
+    def fields(self) -> dict[str, Any]:
         return self.__dict__["fields"]  # type: ignore[no-any-return]
 
 

@@ -161,22 +161,22 @@ class IndexType(Type):
 
 @dataclass(frozen=True)
 class MaybeType(Type):
-    """Nothing (code 0) or an element of an index (code = element + 1)."""
+    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1."""
 
-    of: IndexType
+    of: Type
 
     @property
     def sort(self) -> str:
         return "maybe"
 
-    def decode(self, code: int) -> int | None:
-        return code - 1 if code else None
+    def decode(self, code: int) -> Any:
+        return self.of.decode(code - 1 + self.of.lo) if code else None
 
     def text(self, code: int) -> str:
-        return self.of.text(code - 1) if code else "None"
+        return self.of.text(code - 1 + self.of.lo) if code else "None"
 
     def encode(self, value: Any) -> int:
-        return 0 if value is None else self.of.encode(value) + 1
+        return 0 if value is None else self.of.encode(value) - self.of.lo + 1
 
     def describe(self) -> str:
         return f"None, {self.of.describe()}"
@@ -185,33 +185,42 @@ class MaybeType(Type):
         return f"Maybe({self.of})"
 
 
-def Maybe(of: IndexType) -> MaybeType:
-    """None or an element of the index `of`."""
-    indexed(of, "Maybe")
+def Maybe(of: Type) -> MaybeType:
+    """None or a value of the type `of`, such as an element of an index."""
+    if not isinstance(of, Type):
+        raise ModelError(f"Maybe needs a type, not {of}", 'give one such as Int(0, 3), or an index: Broker = m.index("Broker", 2)')
+    if isinstance(of, MaybeType):
+        raise ModelError(f"Maybe({of}) has None twice", "one Maybe is enough, or use an Enum beside it")
+    if of.size >= 2**62:
+        raise ModelError(f"Maybe({of}) does not fit 63 bits", "choose smaller bounds")
     return MaybeType(0, of.size, of)
 
 
 @dataclass(frozen=True)
 class SetType(Type):
-    """A subset of an index, one bit an element."""
+    """A set of values of a small type, one bit a value: the k-th one, counted from 0, is bit k."""
 
-    of: IndexType
+    of: Type
 
     @property
     def sort(self) -> str:
         return "set"
 
-    def decode(self, code: int) -> frozenset[int]:
-        return frozenset(i for i in self.of.codes() if code >> i & 1)
+    def members(self, code: int) -> list[int]:
+        """The codes of the members, the smallest first."""
+        return [i for i in self.of.codes() if code >> (i - self.of.lo) & 1]
+
+    def decode(self, code: int) -> frozenset[Any]:
+        return frozenset(map(self.of.decode, self.members(code)))
 
     def text(self, code: int) -> str:
-        return "{" + ", ".join(self.of.text(i) for i in sorted(self.decode(code))) + "}"
+        return "{" + ", ".join(map(self.of.text, self.members(code))) + "}"
 
     def encode(self, value: Any) -> int:
         if not isinstance(value, Iterable) or isinstance(value, str):
             raise self._refuse(value)
         try:
-            return sum(1 << i for i in {self.of.encode(element) for element in value})
+            return sum(1 << i - self.of.lo for i in {self.of.encode(element) for element in value})
         except ModelError:
             raise self._refuse(value) from None
 
@@ -222,15 +231,24 @@ class SetType(Type):
         return f"SetOf({self.of})"
 
 
-def SetOf(of: IndexType) -> SetType:
-    """Subsets of the index `of`, which has at most 32 elements."""
-    indexed(of, "SetOf")
-    if of.size > 32:
-        raise ModelError(f"SetOf({of}) has {of.size} possible elements", "sets hold at most 32; use an array of Bool")
+def held(type_: Type) -> Type:
+    """The type of what a Maybe or a set of this type holds."""
+    found: Type = type_.of  # type: ignore[attr-defined]
+    return found
+
+
+LARGEST_SET = 32
+"""Values of a type whose sets are single values themselves, one bit each."""
+
+
+def set_of(of: Type) -> SetType:
+    """Sets of values of a type that has at most 32."""
+    if of.size > LARGEST_SET:
+        raise ModelError(f"a set of {of} has {of.size} possible elements", f"use at most {LARGEST_SET}, or a variable of SetOf")
     return SetType(0, (1 << of.size) - 1, of)
 
 
 def indexed(of: Any, what: str) -> None:
-    """Refuse anything but an index."""
-    if not isinstance(of, IndexType):
+    """Refuse what an array cannot be over: anything but a type."""
+    if not isinstance(of, Type):
         raise ModelError(f"{what} needs an index, not {of}", 'declare one: Broker = m.index("Broker", 2)')

@@ -1,23 +1,24 @@
-"""Variables, arrays of them over finite indices, and tables: arrays of records."""
+"""Variables, arrays of them over indices and other small types, and tables: arrays of records."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Index, Whole, coerce, element_name
-from .records import Row
+from .expr import Expr, Index, Whole, choose, coerce, element_name
+from .records import Record, Row
+from .shapes import made_of, parts_in
 from .types import Type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Variable(Whole):
-    """A variable or an array of them over finite indices. `first` is the slot of its first element in a state.
+    """A variable or an array of them over indices or other small types. `first` is the slot of its first element in a state.
 
     `sentence` says what it is ("" if the model does not); for a column it says what the table is, and `detail` what the column is.
     `part` is whose it is, where that is not the first index's element.
@@ -25,7 +26,7 @@ class Variable(Whole):
 
     name: str
     type: Type
-    over: tuple[Index, ...]
+    over: tuple[Type, ...]
     init: tuple[Expr, ...]
     first: int
     place: str
@@ -68,7 +69,7 @@ class Variable(Whole):
         """Slot of one element; the caller has checked the range."""
         offset = 0
         for i, k in zip(self.over, at, strict=True):
-            offset = offset * i.size + k
+            offset = offset * i.size + k - i.lo
         return self.first + offset
 
     def __getitem__(self, at: Any) -> Expr:
@@ -78,20 +79,21 @@ class Variable(Whole):
         return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
 
 
-def _element(name: str, at: Any, of: Index) -> Expr:
-    if isinstance(at, Expr) and at.type.sort == "int" and not isinstance(at.type, Index):
+def _element(name: str, at: Any, of: Type) -> Expr:
+    if isinstance(at, Expr) and at.type.sort == "int" and not isinstance(at.type, Index) and of.sort in ("int", "bool"):
         if at.type.hi < of.lo or at.type.lo > of.hi:
             raise ModelError(f"{name}[{at}] is never in range", f"the index {of} has other elements")
         return at
-    return coerce(at, of)
+    found = coerce(at, of)
+    return choose(found, 1, 0) if found.type.sort == "bool" and found.op != "const" else found
 
 
 class Table(Whole):
-    """An array of records; `table[i]` is a Row."""
+    """An array of records; `table[i]` is a Row. `columns` hold the parts of the record in their order."""
 
-    def __init__(self, name: str, columns: dict[str, Variable]) -> None:
-        self.name = name
-        self.columns = columns
+    def __init__(self, name: str, record: Record, columns: Sequence[Variable]) -> None:
+        self.name, self.record = name, record
+        self.columns = tuple(columns)
 
     __hash__ = object.__hash__
     __eq__ = Whole.__lt__
@@ -105,16 +107,18 @@ class Table(Whole):
         raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
 
     def __getitem__(self, at: Any) -> Row:
-        return Row({name: column[at] for name, column in self.columns.items()})
+        row: Row = made_of(self.record, iter([column[at] for column in self.columns]))
+        return row
 
 
-def column_of(init: Any, name: str) -> Any:
+def column_of(init: Any, record: Record, number: int) -> Any:
+    """What the part with this number starts as, where the whole record starts as `init`."""
     if isinstance(init, Row):
-        if name not in init.fields:
+        if init.fields.keys() != record.fields.keys():
             raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
-        return init.fields[name]
+        return parts_in(record, init)[number]
     if callable(init):
-        return lambda *at: column_of(init(*at), name)
+        return lambda *at: column_of(init(*at), record, number)
     raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
 
 

@@ -28,8 +28,9 @@ class Vocabulary:
         given = dict(parameters or {})
         types: list[Type] = [*(v.type for v in model.variables), *(t for t, _ in model.constants.values()), *given.values()]
         types += [t for action in model.actions for t in action.parameters.values()]
-        indices = dict.fromkeys(axis for variable in model.variables for axis in variable.over)
-        indices |= dict.fromkeys(of for of in (t.of if isinstance(t, MaybeType | SetType) else t for t in types) if isinstance(of, Index))
+        types = [axis for variable in model.variables for axis in variable.over] + types
+        types = [t.of if isinstance(t, MaybeType | SetType) else t for t in types]
+        indices = dict.fromkeys(t for t in types if isinstance(t, Index))
         values = dict.fromkeys(name for t in types if isinstance(t, EnumType) for name in t.names)
         values |= dict.fromkeys(name for index in indices for name in names_of(index))
         tables: dict[str, dict[str, Variable]] = {}

@@ -15,13 +15,13 @@ class Indices:
     """The indices of a model by name. Two that differ under one name, such as the topics of two tables, get numbers after their names."""
 
     def __init__(self) -> None:
-        self.names: dict[IndexType, str] = {}
+        self.names: dict[Type, str] = {}
 
-    def name(self, of: IndexType) -> str:
+    def name(self, of: Type) -> str:
         found = self.names.get(of)
         if found is None:
-            same = sum(1 for other in self.names if other.name == of.name)
-            found = self.names[of] = f"{of.name} {same + 1}" if same else of.name
+            name, taken = _name(of), [_name(other) for other in self.names]
+            found = self.names[of] = f"{name} {taken.count(name) + 1}" if name in taken else name
         return found
 
     def data(self) -> list[dict[str, Any]]:
@@ -36,6 +36,10 @@ class Indices:
         if isinstance(type_, IndexType):
             return {"sort": "index", "of": self.name(type_)}
         return {"sort": "bool"} if type_.sort == "bool" else {"sort": "int", "lo": type_.lo, "hi": type_.hi}
+
+
+def _name(of: Type) -> str:
+    return of.name if isinstance(of, IndexType) else str(of)
 
 
 def model_view(instance: Instance) -> dict[str, Any]:

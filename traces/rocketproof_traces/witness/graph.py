@@ -17,7 +17,6 @@ from rocketproof_model.language import IndexType
 
 from ..errors import TraceError
 from .reached import reached
-from .words import elements
 
 if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[int]
@@ -57,10 +56,10 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
 
 def _node(instance: Instance, state: State, claims: Sequence[Property]) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for one in elements(instance.model):
-        type_, code = one.variable.type, state[one.slot]
+    for one in instance.model.shown():
+        type_ = one.variable.type
         plain = type_.sort == "bool" or (type_.sort == "int" and not isinstance(type_, IndexType))
-        row[one.label] = type_.decode(code) if plain else type_.text(code)
+        row[one.label] = one.data(state) if plain and one.container is None else one.text(state)
     return row | {f"property {c.id}": holds(instance, c.formula, state) for c in claims if c.kind in ("always", "reachable")}
 
 

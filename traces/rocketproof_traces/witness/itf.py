@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from rocketproof_model import Instance, Model, Variable
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import IndexType, MaybeType, Type
+from rocketproof_model.language import IndexType, MaybeType, SetType, Type
 from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
@@ -182,16 +182,15 @@ def _key(index: tuple[int, ...]) -> Any:
 
 
 def _itf(type_: Type, code: int, dialect: Dialect) -> Any:
-    value = type_.decode(code)
-    if isinstance(value, bool | str):
-        return value
-    if isinstance(value, frozenset):
-        return {"#set": [{"#bigint": str(i)} for i in sorted(value)]}
     if isinstance(type_, MaybeType):
+        held = _itf(type_.of, code - 1 + type_.of.lo, dialect) if code else None
         if dialect == "plain":
-            return {"#set": [] if value is None else [{"#bigint": str(value)}]}
-        return {"tag": "None", "value": {"#tup": []}} if value is None else {"tag": "Some", "value": {"#bigint": str(value)}}
-    return {"#bigint": str(value)}
+            return {"#set": [held] if code else []}
+        return {"tag": "Some", "value": held} if code else {"tag": "None", "value": {"#tup": []}}
+    if isinstance(type_, SetType):
+        return {"#set": [_itf(type_.of, each, dialect) for each in type_.members(code)]}
+    value = type_.decode(code)
+    return value if isinstance(value, bool | str) else {"#bigint": str(value)}
 
 
 # Reading

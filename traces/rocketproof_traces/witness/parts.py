@@ -52,7 +52,7 @@ def _part(term: Expr | str | None, scope: Scope) -> str | None:
 
 def _named(type_: Type, code: int) -> str | None:
     if isinstance(type_, MaybeType):
-        return part_name(type_.of, code - 1) if code else None
+        return _named(type_.of, code - 1 + type_.of.lo) if code else None
     return part_name(type_, code) if isinstance(type_, IndexType) else None
 
 
@@ -101,7 +101,8 @@ def owner(known: Collection[IndexType | str], variable: Variable, at: Sequence[i
     """The part that an element of a variable belongs to, "" if it belongs to none; `known` are the model's `kinds`."""
     if variable.part:
         return variable.part
-    return next((part_name(axis, k) for axis, k in zip(variable.over, at, strict=True) if axis in known), "")
+    named = (part_name(axis, k) for axis, k in zip(variable.over, at, strict=True) if isinstance(axis, IndexType) and axis in known)
+    return next(named, "")
 
 
 def concerned(model: Model, claim: Property) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from rocketproof_model import Instance, Model, ModelError, Variable
+from rocketproof_model import Bool, Instance, Model, ModelError, Variable
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import MaybeType, SetType, Type
 
@@ -32,10 +32,10 @@ def code_of(type_: Type, value: Any) -> int:
     """The code of a value from outside (lists are sets). Raises ValueError with a phrase that names value and type."""
     try:
         if isinstance(type_, SetType):
-            if not isinstance(value, list | tuple | set | frozenset) or any(isinstance(i, bool) for i in value):
+            if not isinstance(value, list | tuple | set | frozenset) or any(isinstance(i, bool) for i in value if type_.of != Bool):
                 raise TypeError
             value = frozenset(value)
-        if isinstance(type_, MaybeType) and isinstance(value, bool):
+        if isinstance(type_, MaybeType) and isinstance(value, bool) and type_.of != Bool:
             raise TypeError
         return type_.encode(value)
     except (ModelError, TypeError):
@@ -78,9 +78,7 @@ def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def changes(instance: Instance, before: State, after: State) -> tuple[Change, ...]:
     return tuple(
-        Change(one.label, one.variable.type.text(before[one.slot]), one.variable.type.text(after[one.slot]), one.variable)
-        for one in elements(instance.model)
-        if before[one.slot] != after[one.slot]
+        Change(one.label, one.text(before), one.text(after), one.variable) for one in instance.model.shown() if one.differs(before, after)
     )
 
 
@@ -88,7 +86,9 @@ def change_lines(moved: Sequence[Change], width: int, arrow: str, *, flow: bool)
     """Changes as lines of text: the fields of one row of a table together, the rest before them (side by side if `flow`)."""
     rows: dict[str, list[tuple[str, Change]]] = {}
     for change in moved:
-        row, _, field = change.name.rpartition(".") if "." in change.variable.name else (change.name, "", "")
+        field = change.variable.name.partition(".")[2]
+        row = change.name.removesuffix(f".{field}") if field else change.name
+        field = field if row != change.name else ""
         rows.setdefault(row, []).append((field, change))
     single = [f"{c.name}: {c.before} {arrow} {c.after}" for fields in rows.values() if len(fields) == 1 for _, c in fields]
     lines = fill(single, width, "   ") if flow else [line for text in single for line in fill([text], width)]

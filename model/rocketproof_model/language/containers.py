@@ -1,0 +1,377 @@
+"""Sets, bags and sequences in a state, of values of any shape: each is laid out over variables that every engine knows already.
+
+A set of values of few parts is an array of Bool with a cell for each value that a member can have, a bag one of numbers; so two equal
+sets are one state, whatever was added first. A sequence is its length and an array of its items; the places behind its end hold the
+smallest value, so that equal sequences are one state too. Overflow is an error of the model: a number leaves its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from ..errors import ModelError
+from .expr import Expr, Whole, choose, coerce, const, element_name
+from .operations import all_of, any_of
+from .quantifiers import Members, Way
+from .records import Record, ite
+from .shapes import Shape, codes_of, made_of, parts_in, parts_of, values_of
+from .types import LARGEST_SET, Bool, Int, SetType, Type, set_of
+from .variables import Variable, initial
+
+MOST_CELLS = 1 << 14
+"""Values that a member of a set or a bag can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class ManyType:
+    """Sets (`most` is 0) of values of a shape, or bags that hold a value up to `most` times."""
+
+    of: Shape
+    most: int = 0
+
+    @property
+    def cell(self) -> Type:
+        return Int(0, self.most) if self.most else Bool
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceType:
+    """Sequences of at most `most` values of a shape."""
+
+    of: Shape
+    most: int
+
+
+ContainerType = ManyType | SequenceType
+
+
+@overload
+def SetOf(of: Type) -> SetType: ...
+
+
+@overload
+def SetOf(of: Record | tuple[Any, ...]) -> ManyType: ...
+
+
+def SetOf(of: Shape) -> SetType | ManyType:
+    """Sets of values of a type, of a record, or of a tuple of types.
+
+    Sets of a type with at most 32 values are values themselves; others are for variables.
+    """
+    if isinstance(of, Type) and of.size <= LARGEST_SET:
+        return set_of(of)
+    return ManyType(_few(of, "SetOf"))
+
+
+def BagOf(of: Shape, most: int) -> ManyType:
+    """Bags that hold a value of the type, record or tuple of types at most `most` times."""
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise ModelError(f"BagOf holds a value {most!r} times", "say how often at most: BagOf(Message, 2)")
+    return ManyType(_few(of, "BagOf"), most)
+
+
+def SeqOf(of: Shape, most: int) -> SequenceType:
+    """Sequences of at most `most` values of the type, record or tuple of types."""
+    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_CELLS:
+        raise ModelError(f"SeqOf has a length of {most!r}", "say how long it is at most: SeqOf(Message, 3)")
+    list(parts_of(of))
+    return SequenceType(of, most)
+
+
+def _few(of: Shape, what: str) -> Shape:
+    size = 1
+    for _, type_ in parts_of(of):
+        size *= type_.size
+    if size > MOST_CELLS:
+        raise ModelError(f"{what} values of which there are {size:,}", f"choose smaller types: at most {MOST_CELLS:,} values")
+    return of
+
+
+# -- in a state -------------------------------------------------------------------------------------------------------
+
+
+class Many(Members):
+    """A set or a bag in a state."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, type_: ManyType, variable: Variable, at: tuple[Expr, ...]) -> None:
+        self.type, self.variable, self.at = type_, variable, at
+
+    def __repr__(self) -> str:
+        return element_name(self.variable.name, [str(i) for i in self.at])
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.of
+
+    def cell(self, value: Any) -> Expr:
+        """The term that says whether, or how often, a value is a member."""
+        return self.variable[(*self.at, *parts_in(self.type.of, value))]
+
+    def has(self, value: Any) -> Expr:
+        """Whether `value` is a member."""
+        cell = self.cell(value)
+        return cell > 0 if self.type.most else cell
+
+    def times(self, value: Any) -> Expr:
+        """How often `value` is a member."""
+        cell = self.cell(value)
+        return cell if self.type.most else choose(cell, 1, 0)
+
+    def ways(self) -> Iterator[Way]:
+        for value in values_of(self.type.of):
+            yield self.has(value), value if isinstance(value, tuple) else (value,)
+
+    @property
+    def size(self) -> Expr:
+        """How many members there are; of a bag each counts as often as it holds it."""
+        return sum((self.times(value) for value in values_of(self.type.of)), start=const(0, Int(0, 0)))
+
+    @property
+    def is_empty(self) -> Expr:
+        return all_of(~self.has(value) for value in values_of(self.type.of))
+
+    def __le__(self, other: Any) -> Expr:
+        """Whether `other` has every member, and each at least as often."""
+        mine, its = self._beside(other)
+        return all_of(~x | y if x.type.sort == "bool" else x <= y for x, y in zip(mine, its, strict=True))
+
+    def __ge__(self, other: Any) -> Expr:
+        mine, its = self._beside(other)
+        return all_of(~y | x if x.type.sort == "bool" else y <= x for x, y in zip(mine, its, strict=True))
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return all_of(x == y for x, y in zip(*self._beside(other), strict=True))
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        same: Expr = self == other
+        return ~same
+
+    def _beside(self, other: Any) -> tuple[list[Expr], list[Expr]]:
+        mine = [self.cell(value) for value in values_of(self.type.of)]
+        return mine, self.become(other)
+
+    def become(self, value: Any) -> list[Expr]:
+        """What each cell is where the whole is `value`: members, another set or bag of this kind, or a function that says of each."""
+        if isinstance(value, Many):
+            if (value.type.of is not self.type.of and value.type.of != self.type.of) or value.type.most != self.type.most:
+                raise ModelError(f"'{value}' and '{self}' hold different things", "use sets or bags of the same shape")
+            return [value.cell(each) for each in values_of(self.type.of)]
+        if callable(value) and not isinstance(value, Expr):
+            found = [value(*(each if isinstance(each, tuple) else (each,))) for each in values_of(self.type.of)]
+            return [coerce(each, self.type.cell) for each in found]
+        counts = members_of(self.type, value)
+        return [const(counts.get(codes, 0), self.type.cell) for codes in codes_of(self.type.of)]
+
+
+def members_of(type_: ManyType, value: Any) -> dict[tuple[int, ...], int]:
+    """How often each of some known members is given, by the codes of its parts."""
+    if isinstance(value, str | Mapping | Expr) or not isinstance(value, Iterable):
+        raise ModelError(f"'{value}' is no set or bag of values", "give the members in a tuple or a list, or () for none")
+    counts: dict[tuple[int, ...], int] = {}
+    for each in value:
+        parts = parts_in(type_.of, each)
+        if any(part.op != "const" for part in parts):
+            raise ModelError(f"member '{each}' depends on the state", "use a.add() and a.remove(), or a function that says of each value")
+        codes = tuple(int(part.args[0]) for part in parts)
+        counts[codes] = counts.get(codes, 0) + 1 if type_.most else 1
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The value of a sequence: its length, and what is at each place (the smallest value behind its end)."""
+
+    type: SequenceType
+    length: Expr
+    items: tuple[Any, ...]
+
+    def append(self, value: Any) -> Items:
+        """With `value` at the end; an error of the model where there is no room."""
+        parts = parts_in(self.type.of, value)
+        placed = [self._put(self.length == k, parts, old) for k, old in enumerate(self.items)]
+        return Items(self.type, self.length + 1, tuple(placed))
+
+    def _put(self, here: Expr, parts: Sequence[Expr], old: Any) -> Any:
+        merged = (ite(here, new, was) for new, was in zip(parts, parts_in(self.type.of, old), strict=True))
+        return made_of(self.type.of, iter(list(merged)))
+
+    @property
+    def tail(self) -> Items:
+        """Without the first; an error of the model where there is none."""
+        return Items(self.type, self.length - 1, (*self.items[1:], smallest(self.type.of)))
+
+
+def known_items(type_: SequenceType, value: Any, name: str) -> Items:
+    """The value of a sequence with these items. Raises ModelError where they are too many, or none."""
+    if isinstance(value, str | Mapping | Expr) or not isinstance(value, Iterable):
+        raise ModelError(f"'{value}' is no sequence", "give its items in a tuple or a list, or () for none")
+    items = [made_of(type_.of, iter(parts_in(type_.of, each))) for each in value]
+    if len(items) > type_.most:
+        raise ModelError(f"sequence {name} of {len(items)} items", f"it has room for {type_.most}")
+    rest = [smallest(type_.of)] * (type_.most - len(items))
+    return Items(type_, const(len(items), Int(0, type_.most)), (*items, *rest))
+
+
+def smallest(shape: Shape) -> Any:
+    """The value of which every part has its smallest code."""
+    return made_of(shape, iter([const(type_.lo, type_) for _, type_ in parts_of(shape)]))
+
+
+class Seq(Members):
+    """A sequence in a state. `columns` are the variables of its items' parts, over the place behind the other indices."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, type_: SequenceType, long: Variable, columns: Sequence[Variable], at: tuple[Expr, ...]) -> None:
+        self.type, self.long, self.columns, self.at = type_, long, columns, at
+
+    def __repr__(self) -> str:
+        return element_name(self.long.name.rpartition(".")[0], [str(i) for i in self.at])
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.of
+
+    @property
+    def length(self) -> Expr:
+        return self.long[self.at]
+
+    @property
+    def is_empty(self) -> Expr:
+        return self.length == 0
+
+    @property
+    def is_full(self) -> Expr:
+        return self.length == self.type.most
+
+    def place(self, k: Any) -> Any:
+        """What lies at a place, whatever the length is."""
+        return made_of(self.type.of, iter([column[(*self.at, k)] for column in self.columns]))
+
+    def __getitem__(self, k: Any) -> Any:
+        """The item number `k`, from 0 on; it has no value behind the end, so guard it."""
+        inside = coerce(k, Int(0, self.type.most)) if not isinstance(k, Expr) else k
+        return self.place(choose(inside < self.length, inside, self.type.most))
+
+    @property
+    def head(self) -> Any:
+        """The first item; it has no value where there is none, so guard it with `~q.is_empty`."""
+        return self[0]
+
+    @property
+    def value(self) -> Items:
+        return Items(self.type, self.length, tuple(self.place(k) for k in range(self.type.most)))
+
+    def append(self, value: Any) -> Items:
+        """The sequence with `value` at the end."""
+        return self.value.append(value)
+
+    @property
+    def tail(self) -> Items:
+        """The sequence without its first item."""
+        return self.value.tail
+
+    def has(self, value: Any) -> Expr:
+        """Whether some item is `value`."""
+        return any_of(condition & _same(self.type.of, item, value) for condition, (item,) in self._items())
+
+    def _items(self) -> Iterator[tuple[Expr, tuple[Any]]]:
+        for k in range(self.type.most):
+            yield self.length > k, (self.place(k),)
+
+    def ways(self) -> Iterator[Way]:
+        for condition, (item,) in self._items():
+            yield condition, item if isinstance(item, tuple) else (item,)
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+        return all_of(x == y for (_, x), (_, y) in zip(self.parts(self.value), self.parts(self.become(other)), strict=True))
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
+        same: Expr = self == other
+        return ~same
+
+    def become(self, value: Any) -> Items:
+        """The value of a sequence, of its `append` and `tail`, or of known items in a tuple or list."""
+        if isinstance(value, Seq):
+            value = value.value
+        if isinstance(value, Items):
+            if (value.type.of is not self.type.of and value.type.of != self.type.of) or value.type.most != self.type.most:
+                raise ModelError(f"'{self}' and another sequence hold different things", "use sequences of the same type")
+            return value
+        return known_items(self.type, value, str(self))
+
+    def parts(self, value: Items) -> Iterator[tuple[Expr, Expr]]:
+        """The terms of the state that hold the sequence, each beside what it is for this value."""
+        yield self.length, value.length
+        for k, item in enumerate(value.items):
+            yield from zip(parts_in(self.type.of, self.place(k)), parts_in(self.type.of, item), strict=True)
+
+
+def _same(shape: Shape, one: Any, other: Any) -> Expr:
+    return all_of(x == y for x, y in zip(parts_in(shape, one), parts_in(shape, other), strict=True))
+
+
+class Containers(Whole):
+    """An array of sets, bags or sequences; `inbox[p]` is one."""
+
+    def __init__(self, name: str, axes: int, make: Callable[[tuple[Any, ...]], Any]) -> None:
+        self._name, self._axes, self._make = name, axes, make
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __getitem__(self, at: Any) -> Any:
+        at = at if isinstance(at, tuple) else (at,)
+        if len(at) != self._axes:
+            raise ModelError(f"{self._name} indexed by {len(at)} values", f"it is declared over {self._axes} indices")
+        return self._make(at)
+
+
+Declare = Callable[[str, Type, tuple[Type, ...], Any], Variable]
+
+
+def laid_out(
+    name: str, type_: ContainerType, axes: tuple[Type, ...], init: Any, declare: Declare
+) -> tuple[list[Variable], Callable[[tuple[Any, ...]], Any]]:
+    """Declare the variables of a container that starts as `init`; they, and what makes the container of some indices."""
+    depth = len(axes)
+
+    def starts(at: tuple[int, ...]) -> Any:
+        return initial(init, at[:depth], name)
+
+    if isinstance(type_, ManyType):
+        shape = tuple(part for _, part in parts_of(type_.of))
+
+        def times(*at: int) -> Any:
+            found = members_of(type_, starts(at)).get(at[depth:], 0)
+            return found if type_.most else found > 0
+
+        cell = declare(name, type_.cell, (*axes, *shape), times)
+        return [cell], lambda at: Many(type_, cell, at)
+
+    def item(number: int) -> Callable[..., Expr]:
+        return lambda *at: parts_in(type_.of, known_items(type_, starts(at), name).items[at[depth]])[number]
+
+    long = declare(f"{name}.length", Int(0, type_.most), axes, lambda *at: known_items(type_, starts(at), name).length)
+    places = (*axes, Int(0, type_.most - 1))
+    parts = enumerate(parts_of(type_.of))
+    columns = [declare(f"{name}.{part}" if part else name, kind, places, item(number)) for number, (part, kind) in parts]
+    return [long, *columns], lambda at: Seq(type_, long, columns, at)
+
+
+__all__ = [
+    "BagOf",
+    "ContainerType",
+    "Containers",
+    "Items",
+    "Many",
+    "ManyType",
+    "SeqOf",
+    "SequenceType",
+    "Seq",
+    "SetOf",
+]

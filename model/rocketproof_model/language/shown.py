@@ -1,0 +1,97 @@
+"""What a state holds, as a person thinks of it: elements of variables, and whole sets, bags and sequences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .containers import ContainerType, SequenceType
+from .expr import element_name
+from .shapes import codes_of, data_of, text_of
+from .types import Type
+from .variables import Variable
+
+
+@dataclass(frozen=True, eq=False)
+class Container:
+    """A set, a bag or a sequence, or an array of them, as the model declares it: which variables hold it, and what they mean together."""
+
+    name: str
+    type: ContainerType
+    over: tuple[Type, ...]
+    variables: tuple[Variable, ...]
+
+    def values(self, state: Sequence[int], at: tuple[int, ...]) -> list[Iterator[int]]:
+        """The codes of each member's parts, in order; a bag's members as often as it holds them."""
+        found: list[Iterator[int]] = []
+        if isinstance(self.type, SequenceType):
+            long, *columns = self.variables
+            for k in range(state[long.slot(at)]):
+                found.append(iter([state[column.slot((*at, k))] for column in columns]))
+            return found
+        (variable,) = self.variables
+        for codes in codes_of(self.type.of):
+            found += [iter(codes) for _ in range(state[variable.slot((*at, *codes))])]
+        return found
+
+    def text(self, state: Sequence[int], at: tuple[int, ...]) -> str:
+        """`{[type: 1a, ballot: 0]}`, or of a sequence `<0, 1>`."""
+        opens, closes = "<>" if isinstance(self.type, SequenceType) else "{}"
+        return opens + ", ".join(text_of(self.type.of, codes) for codes in self.values(state, at)) + closes
+
+    def data(self, state: Sequence[int], at: tuple[int, ...]) -> list[Any]:
+        """The members as data, in the order in which they are shown."""
+        return [data_of(self.type.of, codes) for codes in self.values(state, at)]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Something that a state holds, as a person thinks of it: an element of a variable, or a whole set, bag or sequence.
+
+    `name` is what it is called in files, `label` what people call it; `variable` is what holds it, or one of those that do.
+    """
+
+    name: str
+    label: str
+    variable: Variable
+    at: tuple[int, ...]
+    container: Container | None = None
+
+    def text(self, state: Sequence[int]) -> str:
+        """Its value as a person reads it."""
+        if self.container is not None:
+            return self.container.text(state, self.at)
+        return self.variable.type.text(state[self.variable.slot(self.at)])
+
+    def data(self, state: Sequence[int]) -> Any:
+        """Its value as data."""
+        if self.container is not None:
+            return self.container.data(state, self.at)
+        return self.variable.type.decode(state[self.variable.slot(self.at)])
+
+    def differs(self, one: Sequence[int], other: Sequence[int]) -> bool:
+        """Whether it is not the same in two states."""
+        if self.container is not None:
+            return self.text(one) != self.text(other)
+        slot = self.variable.slot(self.at)
+        return one[slot] != other[slot]
+
+
+def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Shown]:
+    """Everything that a state holds, in the order of the slots."""
+    held = {variable: container for container in containers for variable in container.variables}
+    for variable in variables:
+        container = held.get(variable)
+        if container is None:
+            for at in variable.elements():
+                yield Shown(variable.name_at(at), variable.label_at(at), variable, at)
+        elif variable is container.variables[0]:
+            for at in itertools.product(*(axis.codes() for axis in container.over)):
+                name = container.name + (f"[{','.join(map(str, at))}]" if at else "")
+                label = element_name(container.name, [axis.text(k) for axis, k in zip(container.over, at, strict=True)])
+                yield Shown(name, label, variable, at, container)
+
+
+__all__ = ["Container", "Shown", "shown"]

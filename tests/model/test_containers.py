@@ -1,0 +1,227 @@
+"""Sets, bags and sequences: what they mean, beside Python's own, in walks that the interpreter makes; and how they read."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from rocketproof_model import (
+    BagOf,
+    Bool,
+    Enum,
+    EvaluationError,
+    Instance,
+    Int,
+    Maybe,
+    Model,
+    ModelError,
+    Record,
+    SeqOf,
+    SetOf,
+    count,
+    exists,
+    forall,
+    search,
+)
+from rocketproof_model.interpreter import State, effect, holds, initial, labelled, readable, refusing, successors
+from rocketproof_model.language import show
+from rocketproof_model.language.reading import read
+
+SHAPE = (Enum("x", "y"), Int(-1, 1))
+Message = Record(kind=Enum("ask", "tell"), about=Record(number=Int(-1, 1), sure=Bool))
+
+
+def of_pairs(kind: str) -> Model:
+    """One container of pairs; actions add, remove and move."""
+    m = Model(kind)
+    held = m.var("held", BagOf(SHAPE, 2) if kind == "bag" else SetOf(SHAPE), init=())
+
+    @m.action(e=SHAPE[0], n=SHAPE[1])
+    def put(a: Any, e: Any, n: Any) -> None:
+        """A pair is put in."""
+        a.add(held, (e, n))
+
+    @m.action(one=held, n=SHAPE[1])
+    def move(a: Any, one: Any, n: Any) -> None:
+        """A pair becomes another, perhaps the same."""
+        a.remove(held, one)
+        a.add(held, (one[0], n))
+
+    @m.action(one=held)
+    def drop(a: Any, one: Any) -> None:
+        """A pair is taken out."""
+        a.remove(held, one)
+
+    m.always("size", held.size <= 4, "there are at most four")
+    m.always("counted", count(held, lambda e, n: n == 1) <= 2, "two of them have a 1")
+    m.always("some", exists(held, lambda e, n: e == "y") | held.is_empty | held.has(("x", 0)), "a y, nothing, or x with 0")
+    m.always("all", forall((held, Int(0, 1)), lambda e, n, k: n != k) | (held >= (("x", 0),)), "nothing from 0 on, or x with 0 is there")
+    return m
+
+
+@pytest.mark.parametrize("kind", ["set", "bag"])
+def test_walks_beside_pythons_own(kind: str) -> None:
+    model = of_pairs(kind)
+    instance, rng = model.given(), random.Random(kind)
+    state, mine = initial(instance), Counter[tuple[str, int]]()
+    for _ in range(300):
+        action = rng.choice(model.actions)
+        args = rng.choice(list(action.instances))
+        one, n = (SHAPE[0].decode(args[0]), args[1]), args[-1]
+        allowed = action.name == "put" or mine[one] > 0
+        assert (refusing(instance, state, action, args) is None) == allowed
+        if not allowed:
+            continue
+        if action.name != "put":
+            mine[one] -= 1
+        if action.name != "drop":
+            mine[one if action.name == "put" else (one[0], n)] += 1
+        if kind == "set":
+            mine = Counter(dict.fromkeys(+mine, 1))
+        if max(mine.values(), default=0) > 2:
+            with pytest.raises(EvaluationError):
+                effect(instance, state, action, args)
+            return
+        state = effect(instance, state, action, args)
+        members = sorted((+mine).elements(), key=lambda m: (SHAPE[0].encode(m[0]), m[1]))
+        assert readable(instance, state)["held"] == members
+        answers = {p.id: holds(instance, p.formula, state) for p in model.properties}
+        assert answers["size"] == (len(members) <= 4)
+        assert answers["counted"] == (sum(n == 1 for _, n in set(members)) <= 2)
+        assert answers["some"] == (any(e == "y" for e, _ in members) or not members or ("x", 0) in members)
+        assert answers["all"] == (all(n not in (0, 1) for _, n in members) or ("x", 0) in members)
+
+
+def lanes() -> Model:
+    """Two bounded queues of messages."""
+    m = Model("lanes")
+    Side = m.index("Side", ["left", "right"])
+    lane = m.var("lane", SeqOf(Message, 2), over=Side, init=())
+    held = m.var("held", Maybe(Int(-1, 1)), init=None)
+
+    @m.action(s=Side, message=Message)
+    def send(a: Any, s: Any, message: Any) -> None:
+        """A message is sent."""
+        a.guard("room", ~lane[s].is_full, "there is room")
+        a.set(lane[s], lane[s].append(message))
+
+    @m.action(s=Side)
+    def take(a: Any, s: Any) -> None:
+        """The first message is taken."""
+        a.guard("something", ~lane[s].is_empty, "there is one")
+        a.set(held, lane[s].head.about.number)
+        a.set(lane[s], lane[s].tail)
+
+    m.always("known", ~lane[0].has(Message(kind="tell", about={"number": 1, "sure": True})) | (held != -1), "an arbitrary claim")
+    return m
+
+
+def test_sequences_read_as_sequences() -> None:
+    instance = lanes().given()
+    state = initial(instance)
+    assert labelled(instance, state) == {"lane[left]": "<>", "lane[right]": "<>", "held": "None"}
+    state = step(instance, state, "send(s=left, message.kind=ask, message.about.number=-1, message.about.sure=True)")
+    state = step(instance, state, "send(s=left, message.kind=tell, message.about.number=1, message.about.sure=False)")
+    first, second = "[kind: ask, about: [number: -1, sure: True]]", "[kind: tell, about: [number: 1, sure: False]]"
+    assert labelled(instance, state)["lane[left]"] == f"<{first}, {second}>"
+    state = step(instance, state, "take(s=left)")
+    assert labelled(instance, state) == {"lane[left]": f"<{second}>", "lane[right]": "<>", "held": "-1"}
+    assert readable(instance, state)["lane[0]"] == [{"kind": "tell", "about": {"number": 1, "sure": False}}]
+
+
+def test_equal_sequences_are_one_state() -> None:
+    """A queue of at most two numbers of two values has seven values, however often it was filled and emptied."""
+    m = Model("queue")
+    q = m.var("q", SeqOf(Int(4, 5), 2), init=())
+
+    @m.action(n=Int(4, 5))
+    def send(a: Any, n: Any) -> None:
+        """A number is sent."""
+        a.guard("room", ~q.is_full, "there is room")
+        a.set(q, q.append(n))
+
+    @m.action()
+    def take(a: Any) -> None:
+        """The first number is taken."""
+        a.guard("something", q != (), "there is one")
+        a.set(q, q.tail)
+
+    assert search.explore(m.given(), []).states == 7
+
+
+def step(instance: Instance, state: State, label: str) -> State:
+    return next(s.state for s in successors(instance, state) if s.label == label)
+
+
+@pytest.mark.parametrize("wrong", ["append", "tail", "head"])
+def test_what_does_not_fit_is_an_error_of_the_model(wrong: str) -> None:
+    m = Model("overflow")
+    q = m.var("q", SeqOf(Int(0, 1), 1), init=(1,) if wrong == "append" else ())
+    x = m.var("x", Int(0, 1), init=0)
+
+    @m.action()
+    def act(a: Any) -> None:
+        """Something that has no meaning."""
+        if wrong == "head":
+            a.set(x, q.head)
+        else:
+            a.set(q, q.append(0) if wrong == "append" else q.tail)
+
+    with pytest.raises(EvaluationError, match=r"q\.length|q\["):
+        search.explore(m.given(), [])
+    with pytest.raises(EvaluationError):
+        effect(m.given(), initial(m.given()), m.actions[0], ())
+
+
+def declared() -> tuple[Model, Any, Any, Any]:
+    m = Model("mistakes")
+    return m, m.var("s", SetOf(SHAPE), init=()), m.var("b", BagOf(Int(0, 3), 2), init=()), m.var("q", SeqOf(Int(0, 3), 2), init=())
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "a member of another shape": (lambda m, s, b, q: s.has(("x",)), "no tuple of 2 values"),
+    "a member that is no value": (lambda m, s, b, q: s.has(("z", 0)), "is not a value of Enum"),
+    "a set without members": (lambda m, s, b, q: s == 3, "no set or bag of values"),
+    "another bag": (lambda m, s, b, q: b <= s, "hold different things"),
+    "a sequence that is too long": (lambda m, s, b, q: q == (1, 2, 3), "room for 2"),
+    "a sequence of nothing": (lambda m, s, b, q: q == 3, "is no sequence"),
+    "a set used as a number": (lambda m, s, b, q: s + 1, "no meaning in a model"),
+    "a bag that starts too full": (lambda m, s, b, q: m.var("c", BagOf(Int(0, 1), 1), init=(1, 1)), "not a value of Int"),
+    "a sequence that starts too long": (lambda m, s, b, q: m.var("c", SeqOf(Int(0, 1), 1), init=(1, 1)), "room for 1"),
+    "indexed by too many": (lambda m, s, b, q: m.var("c", SetOf(SHAPE), over=Bool, init=())[0, 1], "indexed by 2 values"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_refused(mistake: str) -> None:
+    make, words = MISTAKES[mistake]
+    with pytest.raises(ModelError, match=words):
+        make(*declared())
+
+
+def test_only_containers_are_added_to() -> None:
+    m = declared()[0]
+    x = m.var("x", Int(0, 3), init=0)
+    with pytest.raises(ModelError, match="no set and no bag"):
+
+        @m.action()
+        def act(a: Any) -> None:
+            """It adds to a number."""
+            a.add(x, 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["lane[left].length == 2", "lane[right, 0].about.number + 1 == 1", "lane[left, 1].kind == tell", "held == -1", "held == None"]
+)
+def test_what_is_held_is_read_from_text(text: str) -> None:
+    m = lanes()
+    assert read(show(read(text, m)), m) is read(text, m)
+
+
+def test_a_cell_is_read_by_its_member() -> None:
+    m = of_pairs("bag")
+    cell = next(v for v in m.variables if v.name == "held")[("y", -1)]
+    assert read("held[y, -1] == 2", m) is (cell == 2)

@@ -95,7 +95,9 @@ def check(
     if not claims:
         return []
     watch = Watch(limits)
-    found = exploration or explore(instance, [], workers=workers, limits=limits, report=report, checked=checked)
+    if exploration is None or exploration.symmetric:
+        exploration = None
+    found = exploration or explore(instance, [], workers=workers, limits=limits, report=report, checked=checked, symmetry=False)
     outcomes: list[Outcome] = []
     reason = found.reason
     if found.finished:

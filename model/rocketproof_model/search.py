@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import LimitReached
+from .errors import LimitReached, ModelError
 from .explicit import kernel, loops
 from .explicit.account import BLOCK, Account, Packed
 from .explicit.graph import Graph, explored_graph
@@ -58,10 +58,16 @@ _UNLIMITED, _USUAL = Limits(), Tuning()
 
 @dataclass(frozen=True, eq=False)
 class Exploration(Explored):
-    """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time."""
+    """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time.
+
+    `symmetric` names the indices up to which states were identified: `states` are then orbits, and the numbers of transitions, deadlocks
+    and states for or against a property are those of one state of each. `asymmetry` says why declared symmetry was not used.
+    """
 
     bytes_per_state: float
     compile_seconds: float
+    symmetric: tuple[str, ...]
+    asymmetry: str
     kernel: kernel.Kernel = field(repr=False)
     table: Table = field(repr=False)
     sizes: list[int] = field(repr=False)
@@ -70,8 +76,18 @@ class Exploration(Explored):
         """The packed states of each level, in no order."""
         return self.table.levels(self.sizes, 0, len(self.sizes))
 
+    def represented(self) -> int:
+        """How many states there are without symmetry, of those that were explored."""
+        orbits, words = self.kernel.orbits, self.kernel.layout.words
+        return sum(loops.canonical(orbits, level, len(level) // words) for level in self.levels()) if orbits else self.states
+
     def graph(self, most: int = 2_000_000) -> Graph:
-        """The explored states and transitions as arrays; LimitReached if unfinished or with more than `most` states."""
+        """The explored states and transitions as arrays.
+
+        LimitReached if unfinished or with more than `most` states; ModelError if the states are orbits.
+        """
+        if self.symmetric:
+            raise ModelError(f"{self.instance.model.name} was explored up to symmetry, which has no graph", "explore with symmetry=False")
         if not self.finished:
             raise LimitReached(self.reason)
         if self.states > most:
@@ -89,26 +105,29 @@ def explore(
     checked: bool = True,
     stop_when_decided: bool = False,
     tuning: Tuning = _USUAL,
+    symmetry: bool = True,
 ) -> Exploration:
     """Search all reachable states and decide `always`, `reachable`, `step` and `deadlock_free` properties (others are left out).
 
     `properties` are by default the model's. The checking form raises EvaluationError where the interpreter would: a
     value out of its type, an index out of range; with `checked=False` such models have no defined meaning. Ctrl-C ends
     the search like a limit does. With `stop_when_decided` it ends after the level in which every property is decided.
+    Where the model declares symmetric indices, one state of each orbit is visited, unless `symmetry` is False or a property
+    tells elements apart; verdicts and lengths of witnesses are the same, and witnesses are paths of the model itself.
     """
-    return _Search(instance, properties, workers, limits, report, checked, stop_when_decided, tuning).run()
+    return _Search(instance, properties, workers, limits, report, checked, stop_when_decided, tuning, symmetry).run()
 
 
 class _Search:
     def __init__(
         self, instance: Instance, properties: Sequence[Property] | None, workers: int, limits: Limits,
-        report: Report | None, checked: bool, stop_when_decided: bool, tuning: Tuning,
+        report: Report | None, checked: bool, stop_when_decided: bool, tuning: Tuning, symmetry: bool,
     ) -> None:  # fmt: skip
         self.instance, self.limits, self.report, self.stop_when_decided = instance, limits, report, stop_when_decided
         self.watch = Watch(limits)
         start = time.process_time()
         asked = instance.model.properties if properties is None else properties
-        self.account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits)
+        self.account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits, symmetry=symmetry)
         self.made, self.words = self.account.made, self.account.words
         self.spare: list[Words] = []  # arrays of states that were expanded
         self.workers = [self.account.worker(tuning.block, self.spare) for _ in range(max(workers, 1))]
@@ -148,7 +167,8 @@ class _Search:
         return Exploration(
             self.instance, self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses), states,
             total.transitions, depth, total.deadlocks, self.made.coverage(total.counts, total.cover), self.reason, seconds,
-            self.peak / max(states, 1), self.compile_seconds, self.made, self.table, self.sizes,
+            self.peak / max(states, 1), self.compile_seconds, tuple(index.name for index in self.account.plan.indices),
+            self.account.asymmetry, self.made, self.table, self.sizes,
         )  # fmt: skip
 
     def _levels(self) -> None:

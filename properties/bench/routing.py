@@ -1,7 +1,7 @@
 """Topic auto-creation and routing, the model that the peers in this folder state in TLA+, Promela and Rust.
 
 Sizes: B brokers, P producers, M sends a producer, K offset bound, C crashes. The counts of distinct states are equal in
-all tools to the last one (see README.md).
+all tools to the last one (see README.md). With `symmetric` brokers, producers and queue numbers are interchangeable.
 """
 
 from rocketproof_model import Bool, Int, Maybe, Model, SetOf, all_of, exists, forall, single, total
@@ -10,12 +10,13 @@ SCOPES = {
     "small": {"B": 2, "P": 2, "M": 2, "K": 2, "C": 1},
     "main": {"B": 2, "P": 2, "M": 3, "K": 3, "C": 1},
     "three": {"B": 3, "P": 2, "M": 2, "K": 2, "C": 1},
+    "symmetric": {"B": 2, "P": 2, "M": 3, "K": 3, "C": 1, "symmetric": True},
 }
 
 
-def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1) -> Model:
+def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1, symmetric: bool = False) -> Model:
     m = Model("routing")
-    Broker, Producer, Queue = m.index("Broker", B), m.index("Producer", P), m.index("Queue", 4)
+    Broker, Producer, Queue = (m.index(n, size, symmetric=symmetric) for n, size in {"Broker": B, "Producer": P, "Queue": 4}.items())
 
     created = m.var("created", Bool, over=Broker, init=False)
     queues = m.var("queues", Int(0, 4), over=Broker, init=0)
@@ -26,7 +27,7 @@ def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1) -> Model:
     cached = m.var("cached", SetOf(Broker), over=Producer, init=())
     fallback = m.var("fallback", Bool, over=Producer, init=False)
     broker_of = m.var("broker_of", Maybe(Broker), over=Producer, init=None)
-    queue_of = m.var("queue_of", Queue, over=Producer, init=0)
+    queue_of = m.var("queue_of", Maybe(Queue), over=Producer, init=None)
     sent = m.var("sent", Int(0, M), over=Producer, init=0)
     crashes = m.var("crashes", Int(0, C), init=0)
 
@@ -58,7 +59,7 @@ def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1) -> Model:
     @m.action(p=Producer)
     def handle(a, p):
         """The broker creates the topic if need be and appends the message."""
-        b, q = broker_of[p].get, queue_of[p]
+        b, q = broker_of[p].get, queue_of[p].get
         a.guard("in flight", broker_of[p].is_some, "a request of the producer is in flight")
         a.bound("room", offset[b, q] < K, "the queue offset is below its bound")
         a.set(offset[b, q], offset[b, q] + 1)
@@ -67,7 +68,7 @@ def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1) -> Model:
         a.set(perm[b], 6, when=~created[b])
         a.set(registered[b], False, when=~created[b])
         a.set(broker_of[p], None)
-        a.set(queue_of[p], 0)
+        a.set(queue_of[p], None)
         a.set(sent[p], sent[p] + 1)
 
     @m.action(b=Broker)
@@ -86,9 +87,9 @@ def model(B: int = 2, P: int = 2, M: int = 2, K: int = 2, C: int = 1) -> Model:
         a.set(route, route - single(b))
         for p in Producer:
             a.set(broker_of[p], None, when=broker_of[p] == b)
-            a.set(queue_of[p], 0, when=broker_of[p] == b)
+            a.set(queue_of[p], None, when=broker_of[p] == b)
 
-    m.always("append", forall(Broker, lambda b: forall(Queue, lambda q: (offset[b, q] == 0) | (q < queues[b]))),
+    m.always("append", forall(Broker, lambda b: forall(Queue, lambda q: (offset[b, q] == 0) | (queues[b] == Queue.size))),
              "messages lie only in queues that the topic has")  # fmt: skip
     m.always("no inherit", forall(Broker, lambda b: (perm[b] & 1) == 0), "a created topic does not inherit")
     m.always("conserve", total(Broker, lambda b: total(Queue, lambda q: offset[b, q])) == total(Producer, lambda p: sent[p]),

@@ -1,4 +1,4 @@
-"""How fast the search is: the routing model in its three sizes, the specification, and the peers on the same model.
+"""How fast the search is: the routing model in its three sizes and up to symmetry, the specification, and the peers on the same model.
 
 Every measurement is a fresh process. Figures are medians; the first process starts with an empty cache and so tells what
 compiling costs, the others what loading costs.
@@ -58,6 +58,8 @@ def run_search_bench(
         if peers:
             rows += theirs(scope, threads, repeats, tell)
     disagreement(rows)
+    if "main" in scopes:
+        rows += ours("routing", "main, up to symmetry", {"file": str(MODELS / "routing.py"), "scope": "symmetric"}, threads, repeats, tell)
     for scope in specification.SCOPES if specification_scopes is None else specification_scopes:
         rows += ours("specification", scope, {"scope": scope, "profile": PROFILE}, threads, repeats, tell)
     if reach_seconds:

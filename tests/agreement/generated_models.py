@@ -99,7 +99,7 @@ def in_proportion(examples: int) -> int:
     return max(1, round(examples * settings().max_examples / settings.get_profile("ci").max_examples))
 
 
-class _Maker:
+class Maker:
     """Draws terms of a wanted type from what is in sight: variables, constants, parameters and bound elements."""
 
     def __init__(self, draw: DrawFn, *, faulty: bool) -> None:
@@ -160,15 +160,16 @@ class _Maker:
 
     def leaf(self, type_: Type, depth: int) -> Expr:
         """A variable, constant, parameter or literal of the type; numbers may be of any range."""
-        fits: Callable[[Type], bool] = (
-            (lambda t: t.sort == "int") if type_.sort == "int" and not isinstance(type_, Index) else (lambda t: t == type_)
-        )
-        options: list[Any] = [e for e in (*self.given, *self.parameters) if fits(e.type)]
-        options += 2 * [v for v in self.variables if fits(v.type) and (depth >= 0 or not v.over)]
+        options: list[Any] = [e for e in (*self.given, *self.parameters) if self.fits(e.type, type_)]
+        options += 2 * [v for v in self.variables if self.fits(v.type, type_) and (depth >= 0 or not v.over)]
         chosen = self.pick(options) if options and self.often(3, 4) else None
         if chosen is None:
             return const(self.draw(st.integers(type_.lo, type_.hi)), type_)
         return self.reference(chosen, depth) if isinstance(chosen, Variable) else chosen
+
+    def fits(self, type_: Type, wanted: Type) -> bool:
+        """Whether a term of the first type can stand where the other one is wanted."""
+        return type_.sort == "int" if wanted.sort == "int" and not isinstance(wanted, Index) else type_ == wanted
 
     def reference(self, variable: Variable, depth: int) -> Expr:
         """The variable, or an element of the array: by a literal, by an element or by a number that may be out of range."""
@@ -196,7 +197,9 @@ class _Maker:
         """A variable compared with a value of its type, or a Bool."""
         if not self.variables or self.often(1, 5):
             return self.leaf(Bool, 0)
-        v = self.pick(self.variables)
+        return self.compared(self.pick(self.variables))
+
+    def compared(self, v: Variable) -> Expr:
         x = self.reference(v, 0)
         if v.type.sort == "bool":
             return x if self.often(1, 2) else ~x
@@ -400,6 +403,13 @@ class _Maker:
         self.containers.append(model.var("k", type_, init=(one,) if self.often(1, 2) else ()))
         return int((2**values, 3**values, 1 + values + values**2)[kind])
 
+    def start(self, type_: Type, axes: tuple[Index, ...]) -> Any:
+        """An initial value, or a function of the indices that gives them."""
+        if axes and self.often(1, 2):
+            values = [const(self.draw(st.integers(type_.lo, type_.hi)), type_) for _ in range(3)]
+            return lambda *at: values[sum(at) % 3]
+        return self.code(type_)
+
     def variable(self, model: Model, name: str, fields: dict[str, Type], axes: tuple[Index, ...]) -> None:
         known = len(model.variables)
         if "" in fields:
@@ -407,15 +417,13 @@ class _Maker:
             same = [e for e in self.given if e.type == type_]
             if same and self.often(1, 2):
                 init: Any = self.pick(same)
-            elif axes and self.often(1, 2):
-                values = [const(self.draw(st.integers(type_.lo, type_.hi)), type_) for _ in range(3)]
-                init = lambda *at: values[sum(at) % 3]  # noqa: E731
             else:
-                init = self.code(type_)
+                init = self.start(type_, axes)
             model.var(name, type_, over=axes, init=init)
         else:
             row = Record(**fields)
-            table = model.var(name, row, over=axes, init=row(**{f: self.code(t) for f, t in fields.items()}))
+            starts = {f: self.start(t, ()) for f, t in fields.items()}
+            table = model.var(name, row, over=axes, init=row(**starts))
             self.tables.append((table, axes))
         self.variables += model.variables[known:]
 
@@ -567,7 +575,7 @@ class _Maker:
 
 @st.composite
 def _cases(draw: DrawFn, faulty: bool) -> Case:
-    maker = _Maker(draw, faulty=faulty)
+    maker = Maker(draw, faulty=faulty)
     model = Model("generated")
     maker.declare(model)
     for k in range((2, 3, 1, 2)[draw(st.integers(0, 3))]):
@@ -588,7 +596,7 @@ def models(*, faulty: bool = False) -> SearchStrategy[Case]:
 @st.composite
 def formulas(draw: DrawFn, *, faulty: bool = False) -> Case:
     """Many state formulas about one model that reaches every value of its few variables."""
-    maker = _Maker(draw, faulty=faulty)
+    maker = Maker(draw, faulty=faulty)
     model = Model("values")
     maker.indices = [model.index("A", 3), model.index("B", 2)]
     for name, type_ in {"x": Int(-3, 3), "y": Int(-2, 2), "s": SetOf(maker.indices[1]), "m": Maybe(maker.indices[0])}.items():
@@ -603,7 +611,7 @@ def formulas(draw: DrawFn, *, faulty: bool = False) -> Case:
 @st.composite
 def terms(draw: DrawFn) -> Expr:
     """A number or a formula over a few unknowns of small types, which has a value for all of them."""
-    maker = _Maker(draw, faulty=False)
+    maker = Maker(draw, faulty=False)
     model = Model("term")
     maker.indices = [model.index("A", 3), model.index("B", 2)]
     maker.parameters = [free(f"x{k}", maker.type_()) for k in range(draw(st.integers(1, 3)))]

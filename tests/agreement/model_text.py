@@ -13,7 +13,7 @@ def describe(instance: Instance) -> str:
     types = {i for v in model.variables for i in (*v.over, v.type)} | {t for a in model.actions for t in a.parameters.values()}
     types |= {t for t, _ in model.constants.values()} | {e.type for e in walk(*_terms(model))}
     indices = {t for each in types for t in (each, getattr(each, "of", each)) if isinstance(t, Index)}
-    lines += [f'{i.name} = m.index("{i.name}", {i.size})' for i in sorted(indices, key=lambda i: i.name)]
+    lines += [f'{i.name} = m.index("{i.name}", {i.size}{", symmetric=True" * i.symmetric})' for i in sorted(indices, key=lambda i: i.name)]
     for name, (type_, code) in model.constants.items():
         lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
     for v in model.variables:

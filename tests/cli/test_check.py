@@ -274,3 +274,36 @@ def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture
         "      burst: the door bursts",
         "    paint never happened: no state passed its guard 'dry' (the door is dry)",
     ]
+
+
+WORKERS = '''
+from rocketproof_model import Bool, Model, forall
+
+
+def model(N=4):
+    m = Model("workers")
+    worker = m.index("Worker", N, symmetric=True)
+    done = m.var("done", Bool, over=worker, init=False)
+
+    @m.action(w=worker, fair="weak")
+    def work(a, w):
+        """A worker does its work."""
+        a.guard("idle", ~done[w], "the work is to be done")
+        a.set(done[w], True)
+
+    m.reachable("all", forall(worker, lambda w: done[w]), "all can be done")
+    m.eventually("ends", forall(worker, lambda w: done[w]), "all get done")
+    return m
+'''
+
+
+def test_symmetry_is_used_said_and_can_be_switched_off(rocketproof: Run, tmp_path: Path) -> None:
+    path = tmp_path / "workers.py"
+    path.write_text(WORKERS)
+    short = rocketproof("check", str(path), "--property", "all")
+    assert (short.code, "5 states up to symmetry of Worker" in " ".join(short.out.split())) == (0, True), short
+    whole = rocketproof("check", str(path), "--property", "all", "--no-symmetry", "--json", str(tmp_path / "rows.json"))
+    assert (whole.code, "symmetry" in whole.out) == (0, False)
+    assert [row["states"] for row in rows_of(tmp_path / "rows.json")] == [16]
+    live = rocketproof("check", str(path))
+    assert live.out.count("16 states without the symmetry of Worker: fairness is each element's own") == 2

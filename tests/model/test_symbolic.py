@@ -335,9 +335,10 @@ def test_the_append_invariant_of_routing_needs_its_strengthening() -> None:
     m = routing.model(**routing.SCOPES["small"])
     created, queues, offset = m.variable("created"), m.variable("queues"), m.variable("offset")
     broker_of, sent, fallback = m.variable("broker_of"), m.variable("sent"), m.variable("fallback")
+    queue_of = m.variable("queue_of")
     Broker, Queue = offset.over
     (Producer,) = fallback.over
-    in_flight = forall(Producer, lambda p: implies(broker_of[p].is_some, sent[p] < 2))
+    in_flight = forall(Producer, lambda p: implies(broker_of[p].is_some, queue_of[p].is_some & (sent[p] < 2)))
     counts = forall(Broker, lambda b: implies(created[b], queues[b] == 4))
     empty = forall(Broker, lambda b: implies(~created[b], forall(Queue, lambda q: offset[b, q] == 0)))
     claim = m.property("append")

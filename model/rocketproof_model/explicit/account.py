@@ -9,7 +9,7 @@ leads there; by the first action in model order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
 from . import kernel, loops
 from .buckets import move_table
+from .canonical import compiled, reducible
 from .layout import WORD_BITS
 from .runs import run_of
 from .table import Table, constants
@@ -57,6 +58,7 @@ class Account:
         checked: bool = True,
         unroll: int = kernel.UNROLL,
         word_bits: int = WORD_BITS,
+        symmetry: bool = False,
     ) -> None:
         self.instance = instance
         self.asked = [p for p in properties if p.kind in SEARCHED]
@@ -64,7 +66,10 @@ class Account:
         self.ends = Claims([p for p in self.asked if p.kind == "deadlock_free"], 1, 1)
         self.steps = Claims([p for p in self.asked if p.kind == "step"], 2, 1)
         self.groups = [self.check, self.ends, self.steps]
-        self.made = kernel.build(instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=unroll, word_bits=word_bits)
+        made = kernel.build(instance.model, *(c.formulas for c in self.groups), checked=checked, unroll=unroll, word_bits=word_bits)
+        indices, self.asymmetry = reducible(instance.model, self.asked) if symmetry else ((), "")
+        self.plan, canon, orbits = compiled(made.layout, indices)
+        self.made = replace(made, canon=canon, orbits=orbits)
         self.words = self.made.layout.words
         self.consts = self.made.consts(instance)
 
@@ -223,18 +228,37 @@ class Account:
         for at in range(level, 0, -1):
             path.append(before[at, path[-1]])
         path.reverse()
+        states, moves = path[:1], []
+        for other in path[1:]:
+            state, move = self._step(states[-1], other)
+            states.append(state)
+            moves.append(move)
         if claim.kind == "step":
-            path.append(words[self.words :])
-        moves = tuple(self._move(one, other) for one, other in pairwise(path))
-        states: tuple[State, ...] = tuple(self.made.layout.unpack(state) for state in path)
-        return Witness(self.instance, claim, moves, states)
+            state, move = self._step(states[-1], words[self.words :], claim if self.made.canon else None)
+            states.append(state)
+            moves.append(move)
+        return Witness(self.instance, claim, tuple(moves), tuple(map(self.made.layout.unpack, states)))
 
-    def _move(self, one: Packed, other: Packed) -> Move:
-        """The first action in model order that leads from one state to the other."""
+    def _step(self, one: Packed, other: Packed, against: Property | None = None) -> tuple[Packed, Move]:
+        """The first step in model order that leads from one state to the other, or to its like up to symmetry; with `against`, to a state
+        that is against this property of steps."""
         w = Worker(self.made, self.consts, Seen(self.made, []))
         n = loops.successors(self.made.succ, np.array(one, dtype=np.int64), self.consts, w.out, w.tags, w.seen.counts, w.seen.cover)
         rows = w.out[: n * self.words].reshape(n, self.words)
-        return self.made.move(int(w.tags[int(np.flatnonzero((rows == np.array(other)).all(axis=1))[0])]))
+        if against is None:
+            fits = (self._representatives(rows) == np.array(other)).all(axis=1)
+        else:
+            unpack, state = self.made.layout.unpack, self.made.layout.unpack(one)
+            fits = np.array([not holds(self.instance, against.formula, state, unpack(row)) for row in rows])
+        k = int(np.flatnonzero(fits)[0])
+        return tuple(rows[k].tolist()), self.made.move(int(w.tags[k]))
+
+    def _representatives(self, states: Words) -> Words:
+        """The canonical forms of states, (n, W); without symmetry the states themselves."""
+        found = np.ascontiguousarray(states).copy()
+        if self.made.canon:
+            loops.canonical(self.made.canon, found, len(found))
+        return found
 
     # -- outcomes -------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ Functions of a kernel (all integers are 64 bits, all arrays are addresses of suc
     check(state, consts, masks) -> any        bit i of masks[i // 62]: state formula i holds
     ends(state, consts, masks) -> any         the same for formulas asked of states without successor
     steps(before, consts, masks, after) -> any  the same for formulas over a step
-    canon(state, consts)                      puts in the state's place the one that stands for all that are as good
+    canon(states, n)                          puts in the place of each of n states the one that stands for all that are alike (canonical)
+    orbits(states, n) -> sum                  how many states n of those stand for
 
 `any` is the OR of all masks. In the checking form each of them returns -1 where the interpreter raises
 EvaluationError. An instance number counts through `model.actions` and `action.instances`; `Kernel.move` undoes it.
@@ -54,7 +55,7 @@ _HEAD = "declare i64 @llvm.umin.i64(i64, i64)\n!0 = !{}\n"
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled model. Addresses are 0 for functions without formulas."""
+    """A compiled model. Addresses are 0 for functions without formulas, and where no symmetry is used."""
 
     model: Model
     layout: Layout
@@ -66,6 +67,7 @@ class Kernel:
     ends: int
     steps: int
     canon: int = 0
+    orbits: int = 0
 
     def consts(self, instance: Instance) -> NDArray[np.int64]:
         """The constants of an instance as the kernel reads them (never of length 0)."""

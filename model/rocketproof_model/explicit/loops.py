@@ -49,6 +49,11 @@ def successors(succ: int, state: Words, consts: Words, out: Words, tags: Words, 
     return int(function(*map(address, (state, consts, out, tags, counts, cover))))
 
 
+def canonical(function: int, states: Words, n: int) -> int:
+    """Call a kernel's `canon` or `orbits` once."""
+    return int(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(function)(address(states), n))
+
+
 def ask(function: int, state: Words, consts: Words, masks: Words, after: Words) -> int:
     """Call a kernel's `check`, `ends` or `steps` once."""
     called = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(function)
@@ -142,9 +147,9 @@ def expand_block(p: int, first: int, last: int) -> int:
                     note(group, get(p, PAIR), 2 * WIDTH)
                 elif found < 0:
                     fault(p, state)
+        if canon:
+            call(canon, out + k * stride, n)
         for j in range(k, k + n):
-            if canon:
-                call(canon, out + j * stride, consts)
             hash_ = hashed(out + j * stride)
             put(hashes, j, hash_)
             prefetch(home_of(table, hash_))
@@ -267,9 +272,9 @@ def find_predecessors(p: int, first: int, last: int, wanted: int, many: int, bes
     for i in range(first, last):
         state = get(p, FRONTIER) + i * stride
         n = call(get(p, SUCC), state, consts, out, get(p, TAGS), get(p, COUNTS), get(p, COVER))
+        if canon:
+            call(canon, out, n)
         for j in range(n):
-            if canon:
-                call(canon, out + j * stride, consts)
             if sieve >> (hash_of(out, j * WIDTH) & 63) & 1:
                 for w in range(many):
                     if same(wanted, w * WIDTH, out, j * WIDTH) and less(state, best + w * stride, WIDTH):
@@ -297,9 +302,9 @@ def write_edges(p: int, first: int, last: int, slots: int, slot_mask: int, at: i
     states, out, tags, canon, consts = get(p, FRONTIER), get(p, OUT), get(p, TAGS), get(p, CANON), get(p, CONSTS)
     for i in range(first, last):
         n = call(get(p, SUCC), states + i * 8 * WIDTH, consts, out, tags, get(p, COUNTS), get(p, COVER))
+        if canon:
+            call(canon, out, n)
         for j in range(n):
-            if canon:
-                call(canon, out + j * 8 * WIDTH, consts)
             slot = hash_of(out, j * WIDTH) & slot_mask
             while not same(states, (get(slots, slot) - 1) * WIDTH, out, j * WIDTH):
                 slot = slot + 1 & slot_mask

@@ -234,10 +234,10 @@ class Index(IndexType):
         return iter([const(code, self) for code in self.codes()])
 
 
-def index(name: str, elements: int | Sequence[str]) -> Index:
+def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False) -> Index:
     """An index set of so many elements, at least one, or of elements with these names."""
     if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
-        return Index(0, elements - 1, name)
+        return Index(0, elements - 1, name, (), symmetric)
     if isinstance(elements, int | str) or not isinstance(elements, Sequence) or not elements:
         raise ModelError(f"index {name} has size {elements!r}", "an index has at least one element: give their number, or their names")
     names = tuple(elements)
@@ -247,7 +247,7 @@ def index(name: str, elements: int | Sequence[str]) -> Index:
             raise ModelError(f"index {name} has an element named {one!r}", words)
     if len(set(names)) != len(names):
         raise ModelError(f"index {name} has two elements of one name", "give each element a name of its own")
-    return Index(0, len(names) - 1, name, names)
+    return Index(0, len(names) - 1, name, names, symmetric)
 
 
 def const(code: int, type_: Type) -> Expr:

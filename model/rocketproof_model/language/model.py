@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
+from . import symmetry
 from .actions import MOST, Action, Body, Fairness
 from .containers import Containers, ContainerType, ManyType, SequenceType, laid_out
 from .expr import Expr, Index, coerce, const, index
@@ -69,9 +70,13 @@ class Model:
     roles: dict[str, str] = field(default_factory=dict)
     containers: list[Container] = field(default_factory=list)
 
-    def index(self, name: str, elements: int | Sequence[str]) -> Index:
-        """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`."""
-        return index(name, elements)
+    def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False) -> Index:
+        """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
+
+        With `symmetric=True` its elements are interchangeable: a search visits one of the states that differ only in which element is
+        which, and whatever tells elements apart is refused with its place.
+        """
+        return index(name, elements, symmetric=symmetric)
 
     def acting(self, *parts: Index | str, **roles: str) -> None:
         """Declare who acts, in the order in which a person sees them side by side: indices, whose elements act, and names of single parts.
@@ -92,6 +97,8 @@ class Model:
             raise ModelError(f"constant {name} is declared twice", "give each constant its own name")
         if not isinstance(type_, Type):
             raise ModelError(f"constant {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe or SetOf")
+        if of := symmetry.named(type_):
+            raise ModelError(f"constant {name} names an element of the symmetric index {of.name}", symmetry.REMEDY)
         self.constants[name] = (type_, type_.encode(default))
         if sentence:
             self.sentences[name] = sentence
@@ -155,6 +162,8 @@ class Model:
                 raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
             values.append(value)
         variable = Variable(name, type_, axes, tuple(values), self.slots, caller(), sentence, part, detail)
+        if told := symmetry.asymmetric_start(variable):
+            raise ModelError(f"initial value of {name}: {told}", symmetry.REMEDY)
         self.variables.append(variable)
         self.slots += variable.size
         return variable
@@ -232,6 +241,8 @@ class Model:
         for update in action.updates:
             self._known(update.target, where, update.place, action.parameters, ("ref", "par", "given"))
             self._known(update.value, where, update.place, action.parameters, ("ref", "par", "given"))
+        if told := symmetry.asymmetric_action(action):
+            raise ModelError(f"{where}: {told[0]}", symmetry.REMEDY, told[1])
         for part in (action.by, action.to, action.source):
             if isinstance(part, Expr):
                 self._known(part, where, action.place, action.parameters, ("ref", "par", "given"))
@@ -257,6 +268,8 @@ class Model:
         if any(p.id == id_ for p in self.properties):
             raise ModelError(f"property {id_} is declared twice", "give each property its own id")
         made = self.claim(id_, sentence, kind, formula, goal)
+        if kind != "lemma" and (told := symmetry.asymmetry(made.formula, made.goal)):
+            raise ModelError(f"property {id_}: {told}", symmetry.REMEDY, made.place)
         self.properties.append(made)
         return made
 

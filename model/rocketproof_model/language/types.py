@@ -137,11 +137,13 @@ def Enum(*names: str) -> EnumType:
 class IndexType(Type):
     """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
 
-    `names` are those of the elements, empty where they are called by their numbers.
+    `names` are those of the elements, empty where they are called by their numbers. Of a `symmetric` index the model treats all
+    elements alike (see symmetry).
     """
 
     name: str
     names: tuple[str, ...] = ()
+    symmetric: bool = False
 
     def text(self, code: int) -> str:
         return self.names[code] if self.names and 0 <= code < len(self.names) else str(code)

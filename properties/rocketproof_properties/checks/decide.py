@@ -10,9 +10,10 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
 from ..choices import InputError
@@ -20,6 +21,9 @@ from ..sources.source import Source, Subject
 from . import vacuity, witnessfiles
 from .plan import DEPTH, Task
 from .rows import Row, decided, undecided
+
+if TYPE_CHECKING:
+    from rocketproof_model.search import Exploration
 
 RUNS, STEPS = 10_000, 100  # of a simulation
 PROGRAMS = 100  # of the stateful engine, for each instance
@@ -69,6 +73,7 @@ class Budget:
     seed: int = 0
     programs: int = PROGRAMS
     cluster: Cluster = Cluster()
+    symmetry: bool = True
 
 
 @dataclass
@@ -150,11 +155,13 @@ class Work:
         from rocketproof_model import search
 
         claims, extra = _searched(subject)
-        found = search.explore(
-            subject.instance, [*claims, *extra], workers=self.budget.workers, limits=self.budget.limits, report=self.report
-        )
-        never = self.searched(subject, found, extra)
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
+        found = search.explore(
+            subject.instance, [*claims, *extra], workers=self.budget.workers, limits=self.budget.limits, report=self.report,
+            symmetry=self.budget.symmetry and not live,
+        )  # fmt: skip
+        proof = _size(found) + _reduction(found, live=bool(live), wanted=self.budget.symmetry)
+        never = self.searched(subject, found, extra, proof)
         if live:
             from rocketproof_model import liveness
 
@@ -162,7 +169,7 @@ class Work:
             limits = self.budget.limits
             answers = liveness.check(subject.instance, wanted, limits=limits, report=self.report, exploration=found)
             for (tasks, claim), outcome in zip(live, answers, strict=True):
-                self.enter(tasks, outcome, _size(found), vacuity.PREFIX + claim.id in never)
+                self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()
 
     def spark(self, subject: Subject) -> None:
@@ -183,16 +190,16 @@ class Work:
             )
         except TraceError as error:
             raise InputError(str(error)) from None
-        self.searched(subject, found, extra)
+        self.searched(subject, found, extra, _size(found))
 
-    def searched(self, subject: Subject, found: Explored, extra: Sequence[Property]) -> set[str]:
+    def searched(self, subject: Subject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
         """Enter what a search decided; the ids of premises that never held."""
         self.answer.coverage = found.coverage
         outcomes = {o.property: o for o in found.outcomes}
         never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
         for tasks, claim in self.questions(subject):
             if claim.kind != "leads_to":
-                self.enter(tasks, outcomes[claim], _size(found), vacuity.PREFIX + claim.id in never)
+                self.enter(tasks, outcomes[claim], proof, vacuity.PREFIX + claim.id in never)
         self.stop_if_interrupted()
         return never
 
@@ -313,6 +320,17 @@ def _searched(subject: Subject) -> tuple[list[Property], list[Property]]:
 
 def _size(found: Explored) -> str:
     return f"{found.states:,} states"
+
+
+def _reduction(found: Exploration, *, live: bool, wanted: bool) -> str:
+    """What the search made of the model's symmetry, in words; "" where there is none or nobody wants it."""
+    declared = [index.name for index in symmetric_indices(found.instance.model.variables)]
+    if not declared or not wanted:
+        return ""
+    if found.symmetric:
+        return f" up to symmetry of {', '.join(found.symmetric)}"
+    reason = "fairness is each element's own" if live else found.asymmetry
+    return f" without the symmetry of {', '.join(declared)}: {reason}" if reason else ""
 
 
 def _bound(task: Task) -> int | None:

@@ -79,6 +79,7 @@ class Settings:
     programs: int = PROGRAMS
     fair: bool = False
     cluster: Cluster = Cluster()
+    symmetry: bool = True
     witnesses: Path = witnessfiles.DEFAULT_FOLDER
     first: frozenset[tuple[str, ...]] = frozenset()
 
@@ -149,7 +150,8 @@ class _Run:
         if left is not None and self.settings.fair:
             left *= min(1.0, self.processes / (len(self.units) - self.begun))
         limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
-        return Budget(limits, self.settings.workers // self.processes, self.settings.seed, self.settings.programs, self.settings.cluster)
+        chosen = self.settings
+        return Budget(limits, chosen.workers // self.processes, chosen.seed, chosen.programs, chosen.cluster, chosen.symmetry)
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1

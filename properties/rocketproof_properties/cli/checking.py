@@ -26,6 +26,7 @@ def check(
     time: Seconds | None = None,
     memory: Count | None = None,
     workers: Count | None = None,
+    symmetry: Annotated[bool, Parameter(negative="--no-symmetry")] = True,
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
@@ -66,6 +67,8 @@ def check(
         Megabytes that an engine may use for its states; three quarters of the free memory unless given.
     workers
         Threads of the search; all cores unless given.
+    symmetry
+        Visit one of the states that differ only in which element of a symmetric index is which; --no-symmetry visits all of them.
     master
         With --engine spark: the URL of Spark's master, instead of this machine.
     remote
@@ -112,6 +115,7 @@ def check(
         workers=workers or pools.cores(),
         seed=seed,
         cluster=cluster,
+        symmetry=symmetry,
         witnesses=folder,
         first=remembered.read(),
     )

@@ -99,6 +99,7 @@ def check(
     limits: Limits = Limits(),
     workers: int | None = None,
     seed: int = 0,
+    symmetry: bool = True,
     **values: Any,
 ) -> Outcomes:
     """Decide properties of a model, by default all of them, in this process.
@@ -108,8 +109,9 @@ def check(
     `values` are sizes, the parameters of the function that builds the model, and constants of the model.
 
     `engine`: `explicit` searches all states; `symbolic` bounds by z3, then proves by induction; `simulate` takes random paths from `seed`,
-    and only refutes. A lemma is always z3's. `limits` bounds seconds, bytes and states; `workers` are threads, one for each core unless
-    given. What a limit ends is `unknown`, with the reason. Raises RocketproofError, in one line, for what is no model, no property or no
+    and only refutes. A lemma is always z3's. `symmetry=False` searches all states of a model with symmetric indices.
+    `limits` bounds seconds, bytes and states; `workers` are threads, one for each core unless given. What a limit ends is `unknown`, with
+    the reason. Raises RocketproofError, in one line, for what is no model, no property or no
     size, for an engine that does not decide such a property, and for a model that has no value somewhere.
     """
     __tracebackhide__ = True
@@ -121,7 +123,7 @@ def check(
     for claim in claims:
         if claim.kind != LEMMA and claim.kind not in APPLICABLE[engine]:
             raise InputError(f"{engine} does not decide {claim.id} ({claim.kind}); use engine='explicit'")
-    budget = Budget(limits, workers or cores(), seed)
+    budget = Budget(limits, workers or cores(), seed, symmetry=symmetry)
     found: dict[tuple[str, str], Outcome] = {}
     vacuous: set[str] = set()
     for name, some in (

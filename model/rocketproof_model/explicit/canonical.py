@@ -1,0 +1,406 @@
+"""Canonical forms: of all states that differ only in which element of a symmetric index is which, one, computed on packed words.
+
+All permutations of one index are undone by sorting: whatever belongs to an element is its column, and a network of exchanges brings
+the columns into order. The permutations of the other indices are gone through, each from the last one by an exchange of
+neighbours, and the smallest result is the canonical form. An exchange takes few instructions, because the layout puts what belongs to two
+elements at equal distances.
+
+    canon(states, n) -> n      n packed states are replaced by their canonical forms
+    orbits(states, n) -> sum   how many states the n canonical ones stand for
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from .. import native
+from ..language import Action, IndexType, MaybeType, Model, Property, SetType, Type, Variable
+from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, named, symmetric_indices
+from .emit import Number, Truth
+from .layout import Layout
+from .packed import PackedEmitter
+
+MOST = 5040  # arrangements that are gone through; an index with more is left as it is
+_UNROLL = 8  # more arrangements than this become a loop
+
+Words = list[Number]
+_told: WeakKeyDictionary[Action, Any] = WeakKeyDictionary()
+_compiled: WeakKeyDictionary[Model, dict[Hashable, tuple[int, int]]] = WeakKeyDictionary()
+
+
+def reducible(model: Model, claims: Sequence[Property]) -> tuple[tuple[IndexType, ...], str]:
+    """The symmetric indices up to which states may be identified when these claims are asked, and why there are none, in words.
+
+    A model refuses what tells elements apart while it is built; but models are also made from models, and claims need not be a model's own.
+    """
+    indices = symmetric_indices(model.variables)
+    for claim in claims if indices else ():
+        if told := asymmetry(claim.formula, claim.goal):
+            return (), f"property {claim.id}: {told}"
+    for action in model.actions if indices else ():
+        if action not in _told:
+            _told[action] = asymmetric_action(action)
+        if _told[action]:
+            return (), f"action {action.name}: {_told[action][0]}"
+    return indices, ""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of an element's column: for element k the bits `mask` of `words[k] >> shifts[k]`."""
+
+    mask: int
+    words: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A field whose value names elements of the index."""
+
+    word: int
+    shift: int
+    type: Type
+
+    def element(self, k: int) -> int:
+        """The code for element k of a field that names one, or nothing."""
+        return k + int(isinstance(self.type, MaybeType))
+
+    def codes(self, rename: Rename) -> list[tuple[int, int]]:
+        """Codes that change places."""
+        return [(code, to) for code in self.type.codes() if code < (to := rename(self.type, code))]
+
+
+class _Columns:
+    """Where a layout has what belongs to the elements of one index."""
+
+    def __init__(self, places: Layout, index: IndexType) -> None:
+        self.places, self.index = places, index
+        self.names: list[_Name] = []
+        self.sets: list[tuple[int, int, Type]] = []  # word and shift of the first bit, and what it is a set of
+        self.arrays: list[Variable] = []
+        self.sortable = True
+        single = (index, MaybeType(0, index.size, index))
+        for variable in places.model.variables:
+            axes = [axis for axis in variable.over if named(axis) == index]
+            if axes:
+                self.arrays.append(variable)
+            if named(variable.type) == index:
+                held = variable.type.of if isinstance(variable.type, SetType) else variable.type
+                for slot in range(variable.first, variable.first + variable.size):
+                    if isinstance(variable.type, SetType):
+                        self.sets.append((*self._place(slot), held))
+                    else:
+                        self.names.append(_Name(*self._place(slot), variable.type))
+                axes.append(index if held in single else held)
+            if any(axis != index for axis in axes) or len(axes) > 1:
+                self.sortable = False  # it relates elements to each other, so that they have no columns of their own
+
+    def _place(self, slot: int) -> tuple[int, int]:
+        return int(self.places.slot_word[slot]), int(self.places.slot_shift[slot])
+
+    def pieces(self) -> list[_Piece]:
+        """The columns of a sortable index, in as few pieces as their places allow; names are not among them."""
+        rows = [([(word, shift + k + int(of != self.index)) for k in self.index.codes()], 1) for word, shift, of in self.sets]
+        for variable in self.arrays:
+            axis = variable.over.index(cast("Any", self.index))
+            for at in variable.elements():
+                if at[axis] == 0:
+                    row = [self._place(variable.slot((*at[:axis], k, *at[axis + 1 :]))) for k in self.index.codes()]
+                    rows.append((row, variable.type.width))
+        masks: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        for row, width in rows:
+            start = row[0][1]
+            key = tuple(word for word, _ in row), tuple(shift - start for _, shift in row)
+            masks[key] = masks.get(key, 0) | ((1 << width) - 1) << start
+        return [_Piece(mask, words, shifts) for (words, shifts), mask in masks.items() if mask]
+
+    def moves(self, i: int, j: int) -> list[tuple[int, int, int, int]]:
+        """What changes places with elements i and j: bits `mask` of one word and those `distance` higher of another (or the same)."""
+        found: dict[tuple[int, int, int, int], int] = {}
+        rename = exchange(self.index, i, j)
+        for step, pairs in enumerate((self._elements(rename), self._bits(rename))):
+            for (one, low), (other, high), mask in pairs:
+                if (one, low) > (other, high):
+                    one, low, other, high = other, high, one, low
+                key = (step, one, other, high - low)
+                found[key] = found.get(key, 0) | mask << low
+        return [(one, other, distance, mask) for (_, one, other, distance), mask in found.items() if mask]
+
+    def _elements(self, rename: Rename) -> Iterator[tuple[tuple[int, int], tuple[int, int], int]]:
+        for variable in self.arrays:
+            for at in variable.elements():
+                to = image(variable, at, rename)
+                if at < to:
+                    yield self._place(variable.slot(at)), self._place(variable.slot(to)), (1 << variable.type.width) - 1
+
+    def _bits(self, rename: Rename) -> Iterator[tuple[tuple[int, int], tuple[int, int], int]]:
+        for word, shift, of in self.sets:
+            for code in of.codes():
+                if code < (to := rename(of, code)):
+                    yield (word, shift + code), (word, shift + to), 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How canonical forms are found: one index is sorted (or none), the arrangements of the others are gone through."""
+
+    sorted: IndexType | None
+    arranged: tuple[IndexType, ...]
+
+    @property
+    def indices(self) -> tuple[IndexType, ...]:
+        return self.arranged if self.sorted is None else (*self.arranged, self.sorted)
+
+    @property
+    def arrangements(self) -> int:
+        return math.prod(math.factorial(index.size) for index in self.arranged)
+
+    def walk(self) -> list[tuple[int, int]]:
+        """Exchanges (position in `arranged`, k with k + 1) that lead from each arrangement to the next."""
+        steps: list[tuple[int, int]] = []
+        for number, index in enumerate(self.arranged):
+            inner = steps
+            steps = list(inner)
+            for k in plain_changes(index.size):
+                inner = inner[::-1]  # there and back again
+                steps += [(number, k), *inner]
+        return steps
+
+
+def plan(places: Layout, indices: Sequence[IndexType]) -> Plan:
+    """Sort the largest index that can be sorted, and arrange of the others as many as MOST allows, small ones first."""
+    by_size = sorted(indices, key=lambda index: index.size)
+    chosen = next((index for index in reversed(by_size) if _Columns(places, index).sortable), None)
+    arranged, product = list[IndexType](), 1
+    for index in by_size:
+        if index is not chosen and product * math.factorial(index.size) <= MOST:
+            product *= math.factorial(index.size)
+            arranged.append(index)
+    return Plan(chosen, tuple(arranged))
+
+
+def plain_changes(size: int) -> list[int]:
+    """Exchanges of places k and k + 1 that go through all permutations (Steinhaus, Johnson, Trotter)."""
+    if size < 2:
+        return []
+    inner, steps = plain_changes(size - 1), list[int]()
+    for number in range(len(inner) + 1):
+        sweep = range(size - 1)
+        steps += sweep if number % 2 else reversed(sweep)
+        if number < len(inner):
+            steps.append(inner[number] + (number + 1) % 2)
+    return steps
+
+
+def network(size: int) -> Iterator[tuple[int, int]]:
+    """Comparisons that sort so many places (Batcher's odd-even merge sort)."""
+    run = 1
+    while run < size:
+        distance = run
+        while distance:
+            for start in range(distance % run, size - distance, 2 * distance):
+                for k in range(start, min(start + distance, size - distance)):
+                    if k // (2 * run) == (k + distance) // (2 * run):
+                        yield k, k + distance
+            distance //= 2
+        run *= 2
+
+
+def compiled(places: Layout, indices: Sequence[IndexType]) -> tuple[Plan, int, int]:
+    """The plan for these indices, and the addresses of `canon` and `orbits`; 0 where there is no index."""
+    how = plan(places, indices)
+    if not how.indices:
+        return how, 0, 0
+    known = _compiled.setdefault(places.model, {})
+    key = (places.words, tuple(places.slot_word.tolist()), tuple(places.slot_shift.tolist()), how.indices)
+    if key not in known:
+        text = _Writer(places, how).text()
+        found = native.compile_text(text, ("canon", "orbits")).addresses
+        known[key] = (found["canon"], found["orbits"])
+    return how, *known[key]
+
+
+class _Writer:
+    """Writes the functions of a plan."""
+
+    def __init__(self, places: Layout, how: Plan) -> None:
+        self.places, self.how = places, how
+        self.columns = {index: _Columns(places, index) for index in how.indices}
+        self.steps = how.walk()
+
+    def text(self) -> str:
+        kinds = sorted(set(self.steps))
+        path = ", ".join(f"i8 {kinds.index(step)}" for step in self.steps)
+        head = f"@walk = private constant [{len(self.steps)} x i8] [{path}]\n" if self.steps else ""
+        return head + self._function("canon") + self._function("orbits")
+
+    # -- functions ------------------------------------------------------------------------------------------------------
+
+    def _function(self, name: str) -> str:
+        """A loop over the states; `canon` writes the smallest arrangement, `orbits` counts those that are the state again."""
+        e = self.e = PackedEmitter(self.places.model, self.places, {}, False)
+        width = self.places.words
+        e.line("%none = icmp sle i64 %n, 0")
+        e.line("br i1 %none, label %end, label %state")
+        e.label("state")
+        again, total = f"%{e.fresh()}", f"%{e.fresh()}"
+        e.line(f"%row = phi i64 [0, %entry], [{again}, %next]")
+        e.line(f"%sum = phi i64 [0, %entry], [{total}, %next]")
+        base = e.mul("%row", width)
+        pointers = [e.value(f"getelementptr inbounds i64, ptr %states, i64 {e.add(base, k)}") for k in range(width)]
+        start: Words = []
+        for pointer in pointers:
+            start.append(f"%{e.fresh()}")
+            e.line(f"{start[-1]} = load i64, ptr {pointer}, align 8")
+        if name == "canon":
+            best = self._arrangements(start, self._sorted(start), smallest=True)
+            for pointer, word in zip(pointers, best, strict=True):
+                e.line(f"store i64 {word}, ptr {pointer}, align 8")
+            add: Number = 1
+        else:
+            (times,) = self._arrangements(start, [1], smallest=False)
+            group = math.prod(math.factorial(index.size) for index in self.how.indices)
+            add = e.value(f"udiv i64 {group}, {e.mul(times, self._ties(start))}")
+        e.line("br label %next")
+        e.label("next")
+        e.line(f"{again} = add i64 %row, 1")
+        e.line(f"{total} = add i64 %sum, {add}")
+        e.line(f"%more = icmp slt i64 {again}, %n")
+        e.line("br i1 %more, label %state, label %done")
+        e.label("done")
+        e.line(f"ret i64 {total}")
+        e.label("end")
+        e.line("ret i64 0")
+        return f"define i64 @{name}(ptr noalias %states, i64 %n) {{\nentry:\n" + "\n".join(e.lines) + "\n}\n"
+
+    def _arrangements(self, start: Words, found: Words, *, smallest: bool) -> Words:
+        """Go through the arrangements after the first: the smallest sorted one, or how many are `start` again."""
+        e, now = self.e, start
+
+        def judged(words: Words, so_far: Words) -> Words:
+            candidate = self._sorted(words)
+            if smallest:
+                less = self._less(candidate, so_far)
+                return [e.choose(less, x, y) for x, y in zip(candidate, so_far, strict=True)]
+            return [e.add(so_far[0], e.widen(self._same(candidate, start)))]
+
+        if len(self.steps) < _UNROLL:
+            for number, k in self.steps:
+                now = self._exchanged(now, self.how.arranged[number], k, k + 1, True)
+                found = judged(now, found)
+            return found
+        before, kinds = e.block, sorted(set(self.steps))
+        at, following = "%at", "%following"
+        words = [f"%{e.fresh()}" for _ in start]
+        kept = [f"%{e.fresh()}" for _ in found]
+        e.line("br label %arrange")
+        e.label("arrange")
+        heads = len(e.lines)
+        with e.scope():
+            kind = e.value(f"getelementptr inbounds i8, ptr @walk, i64 {at}")
+            e.line(f"%kind = load i8, ptr {kind}, align 1")
+            e.line("switch i8 %kind, label %step0 [" + " ".join(f"i8 {k}, label %step{k}" for k in range(len(kinds))) + "]")
+            ways: list[tuple[str, Words]] = []
+            for k, (number, place) in enumerate(kinds):
+                e.label(f"step{k}")
+                with e.scope():
+                    ways.append((e.block, self._exchanged(list(words), self.how.arranged[number], place, place + 1, True)))
+                e.line("br label %arranged")
+            e.label("arranged")
+            new: Words = []
+            for w in range(len(words)):
+                new.append(f"%{e.fresh()}")
+                e.line(f"{new[-1]} = phi i64 " + ", ".join(f"[{way[w]}, %{block}]" for block, way in ways))
+            best = judged(new, list(kept))
+            e.line(f"{following} = add i64 {at}, 1")
+            e.line(f"%left = icmp slt i64 {following}, {len(self.steps)}")
+            e.line("br i1 %left, label %arrange, label %judged")
+            phis = [(at, 0, following), *zip(words, start, new, strict=True), *zip(kept, found, best, strict=True)]
+            e.lines[heads:heads] = [f"  {v} = phi i64 [{first}, %{before}], [{then}, %{e.block}]" for v, first, then in phis]
+        e.label("judged")
+        return best
+
+    # -- one arrangement ------------------------------------------------------------------------------------------------
+
+    def _sorted(self, words: Words) -> Words:
+        index = self.how.sorted
+        if index is None:
+            return words
+        for i, j in network(index.size):
+            words = self._exchanged(words, index, i, j, self._column_less(words, index, i, j))
+        return words
+
+    def _exchanged(self, words: Words, index: IndexType, i: int, j: int, when: Truth) -> Words:
+        """The words with elements i and j of an index exchanged where `when` holds."""
+        e, columns, words = self.e, self.columns[index], list(words)
+        for one, other, distance, mask in columns.moves(i, j):
+            there = self._moved(words[other], distance)
+            moved = e.choose(when, e.and_(self._xor(words[one], there), mask), 0)
+            words[one] = self._xor(words[one], moved)
+            words[other] = self._xor(words[other], self._moved(moved, -distance))
+        rename = exchange(index, i, j)
+        for name in columns.names:
+            change: Number = 0
+            for code, to in name.codes(rename):
+                either = e.either(self._holds(words, name, code), self._holds(words, name, to))
+                change = e.choose(either, (code ^ to) << name.shift, change)
+            words[name.word] = self._xor(words[name.word], e.choose(when, change, 0))
+        return words
+
+    def _column_less(self, words: Words, index: IndexType, i: int, j: int) -> Truth:
+        """Whether column i comes after column j in the canonical order."""
+        e, columns = self.e, self.columns[index]
+        pairs: list[tuple[Number, Number]] = []
+        for piece in columns.pieces():
+            x, y = (e.and_(self._moved(words[piece.words[k]], piece.shifts[k]), piece.mask) for k in (i, j))
+            pairs.append((x, y))
+        for at in range(0, len(columns.names), 62):
+            some = columns.names[at : at + 62]
+            named_by: list[Number] = [0, 0]
+            for bit, name in enumerate(some):
+                for side, k in enumerate((i, j)):
+                    named_by[side] = e.or_(named_by[side], e.shl(e.widen(self._holds(words, name, name.element(k))), bit))
+            pairs.append((named_by[0], named_by[1]))
+        less: Truth = False
+        for x, y in pairs:
+            less = e.either(e.compare("ult", x, y), e.both(e.compare("eq", x, y), less))
+        return less
+
+    def _ties(self, words: Words) -> Number:
+        """In how many ways the columns of a sorted state can be permuted without changing it."""
+        e, index = self.e, self.how.sorted
+        ways: Number = 1
+        run: Number = 1
+        for k in range(index.size - 1 if index is not None else 0):
+            tie = self._same(words, self._exchanged(words, cast("IndexType", index), k, k + 1, True))
+            run = e.choose(tie, e.add(run, 1), 1)
+            ways = e.mul(ways, run)
+        return ways
+
+    def _holds(self, words: Words, name: _Name, code: int) -> Truth:
+        e = self.e
+        return e.compare("eq", e.and_(e.lshr(words[name.word], name.shift), (1 << name.type.width) - 1), code)
+
+    def _moved(self, word: Number, down: int) -> Number:
+        return self.e.lshr(word, down) if down >= 0 else self.e.shl(word, -down)
+
+    def _xor(self, x: Number, y: Number) -> Number:
+        return self.e.value(f"xor i64 {x}, {y}")
+
+    def _less(self, one: Words, other: Words) -> Truth:
+        e = self.e
+        less: Truth = False
+        for x, y in zip(reversed(one), reversed(other), strict=True):
+            less = e.either(e.compare("ult", x, y), e.both(e.compare("eq", x, y), less))
+        return less
+
+    def _same(self, one: Words, other: Words) -> Truth:
+        found: Truth = True
+        for x, y in zip(one, other, strict=True):
+            found = self.e.both(found, self.e.compare("eq", x, y))
+        return found

@@ -1,0 +1,220 @@
+"""Symmetric indices: elements that nothing in a model tells apart, and what would tell them apart.
+
+Exchanging two elements of a symmetric index throughout a state and an action's arguments leads from steps to steps. Ip and Dill give
+such a type, a scalarset, few operations: equality, indexing, membership. Here quantifiers are unfolded while terms are
+built, so that `forall` and a list of elements by name look alike. Therefore a term is judged by what it is: operations that look into an
+element (order, arithmetic) are refused by type, and the rest must be the same term, up to the order of operands that may
+change places, after each exchange of two neighbours, because these generate all permutations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .actions import Action, Update
+from .expr import Expr, show
+from .traverse import children, walk
+from .types import IndexType, MaybeType, SetType, Type
+from .variables import Variable
+
+_SETS = ("bitand", "bitor", "bitandnot")
+_EQUIVARIANT = ("ref", "after", "and", "or", "not", "ite", "eq", "has", "single", "get", "some")  # the same after any renaming of elements
+_ONCE = ("and", "or", "bitand", "bitor", "minimum", "maximum")  # of which an operand counts once, wherever it stands
+_COMMUTATIVE = ("add", "mul", *_ONCE)
+REMEDY = "treat all elements alike, or declare the index without symmetric=True"
+
+Rename = Callable[[Type, int], int]
+
+
+def named(type_: Type) -> IndexType | None:
+    """The symmetric index whose elements the values of a type name; None if there is none."""
+    if isinstance(type_, IndexType):
+        return type_ if type_.symmetric else None
+    return named(type_.of) if isinstance(type_, MaybeType | SetType) else None
+
+
+def exchange(index: IndexType, i: int, j: int) -> Rename:
+    """What the code of a value becomes where elements i and j of the index change places."""
+    places = {i: j, j: i}
+
+    def rename(type_: Type, code: int) -> int:
+        if type_ == index:
+            return places.get(code, code)
+        if isinstance(type_, MaybeType) and code:
+            return rename(type_.of, code - 1 + type_.of.lo) + 1 - type_.of.lo
+        if isinstance(type_, SetType):
+            return sum(1 << rename(type_.of, k) - type_.of.lo for k in type_.members(code))
+        return code
+
+    return rename
+
+
+def image(variable: Variable, at: Sequence[int], rename: Rename) -> tuple[int, ...]:
+    """The element of the variable that takes the place of another one."""
+    return tuple(rename(axis, k) for axis, k in zip(variable.over, at, strict=True))
+
+
+def symmetric_indices(variables: Iterable[Variable]) -> tuple[IndexType, ...]:
+    """The symmetric indices with at least two elements that variables are over, or whose elements they hold, in order of appearance."""
+    found = {index: None for v in variables for type_ in (*v.over, v.type) if (index := named(type_)) and index.size > 1}
+    return tuple(found)
+
+
+def asymmetry(*terms: Expr | None) -> str | None:
+    """What tells elements of a symmetric index apart in one of the terms; None if nothing does."""
+    for term in terms:
+        if term is None:
+            continue
+        if told := _mistyped(term):
+            return told
+        forms = _Forms()
+        for index, rename in _exchanges([term]):
+            if forms.under(rename)(term) != forms.under(_same)(term):
+                return f"'{show(term)}' is about single elements of {index.name}"
+    return None
+
+
+def asymmetric_action(action: Action) -> tuple[str, str] | None:
+    """What in an action tells elements of a symmetric index apart, and its place; None if nothing does.
+
+    Updates count together: one for each element is what an effect for all of them unfolds into.
+    """
+    for guard in action.guards:
+        if told := asymmetry(guard.condition):
+            return f"guard {guard.name!r}: {told}", guard.place
+    for update in action.updates:
+        target, value = update.target, update.value
+        told = _mistyped(target) or _mistyped(value)
+        if told is None and value.type != target.type and (named(target.type) or named(value.type)):
+            told = f"'{_assignment(update)}' takes an element for a number, or a number for an element"
+        if told is not None:
+            return told, update.place
+    forms = _Forms()
+    for index, rename in _exchanges(t for u in action.updates for t in (u.target, u.value)):
+        there, here = forms.under(_same), forms.under(rename)
+        known = {(there(u.target), there(u.value)) for u in action.updates}
+        for update in action.updates:
+            if (here(update.target), here(update.value)) not in known:
+                return f"'{_assignment(update)}' is about single elements of {index.name}", update.place
+    return None
+
+
+def asymmetric_start(variable: Variable) -> str | None:
+    """What tells elements of a symmetric index apart in a variable's initial values; None if nothing does."""
+    start = dict(zip(variable.elements(), variable.init, strict=True))
+    forms = _Forms()
+    for index, rename in _exchanges(variable.init, variable.over):
+        here, there = forms.under(rename), forms.under(_same)
+        for at, value in start.items():
+            if here(value) != there(start[image(variable, at, rename)]):
+                return f"'{show(value)}' as the start of {variable.label_at(at)} is about single elements of {index.name}"
+    return None
+
+
+def _assignment(update: Update) -> str:
+    return f"{show(update.target)} := {show(update.value)}"
+
+
+def _same(type_: Type, code: int) -> int:
+    return code
+
+
+def _exchanges(terms: Iterable[Expr], axes: Iterable[Type] = ()) -> Iterator[tuple[IndexType, Rename]]:
+    """The exchanges of neighbours in the symmetric indices that these axes are about, or of which the terms name an element."""
+    indices = {index: None for axis in axes if (index := named(axis))}
+    for e in walk(*terms):
+        if e.op == "const" and (index := named(e.type)):
+            indices[index] = None
+        for at, axis in _subscripts(e):
+            if at.op == "const" and (index := named(axis)):
+                indices[index] = None
+    for index in indices:
+        for k in range(index.size - 1):
+            yield index, exchange(index, k, k + 1)
+
+
+def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
+    """Arguments that stand for a value of some type, such as an element, even where a number is written, with that type."""
+    if e.op in ("ref", "after"):
+        return zip(e.args[1:], e.args[0].over, strict=True)
+    return [(e.args[1], e.args[0].type.of)] if e.op == "has" else []
+
+
+def _mistyped(term: Expr) -> str | None:
+    """An operation that a symmetric index does not have, in words; None if there is none."""
+    for e in walk(term):
+        parts = children(e)
+        for x in parts if e.op not in _EQUIVARIANT else ():
+            if (index := named(x.type)) and not (e.op in _SETS and isinstance(x.type, SetType)):
+                return f"'{show(e)}' takes an element of {index.name} for a number"
+        if e.op == "given" and (index := named(e.type)):
+            return f"the constant {show(e)} is about single elements of {index.name}"
+        mixed = parts[0].type != parts[1].type if e.op == "eq" else e.op == "ite" and any(x.type != e.type for x in parts[1:])
+        if mixed and any(named(x.type) for x in parts):
+            return f"'{show(e)}' takes an element for a number, or a number for an element"
+        for at, axis in _subscripts(e):
+            if (index := named(axis)) and at.op != "const" and at.type != axis:
+                return f"'{show(e)}' takes a number for an element of {index.name}"
+    return None
+
+
+class _Forms:
+    """Numbers for what terms say, whatever the order of operands that may change places: equal numbers mean the same."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.functions: dict[Rename, Callable[[Expr], int]] = {}
+
+    def under(self, rename: Rename) -> Callable[[Expr], int]:
+        """The number of a term whose elements are renamed."""
+        known: dict[Expr, int] = {}
+
+        def of(e: Expr) -> int:
+            if e not in known:
+                known[e] = self._number(*parts(e))
+            return known[e]
+
+        def place(at: Expr, axis: Type) -> int:
+            return self._number("const", rename(axis, at.args[0]), axis) if at.op == "const" else of(at)
+
+        def parts(e: Expr) -> tuple[Any, ...]:
+            if e.op == "const":
+                return ("const", rename(e.type, e.args[0]), None if type(e.type) is Type else e.type)
+            if e.op in ("par", "given", "free"):
+                return (e.op, e.args[0])
+            if e.op in ("ref", "after", "has"):
+                first = of(e.args[0]) if e.op == "has" else e.args[0]
+                return (e.op, first, *(place(at, axis) for at, axis in _subscripts(e)))
+            op, operands = _operation(e)
+            if op in _COMMUTATIVE:
+                numbers = map(of, _flat(op, operands))
+                return (op, *sorted(set(numbers) if op in _ONCE else numbers))
+            numbers = map(of, operands)
+            return (op, *(sorted(numbers) if op == "eq" else numbers))
+
+        return self.functions.setdefault(rename, of)
+
+    def _number(self, *form: Any) -> int:
+        return self.numbers.setdefault(form, len(self.numbers))
+
+
+def _operation(e: Expr) -> tuple[str, tuple[Expr, ...]]:
+    """The operation and its operands, with minimum and maximum told from other choices."""
+    if e.op == "ite" and e.args[0].op == "lt":
+        compared = e.args[0].args
+        for name, arms in (("minimum", e.args[1:]), ("maximum", e.args[:0:-1])):
+            if all(x is y for x, y in zip(compared, arms, strict=True)):
+                return name, compared
+    return e.op, children(e)
+
+
+def _flat(op: str, operands: Iterable[Expr]) -> Iterator[Expr]:
+    """The operands, with those of the same operation taken apart into theirs."""
+    stack = [*operands]
+    while stack:
+        inner, parts = _operation(e := stack.pop())
+        if inner == op:
+            stack.extend(parts)
+        else:
+            yield e

@@ -1,0 +1,277 @@
+"""Symmetric indices: what is refused and where, orbits, witnesses of the model itself, and what switches the reduction off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from test_search import replayed
+
+import routing
+from rocketproof_model import (
+    Bool,
+    Enum,
+    Expr,
+    Int,
+    Maybe,
+    Model,
+    ModelError,
+    SetOf,
+    after,
+    any_of,
+    count,
+    exists,
+    forall,
+    ite,
+    liveness,
+    maximum,
+    rem,
+    single,
+    total,
+)
+from rocketproof_model.explicit.canonical import network, plain_changes
+from rocketproof_model.language import Guard
+from rocketproof_model.result import Limits
+from rocketproof_model.search import Tuning, explore
+
+ALL_STATES = {False: 326684, True: 6474}
+
+
+def workers(size: int = 3) -> tuple[Model, Any, Any, Any]:
+    """Workers of equal rights with a lock."""
+    m = Model("workers")
+    worker = m.index("Worker", size, symmetric=True)
+    done = m.var("done", Int(0, 2), over=worker, init=0)
+    lock = m.var("lock", Maybe(worker), init=None)
+    return m, worker, done, lock
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        (lambda w, done, lock: done[0] == 1, "'(done[0] == 1)' is about single elements of Worker"),
+        (lambda w, done, lock: lock == 2, "'(lock == 2)' is about single elements of Worker"),
+        (lambda w, done, lock: exists(w, lambda i: done[i] == i), "takes an element for a number"),
+        (lambda w, done, lock: exists(w, lambda i: done[i] == i + 1), "is about single elements of Worker"),
+        (lambda w, done, lock: lock.is_none | (lock.get < 2), "'(lock < 2)' takes an element of Worker for a number"),
+        (lambda w, done, lock: lock.is_none | (done[rem(lock.get + 1, 3)] == 0), "'(lock + 1)' takes an element of Worker for a number"),
+        (lambda w, done, lock: done[done[lock.get]] == 0, "takes a number for an element of Worker"),
+        (lambda w, done, lock: done[w.size - 1] < 2, "is about single elements of Worker"),
+    ],
+)
+def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., Any], words: str) -> None:
+    m, worker, done, lock = workers()
+    with pytest.raises(ModelError) as refused:
+        m.always("claim", formula(worker, done, lock), "something about one worker")
+    assert words in refused.value.problem
+    assert refused.value.problem.startswith("property claim: ")
+    assert "symmetric=True" in refused.value.remedy
+    assert not m.properties
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda w, done, lock: forall(w, lambda i: (done[i] < 2) | (lock != i)),
+        lambda w, done, lock: forall(w, lambda i: forall(w, lambda j: (i == j) | (done[i] == 0) | (done[j] == 0))),
+        lambda w, done, lock: total(w, lambda i: done[i]) <= count(w, lambda i: lock == i),
+        lambda w, done, lock: maximum(maximum(done[2], done[1]), done[0]) == 2,
+        lambda w, done, lock: lock.is_some & (done[lock.get] == 1),
+        lambda w, done, lock: (done[1] == done[0]) & (done[2] == done[1]) & (done[0] == done[2]),
+    ],
+)
+def test_a_property_that_treats_them_alike_is_taken(formula: Callable[..., Any]) -> None:
+    m, worker, done, lock = workers()
+    assert m.always("claim", formula(worker, done, lock), "something about all workers") in m.properties
+
+
+def test_actions_that_tell_elements_apart_are_refused_with_their_line() -> None:
+    def action(body: Callable[..., None]) -> ModelError:
+        m, worker, done, lock = workers()
+
+        def act(a: Any, w: Any) -> None:
+            """Something happens."""
+            body(a, w, worker, done, lock)
+
+        with pytest.raises(ModelError) as error:
+            m.action(w=worker)(act)
+        assert error.value.place.rpartition(":")[0] == __file__
+        assert error.value.problem.startswith("action act: ")
+        return error.value
+
+    assert "guard 'first': " in action(lambda a, w, worker, done, lock: a.guard("first", w == 0, "it is the first")).problem
+    assert "about single elements" in action(lambda a, w, worker, done, lock: a.set(done[1], 0)).problem
+    assert "about single elements" in action(lambda a, w, worker, done, lock: a.set(lock, 0)).problem
+    assert "for a number" in action(lambda a, w, worker, done, lock: a.set(done[w], w)).problem
+    assert "for a number" in action(lambda a, w, worker, done, lock: a.set(done[w], ite(done[w] == 0, 1, w))).problem
+
+
+def test_effects_for_all_elements_are_taken() -> None:
+    m, worker, done, lock = workers()
+
+    @m.action(w=worker)
+    def reset(a: Any, w: Any) -> None:
+        """All others begin again."""
+        for other in worker:
+            a.set(done[other], 0, when=other != w)
+        a.set(lock, w)
+
+    assert m.actions
+
+
+def test_constants_and_initial_values_that_name_an_element_are_refused() -> None:
+    m, worker, _, _ = workers()
+    with pytest.raises(ModelError, match="constant chief names an element of the symmetric index Worker"):
+        m.constant("chief", worker, 0)
+    with pytest.raises(ModelError, match=r"initial value of first: 'True' as the start of first\[0\] is about single elements of Worker"):
+        m.var("first", Bool, over=worker, init=lambda w: w == 0)
+    with pytest.raises(ModelError, match="initial value of chief: '1' as the start of chief is about single elements of Worker"):
+        m.var("chief", Maybe(worker), init=1)
+    assert m.var("own", worker, over=worker, init=lambda w: w) is not None
+    assert m.var("all", SetOf(worker), init=range(3)) is not None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_routing_up_to_symmetry(threads: int, symmetry: bool) -> None:
+    model = routing.model(**routing.SCOPES["small"], symmetric=True)
+    found = explore(model.given(), workers=threads, symmetry=symmetry)
+    assert (found.states, found.represented(), found.depth) == (ALL_STATES[symmetry], ALL_STATES[False], 17)
+    assert found.symmetric == (("Broker", "Producer", "Queue") if symmetry else ())
+    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = found.outcome("skew").witness
+    assert witness is not None and len(witness) == 6
+    replayed(found)
+
+
+def test_the_orbits_of_the_main_size() -> None:
+    found = explore(routing.model(**routing.SCOPES["symmetric"]).given())
+    assert (found.states, found.represented(), found.depth) == (74461, 4843884, 21)
+
+
+def crowd(size: int, pairs: bool) -> Model:
+    """So many that come and go; with `pairs` they also know each other, so that no columns can be sorted."""
+    m = Model("crowd")
+    person = m.index("Person", size, symmetric=True)
+    mood = m.var("mood", Enum("out", "in", "gone"), over=person, init="out")
+    knows = m.var("knows", SetOf(person), over=person, init=()) if pairs else None
+
+    @m.action(p=person)
+    def enter(a: Any, p: Any) -> None:
+        """Somebody comes in."""
+        a.guard("out", mood[p] == "out", "the person is outside")
+        a.set(mood[p], "in")
+
+    @m.action(p=person)
+    def leave(a: Any, p: Any) -> None:
+        """Somebody leaves."""
+        a.guard("in", mood[p] == "in", "the person is inside")
+        a.set(mood[p], "gone")
+
+    if knows is not None:
+
+        @m.action(p=person, q=person)
+        def meet(a: Any, p: Any, q: Any) -> None:
+            """One gets to know another."""
+            a.guard("both in", (mood[p] == "in") & (mood[q] == "in") & (p != q), "both are inside")
+            a.set(knows[p], knows[p] | single(q))
+
+    m.always("somebody stays", any_of(mood[p] != "gone" for p in person), "not all have gone")
+    m.step("one at a time", count(person, lambda p: mood[p] != after(mood[p])) <= 1, "nobody moves with another")
+    m.deadlock_free("goes on", "there is always something to do")
+    return m
+
+
+def test_many_elements_are_sorted() -> None:
+    """Of n people in three moods only the numbers of each matter."""
+    found = explore(crowd(12, False).given())
+    assert (found.states, found.represented()) == (math.comb(14, 2), 3**12)
+    witness = found.outcome("somebody stays").witness
+    assert witness is not None and len(witness) == 24
+    replayed(found)
+
+
+@pytest.mark.parametrize("tuning", [Tuning(), Tuning(word_bits=7)], ids=["one word", "words"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_what_relates_elements_is_gone_through(size: int, tuning: Tuning) -> None:
+    model = crowd(size, True)
+    all_of_them = explore(model.given(), symmetry=False, tuning=tuning)
+    found = explore(model.given(), tuning=tuning)
+    assert found.represented() == all_of_them.states
+    assert found.states == len({_least(state, size) for state in all_of_them.graph().codes().tolist()})
+    assert [(o.verdict, len(o.witness or ())) for o in found.outcomes] == [(o.verdict, len(o.witness or ())) for o in all_of_them.outcomes]
+    replayed(found)
+
+
+def _least(state: list[int], size: int) -> tuple[tuple[int, ...], ...]:
+    """The smallest of the states that are alike, by brute force: rows of (mood, whom one knows)."""
+    moods, knows = state[:size], state[size:]
+    return min(tuple((moods[p], *(knows[p] >> q & 1 for q in order)) for p in order) for order in permutations(range(size)))
+
+
+def test_an_index_with_too_many_arrangements_is_left_as_it_is() -> None:
+    model = crowd(8, True)
+    found = explore(model.given(), limits=Limits(states=100))
+    assert found.symmetric == ()
+
+
+def test_a_claim_about_one_element_switches_it_off_and_says_so() -> None:
+    model = crowd(3, False)
+    mood = model.variable("mood")
+    one = model.claim("first", "the first one never leaves", "always", mood[0] != "gone")
+    found = explore(model.given(), [one])
+    assert (found.symmetric, found.states) == ((), 27)
+    assert found.asymmetry == "property first: '(mood[0] != gone)' is about single elements of Person"
+
+
+def test_a_model_made_from_a_model_is_searched_whole_where_it_tells_elements_apart() -> None:
+    model, worker, _, lock = workers()
+
+    @model.action(w=worker)
+    def take(a: Any, w: Any) -> None:
+        """A worker takes the lock."""
+        a.guard("free", lock.is_none, "nobody has the lock")
+        a.set(lock, w)
+
+    (whole,) = model.actions
+    first = Guard("first", Expr("par", ("w",), worker) == worker.lo, "it is the first", False, whole.place)
+    spoilt = model.with_actions([replace(whole, guards=(*whole.guards, first))])
+    found = explore(spoilt.given())
+    assert (found.states, found.symmetric) == (2, ())
+    assert found.asymmetry.startswith("action take: guard 'first'")
+    assert (explore(model.given()).states, explore(model.given(), symmetry=False).states) == (2, 4)
+
+
+def test_orbits_have_no_graph_and_liveness_takes_all_states() -> None:
+    model = crowd(3, False)
+    mood = model.variable("mood")
+    model.eventually("over", forall(model.variable("mood").over[0], lambda p: mood[p] == "gone"), "all go")  # type: ignore[arg-type]
+    found = explore(model.given())
+    assert found.symmetric == ("Person",)
+    with pytest.raises(ModelError, match="explored up to symmetry"):
+        found.graph()
+    (outcome,) = liveness.check(model.given(), exploration=found)
+    assert (outcome.verdict, outcome.states) == ("violated", 27)
+
+
+@pytest.mark.parametrize("size", range(1, 7))
+def test_plain_changes_visit_every_permutation_once(size: int) -> None:
+    order, seen = list(range(size)), {tuple(range(size))}
+    for k in plain_changes(size):
+        order[k], order[k + 1] = order[k + 1], order[k]
+        seen.add(tuple(order))
+    assert len(seen) == len(plain_changes(size)) + 1 == math.factorial(size)
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_networks_sort_everything_of_zeros_and_ones(size: int) -> None:
+    """What sorts all rows of zeros and ones sorts everything."""
+    rows = np.array(np.meshgrid(*[[0, 1]] * size)).reshape(size, -1)
+    for i, j in network(size):
+        rows[i], rows[j] = np.minimum(rows[i], rows[j]), np.maximum(rows[i], rows[j])
+    assert (np.diff(rows, axis=0) >= 0).all()

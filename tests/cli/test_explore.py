@@ -16,7 +16,8 @@ import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.exploring.openings import Openings, hazards
+from rocketproof_properties.exploring.catalogue import hazards
+from rocketproof_properties.exploring.openings import Openings
 from rocketproof_properties.exploring.pages import of_validation, write
 from rocketproof_properties.exploring.traces import Wish, of_file, of_wish
 

@@ -4,7 +4,7 @@ witnesses, histories, findings of a validation."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +13,11 @@ from rocketproof_traces.explorer.opened import Opened, Progress
 from rocketproof_traces.history import is_history
 
 from ..checks import witnessfiles
-from ..checks.plan import Request, plan
 from ..choices import InputError
-from ..sources import modelfile
 from ..validation.results import REPORT
 from . import findings, traces
-from .traces import ENGINE, Wish
+from .catalogue import hazards, properties, scopes
+from .traces import Wish
 
 WITNESS: Final = ".itf.json"
 HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
@@ -42,8 +41,8 @@ class Openings:
     def catalogue(self) -> Mapping[str, Any]:
         """Known hazards, properties with their cases, witness files and scopes, by what `open` takes."""
         if self._rows is None:
-            properties = _properties(self.file)
-            self._rows = {"hazards": [] if self.file else hazards(properties), "properties": properties, "scopes": _scopes(self.file)}
+            offered = properties(self.file)
+            self._rows = {"hazards": [] if self.file else hazards(offered), "properties": offered, "scopes": scopes(self.file)}
         kept = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
         return {**self._rows, "witnesses": kept}
 
@@ -95,53 +94,4 @@ def of_path(path: str, profile: str | None, report: Progress, around: int | None
     return histories.of_file(file, profile, report, around=around)
 
 
-def _properties(file: str | None) -> Sequence[Mapping[str, Any]]:
-    """Properties that a search decides, each with its cases."""
-    found: dict[str, dict[str, Any]] = {}
-    for source, id_, sentence, condition, expected in _cases(file):
-        row = found.setdefault(id_, {"id": id_, "sentence": sentence, "cases": []})
-        case = {"profile": source[1], "scope": source[0], "condition": condition, "expected": expected}
-        if case not in row["cases"]:
-            row["cases"].append(case)
-    return list(found.values())
-
-
-def hazards(properties: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, str]]:
-    """The known hazards of which a search finds a counterexample, each with the case in which it does.
-
-    A hazard is shown by the first property that it names, unless that is the property of a hazard before it: then it only touches it.
-    """
-    from ..hazards import HAZARDS
-
-    cases = {row["id"]: [case for case in row["cases"] if case["expected"] == "violated"] for row in properties}
-    found: list[Mapping[str, str]] = []
-    seen: set[str] = set()
-    for one in HAZARDS.values():
-        shown = next(iter(one.properties), "")
-        fitting = [case for profile in one.profiles for case in cases.get(shown, ()) if case["profile"] == profile]
-        if fitting and shown not in seen:
-            case = min(fitting, key=lambda case: (one.profiles.index(case["profile"]), "administrator" in case["condition"]))
-            found.append({"id": one.id, "title": one.title, "property": shown, **{name: case[name] for name in _WISHES[1:]}})
-        seen.update(one.properties)
-    return found
-
-
-def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]:
-    scopes: Sequence[str | None] = [None] if file is None else [row["name"] for row in _scopes(file)]
-    return [
-        ((task.source.scope, task.source.profile), task.claim, task.sentence, task.condition, task.expected)
-        for scope in scopes
-        for task in plan(Request(file, scope=scope)).tasks
-        if task.engine == ENGINE
-    ]
-
-
-def _scopes(file: str | None) -> Sequence[Mapping[str, str]]:
-    if file is not None:
-        return [{"name": name, "about": ""} for name in modelfile.load(file).scopes]
-    from rocketproof_model.specification import NAMES, SCOPES
-
-    return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
-
-
-__all__ = ["WITNESS", "Openings", "hazards", "of_path"]
+__all__ = ["WITNESS", "Openings", "of_path"]

@@ -68,6 +68,11 @@ def keep_witness(path: str, text: str | None) -> str | None:
     return path
 
 
+def history_beside(test: str) -> str:
+    """The history beside the kept test of a program of messages, which `rocketproof explore` opens."""
+    return test.removesuffix(".py") + ".ndjson"
+
+
 def _replace(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, "utf-8")

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from session import HOUSE
 
+from counter import COUNTER
 from rocketproof_properties import requirements
 from rocketproof_properties.cli import run
 from rocketproof_properties.patches.trials import Row
@@ -19,21 +20,6 @@ from rocketproof_properties.rules import rules
 FOLDER = HOUSE / "properties" / "docs" / "schemas"
 PAGE = HOUSE / "properties" / "docs" / "schemas.md"
 DATA = HOUSE / "tests" / "data"
-MODEL = """
-from rocketproof_model import Int, Model
-
-model = Model("counter")
-count = model.var("count", Int(0, 3), init=0)
-
-@model.action()
-def add(a):
-    "One more."
-    a.guard("room", count < 3, "there is room")
-    a.set(count, count + 1)
-
-model.always("few", count < 2, "there are few")
-scopes = {"small": {}}
-"""
 
 
 def errors(name: str, data: Any) -> list[str]:
@@ -64,7 +50,7 @@ def test_every_schema_is_one_and_stands_on_the_page() -> None:
 
 
 def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any]) -> None:
-    Path("few.py").write_text(MODEL)
+    Path("few.py").write_text(COUNTER)
     rows = output("check", "few.py")
     assert rows[0]["verdict"] == "violated" and errors("verdicts", rows) == []
     witness = rows[0]["witness"]

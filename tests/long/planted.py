@@ -14,12 +14,12 @@ from typing import Final
 SNAPSHOTS: Final = Path(__file__).parent / "snapshots"
 PLANTED: Final = {
     "M-01": "CHK-10",
-    "M-15a": "reference.topic.made",
-    "M-18": "reference.send",
-    "M-24": "reference.topic.perm",
+    "M-15a": "CHK-02",
+    "M-18": "CHK-03",
+    "M-24": "TCM-15",
     "M-29": "specification.topics",
     "M-67": "INV-03",
-    "M-76a": "reference.record.property",
+    "M-76a": "SEND-25",
     "M-85a": "INV-41",
     "M-87": "INV-43",
     "M-105": "INV-48",

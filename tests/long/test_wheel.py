@@ -10,24 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from counter import COUNTER
 from rocketproof_properties.cli import app
 from rocketproof_properties.documents import SECTIONS
 
 HOUSE = Path(__file__).resolve().parents[2]
-MODEL = """
-from rocketproof import Int, Model
-
-model = Model("counter")
-count = model.var("count", Int(0, 3), init=0)
-
-@model.action()
-def add(a):
-    "One more."
-    a.guard("room", count < 3, "there is room")
-    a.set(count, count + 1)
-
-model.always("few", count < 2, "there are few")
-"""
 WITNESS = ".rocketproof/witnesses/few-few.itf.json"
 CALLS = {
     "check few.py --json verdicts.json": 1,
@@ -88,7 +75,7 @@ def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Pa
     assert str(HOUSE) not in place and "site-packages" in place
     names = {name for name in app if not name.startswith("-")}
     assert names == {tokens.split()[0] for tokens in CALLS} | {"test"}
-    (tmp_path / "few.py").write_text(MODEL)
+    (tmp_path / "few.py").write_text(COUNTER)
     cases = (HOUSE / "tests" / "data" / "rocketmq-4.9.4.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "cases.jsonl").write_text("".join(cases[:3]))
     wrong = []

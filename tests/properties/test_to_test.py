@@ -220,3 +220,16 @@ def test_a_history_without_a_program_of_its_own_and_a_script_are_refused(folder:
         client = target.client()
         assert cli.run(["to-test", str(client.history)]) == 2
         assert "its header has no program" in capsys.readouterr().err
+
+
+def test_a_program_that_needs_a_configuration_is_performed_under_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})]
+    with rocketproof.Target("inprocess", profile="P494", histories=folder / "kept", needs="no transactional messages") as target:
+        path = target.perform(steps).path
+    assert '"code": 16' in path.read_text("utf-8")  # NO_PERMISSION, to the send
+    assert cli.run(["to-test", str(path)]) == 0
+    source = capsys.readouterr().out
+    assert 'Target(TARGET, profile="P494", needs="no transactional messages")' in source
+    assert outcome(source, folder)() == {"test_program": ""}
+    with pytest.raises(rocketproof.RocketproofError, match="unknown configuration 'no rights'"):
+        rocketproof.Target("inprocess", needs="no rights").__enter__()

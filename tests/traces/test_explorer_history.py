@@ -122,6 +122,14 @@ def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[
     assert part(events[-1].seq)["left_out"]["after"] == 0
 
 
+def test_the_end_of_a_program_is_no_fault_and_its_target_has_a_name(recorded: tuple[Header, list[Event]]) -> None:
+    header, events = recorded
+    over = Event(len(events), "info", "program", "over", {}, events[-1].time)
+    document = made(Header({**header.origin, "target": {"name": "a broker", "version": "4.9.4", "offers": []}}), [*events, over])
+    assert document["marks"] == made(header, events)["marks"]
+    assert document["subject"]["model"] == "a broker 4.9.4"
+
+
 def test_what_ended_otherwise(recorded: tuple[Header, list[Event]]) -> None:
     header, _ = recorded
     fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}

@@ -17,6 +17,7 @@ from ..generators.shrink import shrink
 from ..stateful import history, report
 from ..stateful.follow import Finding
 from ..stateful.machine import Campaign, perform
+from ..store import history_beside
 from .shard import Came, Departed, Part, Shown, campaign_of, moves
 
 
@@ -58,7 +59,7 @@ class Found:
     """A finding, or an expected violation: `property` is empty for a step that the specification does not allow.
 
     `number` and `seed` name the program it was first seen in, `steps` its smallest form, `file` what `rocketproof replay`, `show` or
-    pytest take, `shards` how many shards showed it.
+    pytest take, `trace` what `rocketproof explore` opens, `shards` how many shards showed it.
     """
 
     property: str
@@ -73,6 +74,7 @@ class Found:
     steps: tuple[str, ...]
     text: str
     file: str
+    trace: str
 
     def is_expected(self) -> bool:
         """Whether the catalogue says that it can be shown."""
@@ -111,7 +113,8 @@ def _departure(part: Part, one: Departed, times: int, seed: int, folder: Path) -
         raise _other_release(f"a step of {part.name}")
     sentence = "each step is one that the specification allows"
     steps = tuple(one.labels)
-    return Found("", sentence, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file))
+    trace = str(report.course_of(file))
+    return Found("", sentence, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
 
 
 def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: str) -> Found:
@@ -126,8 +129,9 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         witnessfiles.save(path, task, witness)
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
     expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
+    trace = history_beside(path) if source.is_messages else path
     return Found(
-        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path
+        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path, trace
     )
 
 

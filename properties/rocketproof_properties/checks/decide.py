@@ -277,7 +277,8 @@ class Work:
         self.answer.coverage = found.coverage
         for finding in found.findings:
             kept = report.save(self.unit.source, finding)
-            self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {kept}")
+            walk = f"rocketproof explore {report.course_of(kept)}"
+            self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {kept}\nTo walk in the steps: {walk}")
         for (tasks, _), outcome in zip(questions, found.outcomes, strict=True):
             self.enter(tasks, outcome, f"{found.programs:,} programs, {found.steps:,} steps")
 

@@ -36,7 +36,7 @@ class Report:
     """All rows of a run in the order of the plan, and what else a reader has to know.
 
     `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, with `guards` by action and
-    name and the sentences of `actions`.
+    name and the sentences of `actions`. `broken` are the tasks whose units had problems.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -46,6 +46,7 @@ class Report:
     guards: dict[tuple[str, str], Guard] = field(default_factory=dict)
     actions: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    broken: set[Task] = field(default_factory=set)
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -104,7 +105,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
     reason = INTERRUPTED if work.interrupted else TIME
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
     report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
-    report.problems = [*work.problems, *contradictions(rows)]
+    report.problems, report.broken = [*work.problems, *contradictions(rows)], work.broken
     report.coverage, report.guards, report.actions = work.coverage, work.guards, work.actions
     for label, coverage in work.coverage.items():
         report.covered[label] = (sum(1 for n in coverage.taken.values() if n), len(coverage.taken))
@@ -125,6 +126,7 @@ class _Run:
         self.guards: dict[tuple[str, str], Guard] = {}
         self.actions: dict[str, str] = {}
         self.problems: list[str] = []
+        self.broken: set[Task] = set()
         self.interrupted = False
 
     def all(self) -> None:
@@ -160,6 +162,7 @@ class _Run:
     def done(self, unit: Unit, answer: Answer) -> None:
         self.rows.update(answer.rows)
         self.problems += answer.problems
+        self.broken.update(unit.tasks if answer.problems else ())
         if answer.coverage is not None:
             self._cover(unit, answer.coverage)
         if answer.interrupted:

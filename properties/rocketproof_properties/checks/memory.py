@@ -1,8 +1,8 @@
-"""What was not as expected in the last check, which the next one decides first; a row is known by what it is about."""
+"""What was not as expected when `check` or `test` ran last, which the next run decides first; a row is known by what it is about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +13,9 @@ from .rows import Row
 _FIELDS: Final = ("subject", "property", "sentence", "profile", "condition", "engine", "scope")
 
 
-def file() -> Path:
-    """Where it is kept."""
-    return failures.file_of("check")
+def file(command: str) -> Path:
+    """Where it is kept for a command."""
+    return failures.file_of(command)
 
 
 def key(task: Task) -> tuple[str, ...]:
@@ -24,18 +24,21 @@ def key(task: Task) -> tuple[str, ...]:
     return (source.file or "", task.property, task.sentence, source.profile, task.condition, task.engine, source.scope)
 
 
-def read() -> frozenset[tuple[str, ...]]:
+def read(command: str) -> frozenset[tuple[str, ...]]:
     """The keys of what differed when it was decided last."""
-    return frozenset(tuple(str(row.get(name, "")) for name in _FIELDS) for row in failures.read(file()))
+    return frozenset(tuple(str(row.get(name, "")) for name in _FIELDS) for row in failures.read(file(command)))
 
 
-def keep(tasks: Iterable[Task], rows: Iterable[Row], before: frozenset[tuple[str, ...]]) -> str:
-    """Remember the rows that differ, besides what differed before and was not decided now; why that was not possible, or ""."""
+def keep(
+    command: str, tasks: Iterable[Task], rows: Iterable[Row], before: frozenset[tuple[str, ...]], broken: Collection[Task] = ()
+) -> str:
+    """Remember the rows that differ and those of tasks that are `broken` otherwise, besides what differed before and was not decided now;
+    why that was not possible, or ""."""
     known = dict.fromkeys(sorted(before))
     for task, row in zip(tasks, rows, strict=True):
-        if row.agrees is False or row.vacuous:
+        if row.agrees is False or row.vacuous or task in broken:
             known[key(task)] = None
         elif row.agrees:
             known.pop(key(task), None)
     found: list[dict[str, Any]] = [dict(zip(_FIELDS, one, strict=True)) for one in known]
-    return failures.keep(file(), found)
+    return failures.keep(file(command), found)

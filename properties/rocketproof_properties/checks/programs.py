@@ -17,11 +17,13 @@ from ..choices import known
 from ..sources.source import Source
 from ..stateful import engine
 from ..stateful.follow import Finding
-from . import matrix, programs_summary, witnessfiles
+from . import matrix, memory, programs_summary, witnessfiles
 from .plan import Request, Task, plan
 from .show import RunLine
 
 BASE = "P49"
+COMMAND = "test"
+"""Under which its failures are remembered."""
 
 
 def tasks(profile: str) -> tuple[Task, ...]:
@@ -58,6 +60,7 @@ def run(
         programs=max(1, -(-programs // instances)),
         fair=True,
         witnesses=folder,
+        first=memory.read(COMMAND),
     )
     with RunLine() as line:
         report = matrix.run(chosen, line, settings)
@@ -67,6 +70,7 @@ def run(
     report.gaps = [gap for gap in report.gaps if gap.action not in reached]
     report.covered = {label: (happened + len(reached), of) for label, (happened, of) in report.covered.items()}
     report.problems += problems
+    memory.keep(COMMAND, chosen, report.rows, settings.first, report.broken)
     return report, programs_summary.Ran(profile, settings.programs, instances, len(units) - instances, seed, stopped)
 
 

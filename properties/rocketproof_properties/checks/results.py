@@ -11,7 +11,7 @@ from ..reports.results import ActionCovered, Covered, GuardSides, Outcome, Place
 from ..sources.source import Source
 from . import show
 from .matrix import Report
-from .rows import FIELDS, Row, settle
+from .rows import FIELDS, LATER, Row, settle
 
 SUBJECT = "the specification"
 IMPLEMENTATION = "the reference implementation"
@@ -98,12 +98,12 @@ def _covered(report: Report, label: str) -> Covered:
 def read(data: Any) -> Run | None:
     """The run of which `check --json` or `test --json` wrote this, None if it is none. What the file lacks (the kind of a property,
     whether it was vacuous) is taken for the usual."""
-    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) <= row.keys() for row in data):
+    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - {LATER} <= row.keys() for row in data):
         return None
     rows = settle([_row(row) for row in data])
     return Run("check", SUBJECT, tuple(map(result, rows)), Report(rows).exit_code)
 
 
 def _row(record: Mapping[str, Any]) -> Row:
-    given = {name: record[name] for name in FIELDS if name != "property"}
+    given = {name: record[name] for name in FIELDS if name not in ("property", LATER)}
     return Row(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)

@@ -8,12 +8,15 @@ from typing import Any
 
 from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Outcome
 
+from ..store import history_beside
 from .plan import Task
 
 FIELDS = (
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness",
+    "seconds", "witness", "trace",
 )  # fmt: skip
+LATER = "trace"
+"""The field that rows of earlier versions have not; it follows from the witness."""
 LIMITS = (TIME, MEMORY, STATES, INTERRUPTED)
 
 
@@ -62,6 +65,11 @@ class Row:
     def case(self) -> tuple[str, str, str, str, str]:
         """What engines must not contradict each other about; a property with several formulas has several sentences."""
         return (self.id, self.profile, self.condition, self.scope, self.sentence)
+
+    @property
+    def trace(self) -> str | None:
+        """The file that `rocketproof explore` opens: the witness, or the history beside a program of messages; None where there is none."""
+        return self.witness if self.witness is None or not self.witness.endswith(".py") else history_beside(self.witness)
 
     def record(self) -> dict[str, Any]:
         """The JSON object of `check --json`."""

@@ -15,6 +15,7 @@ from rocketproof_traces.witness.restore import restore
 
 from ..choices import InputError
 from ..sources.source import Source
+from ..stateful.follow import STEPS, allowed
 from ..store import keep_witness
 from .plan import Task
 
@@ -67,7 +68,8 @@ def load_with_source(path: str) -> tuple[Source, Witness]:
         subject = source.subject()
     except RocketproofError as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
-    return source, restore(file, subject.instance, subject.property(file.property, file.kind))
+    claim = allowed(subject.instance) if file.property == STEPS else subject.property(file.property, file.kind)
+    return source, restore(file, subject.instance, claim)
 
 
 def read_program(path: str) -> str:

@@ -117,13 +117,13 @@ def check(
         cluster=cluster,
         symmetry=symmetry,
         witnesses=folder,
-        first=remembered.read(),
+        first=remembered.read("check"),
     )
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
         found = matrix.run(chosen.tasks, line, settings)
-    remembered.keep(chosen.tasks, found.rows, settings.first)
+    remembered.keep("check", chosen.tasks, found.rows, settings.first, found.broken)
     write(json, (row.record() for row in found.rows))
     with reports.printing():
         if every or file is not None or property:

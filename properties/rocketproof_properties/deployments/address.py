@@ -12,8 +12,8 @@ from ..choices import InputError
 from ..steps.parts import Capability
 from ..steps.vocabulary import plain
 from . import probe
-from .connection import host_and_port
 from .deployment import DEFAULT, Deployment, NotOffered, Setup, Target, bare
+from .forms import host_and_port
 from .processes import configure
 
 _Seen = TypeVar("_Seen")

@@ -8,8 +8,8 @@ from typing import Final
 from ..choices import InputError, offer
 from .address import AddressTarget
 from .deployment import Target
+from .forms import KINDS, form_of
 
-KINDS: Final = ("apache:4.9.4", "served", "inprocess", "FILE.toml")
 _PROFILE: Final = "P494"
 
 
@@ -19,20 +19,20 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
         raise InputError("give either the address of a broker, such as 127.0.0.1:10911, or --target, such as --target apache:4.9.4")
     if target is None:
         return AddressTarget([str(address)], profile=profile or "P49", may_configure=configure)
-    kind, _, rest = target.partition(":")
-    if kind == "apache":
+    form = form_of(target)
+    if form is not None and form.kind == "apache":
         from .apache import Apache
 
-        return Apache(rest, profile=profile)
-    if kind == "served":
+        return Apache(form.rest, profile=profile)
+    if form is not None and form.kind == "served":
         from .served import Served
 
-        return Served(profile or rest or _PROFILE)
-    if kind == "inprocess":
+        return Served(profile or form.rest or _PROFILE)
+    if form is not None and form.kind == "inprocess":
         from .inprocess import InProcess
 
-        return InProcess(profile or rest or _PROFILE)
-    if target.endswith(".toml"):
+        return InProcess(profile or form.rest or _PROFILE)
+    if form is not None and form.kind == "file":
         from .command import CommandTarget
 
         found: Target = CommandTarget(Path(target))

@@ -16,6 +16,8 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
 from rocketproof_impl.remoting.frame import encode, take
 
+from .forms import host_and_port
+
 SECONDS: Final = 5.0
 """How long to wait for a connection or an answer where nothing else is given."""
 
@@ -50,14 +52,6 @@ class Connection(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of `host:port`. Raises ValueError."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ValueError(f"{address!r} is not an address; give host:port, such as 127.0.0.1:10911")
-    return host, int(port)
 
 
 class TcpConnection:

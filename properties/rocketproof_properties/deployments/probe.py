@@ -14,8 +14,9 @@ from rocketproof_protocol.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.topics import TEMPLATE
 
 from ..steps.vocabulary import plain
-from .connection import SECONDS, ConnectionLost, call, host_and_port
+from .connection import SECONDS, ConnectionLost, call
 from .deployment import TargetError
+from .forms import host_and_port
 
 MASTER = "0"
 _AGAIN = 2

@@ -22,7 +22,7 @@ from ..replay.differences import differences
 from ..replay.program import ANSWER
 from ..runs.exchanges import Rebuilt, rebuild
 from ..runs.parsed import ParsedHistory, load
-from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults, possible
+from ..runs.transport import NOBODY, SILENT, TWICE, Fault, faults
 from . import stated
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditions, expected
 from .shared import Touched, judge_topics, touched
@@ -137,7 +137,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
 
 
 def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:
-    judged = judge_history(parsed.header, possible(parsed), profile, limit=EXPANDED)
+    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED)
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions

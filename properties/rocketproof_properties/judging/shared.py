@@ -31,7 +31,6 @@ from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snap
 
 from ..histories.history import OK
 from ..runs.parsed import ParsedHistory
-from ..runs.transport import possible
 
 FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})
 """Topics that a broker makes and fills by itself."""
@@ -99,7 +98,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
         unread = one.reason == UNREADABLE and one.closed is not None and one.code not in OK
         return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
 
-    found = [timed(one) for one in operations(possible(parsed)).asked if one.broker == parsed.broker and counts(one)]
+    found = [timed(one) for one in operations(parsed.events).asked if one.broker == parsed.broker and counts(one)]
     found += _seen(parsed, times)
     if not any(one.op in JUDGED for one in found):
         return None

@@ -26,6 +26,7 @@ class Target:
     `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
     `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
     unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, else only while it is open.
+    `needs` is a configuration that `validate` has programs for, such as `no write permission`: the brokers get its settings.
 
         with rocketproof.Target("127.0.0.1:10911", profile="P494") as target:
             client = target.client()
@@ -40,27 +41,35 @@ class Target:
         profile: str | None = None,
         nameserver: str | None = None,
         histories: str | os.PathLike[str] | None = None,
+        needs: str = "",
     ) -> None:
         self.where = where
         self.profile = None if profile is None else known("profile", profile, PROFILES)
         self._nameserver = nameserver
         self._histories = None if histories is None else Path(histories)
+        self._needs = needs
         self._stack = ExitStack()
         self._suite: Suite | None = None
 
     def __enter__(self) -> Target:
         """Reach the broker, or start it. Raises RocketproofError if that fails."""
         from ..deployments.choose import choose
+        from ..deployments.deployment import Setup
+        from ..deployments.forms import form_of
+        from ..generators.programs import CONFIGURED, STARTED
         from ..validation.ownprograms import Suite
 
-        host, _, port = self.where.rpartition(":")
-        is_address = bool(host) and port.isdecimal()
+        needs = known("configuration", self._needs, (*CONFIGURED, *STARTED)) if self._needs else ""
+        form = form_of(self.where)
+        is_address = form is not None and form.kind == "address"
         target = choose(self.where if is_address else None, None if is_address else self.where, self.profile, configure=False)
         with ExitStack() as stack:
-            running = stack.enter_context(target.open())
+            running = stack.enter_context(target.open(Setup(settings=STARTED.get(needs, {}))))
+            for broker in running.brokers if needs in CONFIGURED else ():
+                running.configure(broker, CONFIGURED[needs])
             folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
             folder.mkdir(parents=True, exist_ok=True)
-            self._suite = Suite(running, target.profile, folder, self._nameserver)
+            self._suite = Suite(running, target.profile, folder, self._nameserver, needs)
             stack.callback(self._suite.close)
             self._stack = stack.pop_all()
         self.profile = target.profile

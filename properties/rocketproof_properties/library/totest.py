@@ -63,7 +63,7 @@ def as_test(source: Source, witness: Witness) -> str:
 def history_as_test(path: str) -> str:
     """A recorded program of messages as a test that performs it anew on a target and judges what comes.
 
-    Raises InputError for a history of something else, and for a program that needs a broker of other settings.
+    Raises InputError for a history of something else.
     """
     from ..runs.parsed import load
     from ..validation.ownprograms import OWN
@@ -72,8 +72,6 @@ def history_as_test(path: str) -> str:
     program = history.program
     if not program.steps or program.steps == OWN.steps:
         raise InputError(f"{path}: its header has no program; give a history that `rocketproof validate` has recorded")
-    if program.needs:
-        raise InputError(f"{path}: its program needs a broker with {program.needs}; perform it with `rocketproof validate`")
     profile = str(history.origin.get("profile") or "P49")
     clients = f" by {program.clients} clients" if program.concurrent else ""
     head = f"{len(program.steps)} steps{clients}, recorded of {dict(history.origin.get('target') or {}).get('name', 'a broker')}."
@@ -81,7 +79,8 @@ def history_as_test(path: str) -> str:
     lines += ['TARGET = os.environ.get("ROCKETPROOF_TARGET", "inprocess")  # or an address, or apache:4.9.4']
     lines += ["STEPS = [", *(f"    ({_literal(name)}, {args!r})," for name, args in program.steps), "]", "", ""]
     lines += ["def test_program() -> None:", '    """What the broker answers and stores is as described."""']
-    lines += [f"    with rocketproof.Target(TARGET, profile={_literal(profile)}) as target:", "        target.perform(STEPS)"]
+    given = f"profile={_literal(profile)}" + (f", needs={_literal(program.needs)}" if program.needs else "")
+    lines += [f"    with rocketproof.Target(TARGET, {given}) as target:", "        target.perform(STEPS)"]
     return "\n".join(lines) + "\n"
 
 

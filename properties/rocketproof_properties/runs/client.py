@@ -19,6 +19,7 @@ from ..histories.history import OK
 from ..steps.call import Call, Context, Stored
 from ..steps.vocabulary import Step, arguments, is_request, request_of
 from .recording import Recording, answer_data, call_data, wall, worded
+from .waiting import until
 
 PATIENCE: Final = 6.0
 """Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
@@ -125,14 +126,17 @@ class Client:
 
     def _connect(self, part: str) -> Connection:
         """A new connection; one that is refused had no effect, and is tried again for a moment."""
-        end = time.monotonic() + REFUSED
-        while True:
+
+        def connect() -> Connection | ConnectFailed:
             try:
                 return self._deployment.connect(part)
-            except ConnectFailed:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(SETTLING)
+            except ConnectFailed as problem:
+                return problem
+
+        found = until(connect, lambda one: not isinstance(one, ConnectFailed), REFUSED, SETTLING)
+        if isinstance(found, ConnectFailed):
+            raise found
+        return found
 
     def _note(self, key: str, opaque: int, seq: int) -> None:
         self._asked[key, opaque] = seq

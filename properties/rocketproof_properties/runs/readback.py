@@ -28,6 +28,7 @@ from ..steps.names import Names
 from ..steps.parts import NAME_SERVER
 from ..steps.vocabulary import plain
 from .recording import KEPT, worded
+from .waiting import until
 
 T = TypeVar("T")
 MOST_QUEUES: Final = 64
@@ -36,6 +37,7 @@ SECONDS: Final = 3.0
 _PAUSES: Final = (0.01, 0.05, 0.1, 0.2, 0.4)
 """Seconds before a question whose answer was lost is asked again."""
 _DISPATCHED: Final = 1.0  # seconds for a broker to dispatch what it has stored
+_LOOK: Final = 0.005
 _SETTLING: Final = 0.01  # seconds for what a broker stores behind its answers
 _SIZE = Struct(">i")
 
@@ -260,12 +262,7 @@ def _dispatched(reader: Reader, topic: str, queue: int, expected: int) -> int | 
 
 def _awaited(look: Callable[[], T], enough: Callable[[T], bool]) -> T:
     """What is seen as soon as it is enough, or when a broker has had the time to dispatch."""
-    end = time.monotonic() + _DISPATCHED
-    while True:
-        found = look()
-        if enough(found) or time.monotonic() > end:
-            return found
-        time.sleep(0.005)
+    return until(look, enough, _DISPATCHED, _LOOK)
 
 
 def _kept(found: Iterable[bytes], records: dict[int, bytes]) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -22,8 +23,6 @@ from ..steps.call import Call
 
 KEPT: Final = 65_536
 """Bytes of a body that are written down."""
-OVER: Final = "over"
-"""The event behind a program that was done to its end and read back."""
 
 
 def body_data(body: bytes | None) -> dict[str, Any]:
@@ -39,6 +38,12 @@ def body_data(body: bytes | None) -> dict[str, Any]:
 def bytes_data(body: bytes | None) -> dict[str, Any]:
     """The same in memory, where bytes stay what they are."""
     return {"body": body}
+
+
+def on_disk(event: Event) -> Event:
+    """An event whose body was kept in memory, as it is written down."""
+    body = event.value.get("body")
+    return replace(event, value={**event.value, **body_data(body)}) if "body" in event.value and not isinstance(body, str) else event
 
 
 def body_of(value: Mapping[str, Any]) -> bytes | None:

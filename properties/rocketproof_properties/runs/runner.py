@@ -19,6 +19,7 @@ from typing import Any, Final
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_traces.history.operations import OVER
 
 from ..deployments.deployment import Deployment, TargetError
 from ..generators.programs import Program
@@ -27,7 +28,8 @@ from ..steps.names import Names
 from ..steps.vocabulary import plain
 from .client import SETTLING, Client, perform
 from .readback import SECONDS, Levels, Reader, clean_up, read_back, schedule_offsets
-from .recording import OVER, Recording
+from .recording import Recording
+from .waiting import until
 
 Done = Callable[[Program, Path], None]
 AWAY: Final = 5.0
@@ -228,14 +230,14 @@ class Runner:
 
 def answers(deployment: Deployment, part: str) -> bool:
     """Whether a part answers anything at all, within a while: it may be starting again."""
-    end = time.monotonic() + AWAY
-    while True:
+
+    def heard() -> bool:
         with suppress(RemotingError), deployment.connect(part) as connection:
             connection.ask(plain("heartbeat"), SECONDS)
             return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(SETTLING)
+        return False
+
+    return until(heard, bool, AWAY, SETTLING)
 
 
 def _quiet(program: Program) -> bool:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
-
-from rocketproof_traces.history import Event
 
 from .parsed import Asked, ParsedHistory
 
@@ -91,14 +89,3 @@ def is_lost(asked: Asked) -> bool:
 def is_doubled(asked: Asked) -> bool:
     """Whether more than one answer came to a request that wants one."""
     return asked.closed == "ok" and bool(asked.strays) and not asked.one_way
-
-
-def possible(parsed: ParsedHistory) -> list[Event]:
-    """The events, with each request that was answered twice asked once more by somebody who never got an answer."""
-    doubled = {asked.seq for asked in parsed.asked if is_doubled(asked)}
-    found: list[Event] = []
-    for event in parsed.events:
-        found.append(event)
-        if event.seq in doubled:
-            found.append(replace(event, process=f"{event.process} again at {event.seq}"))
-    return found

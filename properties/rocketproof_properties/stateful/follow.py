@@ -6,11 +6,12 @@ if there is one, and the guard that refuses it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 from rocketproof_model import Action, EvaluationError, Instance, Property, RocketproofError
 from rocketproof_model.interpreter import State, effect, holds, initial, labelled, refusing
+from rocketproof_model.language import Bool, const
 from rocketproof_model.result import Move, Witness
 
 from ..generators.offers import Args, Offers
@@ -32,14 +33,25 @@ class Target(Protocol):
         ...
 
 
+STEPS: Final = "steps"
+"""The id under which the course of a finding is kept as a witness."""
+
+
+def allowed(instance: Instance) -> Property:
+    """What a finding breaks, and no state of the specification."""
+    return instance.model.claim(STEPS, "each step is one that the specification allows", "always", const(1, Bool))
+
+
 class Finding(AssertionError):
-    """The target did what the specification does not allow. `moves` is the program, `steps` its labels."""
+    """The target did what the specification does not allow. `moves` is the program, `steps` its labels; `course` is where the specification
+    goes by these steps, as a witness whose note says what the target did."""
 
     def __init__(self, text: str, run: Run) -> None:
         super().__init__(text)
         self.text = text
         self.moves = tuple(run.moves)
         self.steps = run.steps
+        self.course = replace(run.witness(allowed(run.instance)), states=_followed(run), note=text)
 
 
 class Refused(RocketproofError):
@@ -48,6 +60,14 @@ class Refused(RocketproofError):
     def __init__(self, action: Action, args: Args) -> None:
         super().__init__(f"{action.label(args)}: the specification allows this step, the implementation never takes it here")
         self.action = action.name
+
+
+def _followed(run: Run) -> tuple[State, ...]:
+    """The states of a run, with the one to which its last step leads in the specification."""
+    if len(run.states) > len(run.moves):
+        return tuple(run.states)
+    last = run.moves[-1]
+    return (*run.states, effect(run.instance, run.state, run.instance.model.named(last.action), last.args))
 
 
 @dataclass

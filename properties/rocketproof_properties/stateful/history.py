@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pprint import pformat
 
 import hypothesis
@@ -17,16 +17,20 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watch
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_traces.history import Header
+from rocketproof_traces.history.events import event_line, header_line
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..choices import known
 from ..generators.draws import seeded_settings
+from ..generators.programs import Program
 from ..generators.shrink import shrink, simpler_steps
 from ..generators.strategies import PROGRAMS, Programs
 from ..histories.history import History
-from ..runs.simulated import history_of
+from ..runs.recording import on_disk
+from ..runs.simulated import SimulatedRun, history_of
 from ..steps.vocabulary import Step
-from ..store import keep_witness
+from ..store import history_beside, keep_witness
 from .machine import Over
 
 CHUNK = 25
@@ -198,8 +202,24 @@ def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
 
 
 def save(path: str, profile: str, condition: str, breach: Breach | None, expected: str) -> str | None:
-    """Write the test of a breach and give the path; without a breach an older run's file goes away.
+    """Write the test of a breach, the history of its program beside it (`history_beside`), and give the path; without a breach an older
+    run's files go away.
 
-    Raises InputError if it cannot be written.
+    Raises InputError if they cannot be written.
     """
+    keep_witness(history_beside(path), None if breach is None else recorded(profile, condition, breach))
     return keep_witness(path, None if breach is None else as_test(profile, condition, breach, expected))
+
+
+def recorded(profile: str, condition: str, breach: Breach) -> str:
+    """What is asked and answered in a breach's program, as a history."""
+    run = SimulatedRun(PROFILES[profile], PROGRAMS[condition].setting)
+    for step in breach.steps:
+        run.step(step)
+    run.history()
+    program = Program(0, condition, breach.steps)
+    origin = {"program": program.data(), "profile": profile, "broker": "broker-a", "target": {"name": "the simulated cluster"}}
+    seen = [event for event in run.events if event.type != "state"]  # those are looks inside, of which no client knows
+    began = min((event.time or 0 for event in seen), default=0)
+    events = [replace(on_disk(event), seq=seq, time=(event.time or 0) - began) for seq, event in enumerate(seen)]
+    return "".join(f"{line}\n" for line in (header_line(Header(origin)), *map(event_line, events)))

@@ -1,10 +1,12 @@
-"""A finding as something to keep: a pytest test that runs as it stands."""
+"""A finding as something to keep: a pytest test that runs as it stands, and the specification's course beside it, to walk in."""
 
 from __future__ import annotations
 
 import hashlib
 import textwrap
 from pathlib import Path
+
+from rocketproof_traces.witness import itf
 
 from ..choices import InputError
 from ..sources.source import Source
@@ -28,12 +30,18 @@ def as_test(source: Source, finding: Finding) -> str:
 
 
 def save(source: Source, finding: Finding, folder: Path = DEFAULT_FOLDER) -> Path:
-    """Write the test; the same finding has the same name. Raises InputError if it cannot be written."""
+    """Write the test, and the course beside it (`course_of`); the same finding has the same name. Raises InputError if it cannot."""
     text = as_test(source, finding)
     path = folder / f"test_finding_{hashlib.sha256(text.encode()).hexdigest()[:10]}.py"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        course_of(path).write_text(itf.dumps(finding.course, source.record()), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}); run in a folder that you may write to") from None
     return path
+
+
+def course_of(test: Path) -> Path:
+    """The witness beside a finding's test: the steps as the specification takes them, which `rocketproof explore` opens."""
+    return test.with_suffix(".itf.json")

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 import pytest
 
+from ..deployments.forms import form_of
+
 if TYPE_CHECKING:
     from ..validation.accept import Accepted
 
 When = Literal["auto", "always", "never"]
 _WHEN: Final[tuple[When, ...]] = ("auto", "always", "never")
 _KINDS: Final = "the address of a broker or name server such as 127.0.0.1:10911, or apache:4.9.4, served, inprocess, FILE.toml"
-_PORT: Final = 65_535
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Options:
 
 
 def is_address(text: str) -> bool:
-    host, _, port = text.rpartition(":")
-    return bool(host) and port.isdecimal()
+    form = form_of(text)
+    return form is not None and form.kind == "address"
 
 
 def read(config: pytest.Config) -> Options:
@@ -137,16 +138,11 @@ def _wrong(where: str, given: str, remedy: str) -> pytest.UsageError:
 
 
 def _check_target(target: str, where: str, folder: Path) -> None:
-    kind, colon, rest = target.partition(":")
-    if not target or (kind == "apache" and rest) or (kind in ("served", "inprocess") and (rest or not colon)):
-        return
-    if target.endswith(".toml"):
-        if not (folder / target).is_file():
-            raise _wrong(where, target, "there is no such file")
-        return
-    host, _, port = target.rpartition(":")
-    if not is_address(target) or any(sign in host for sign in "/@ ") or not 0 < int(port) <= _PORT:
+    form = form_of(target)
+    if target and form is None:
         raise _wrong(where, target, f"give {_KINDS}")
+    if form is not None and form.kind == "file" and not (folder / target).is_file():
+        raise _wrong(where, target, "there is no such file")
 
 
 def _text(config: pytest.Config, option: Option, remedy: str, fits: Callable[[str], bool]) -> str | None:
@@ -162,12 +158,12 @@ def _profile(config: pytest.Config) -> str | None:
         return None
     from rocketproof_profiles import PROFILES
 
-    name = next((name for name in PROFILES if name.lower() == text.lower()), None)
-    if name is None:
-        from ..choices import offer
+    from ..choices import InputError, known
 
-        raise _wrong(where, text, f"unknown profile; {offer(text, PROFILES)}")
-    return name
+    try:
+        return known("profile", text, PROFILES)
+    except InputError as error:
+        raise pytest.UsageError(f"{where}: {error}") from None
 
 
 def _is_count(text: str) -> bool:

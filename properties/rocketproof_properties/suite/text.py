@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_traces.history.operations import OVER
 
 from ..output import counted
 from ..rules import rules
 from ..runs.parsed import Asked, Other, ParsedHistory
-from ..runs.recording import OVER
 from ..validation.report import ValidationFinding
 from ..witnesses.known import HazardReplayed
 from .entries import Entry

@@ -14,7 +14,7 @@ from typing import Any
 from rocketproof_impl.remoting.command import VERSION, Command
 
 from ..deployments.deployment import Deployment
-from ..generators.programs import Program
+from ..generators.programs import CONFIGURED, Program
 from ..judging.judging import Judged, judge_file
 from ..runs.runner import Bounds, ProgramRun, Runner
 from ..steps.call import Call
@@ -26,17 +26,17 @@ OWN = Program(0, "", (("back", {}),))
 
 
 class Suite:
-    """A target that runs for a whole test session."""
+    """A target that runs for a whole test session. `needs` names the configuration that it was given, if any."""
 
-    def __init__(self, running: Deployment, profile: str, folder: Path, name_server: str | None = None) -> None:
-        self.profile = profile
+    def __init__(self, running: Deployment, profile: str, folder: Path, name_server: str | None = None, needs: str = "") -> None:
+        self.profile, self._needs = profile, needs
         running.name_server = name_server or running.name_server
         origin = {"target": {"name": running.name}, "profile": profile}
-        self._runner = Runner(running, folder, origin, Bounds(1), mark(), numbers=itertools.count(1))
+        self._runner = Runner(running, folder, origin, Bounds(1), mark(), CONFIGURED.get(needs), numbers=itertools.count(1))
 
     def client(self) -> SuiteClient:
         """A client with fresh names and a history of its own."""
-        return SuiteClient(self._runner, self._runner.begin(OWN))
+        return SuiteClient(self._runner, self._runner.begin(replace(OWN, needs=self._needs)))
 
     def close(self) -> None:
         self._runner.close()
@@ -50,7 +50,7 @@ class Suite:
 
     def perform(self, steps: Sequence[Step], accept: Collection[str] = ()) -> Judged:
         """Perform a program of one client, or of as many as its steps name, and judge it as `judge` does."""
-        return self._judged(self._runner.perform(Program(0, "", tuple(steps))), accept)
+        return self._judged(self._runner.perform(Program(0, "", tuple(steps), self._needs)), accept)
 
     def _judged(self, path: Path, accept: Collection[str]) -> Judged:
         judged = judge_file(path, self.profile)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..reports.results import Outcome, Result, Run, first_line, lines
+from ..rules import rules
 
 SCHEMA: Final = "rocketproof-validation"
 """Of report.json."""
@@ -96,6 +97,7 @@ def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | Non
             [
                 one["text"] if "\n" in one["text"] else "",
                 f"the guard that refuses: {one['guard']}" if one.get("guard") else "",
+                *_rules(one.get("rules") or ()),
                 f"shown by {one['programs']} programs, this is the shortest:" if program else "",
                 *program,
                 f"on a broker with {one['program']['needs']}" if one["program"].get("needs") else "",
@@ -108,6 +110,12 @@ def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | Non
         cause=str(one.get("cause", "")),
         properties={"programs": str(one["programs"]), "history": str(one["history"])},
     )
+
+
+def _rules(ids: Sequence[str]) -> list[str]:
+    """The rules that decide what differs, with their sentences; ids that this release does not know stand alone."""
+    head = ["the rule that it contradicts:"] if len(ids) == 1 else ["decided by one of these rules:"] if ids else []
+    return [*head, *(f"  {id_} {rules()[id_].sentence}" if id_ in rules() else f"  {id_}" for id_ in ids)]
 
 
 def _row(row: Mapping[str, Any], profile: str) -> Result:

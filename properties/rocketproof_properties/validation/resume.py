@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import read as read_history
+from rocketproof_traces.history.operations import OVER
 
 from ..choices import InputError
 from ..generators.programs import Program
-from ..runs.recording import OVER
 from .report import HISTORIES, document
 from .report import read as read_report
 from .results import REPORT

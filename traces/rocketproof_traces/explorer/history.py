@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..checker.histories import Verdict
 from ..checker.part import Finding
 from ..history import Event, Header
-from ..history.operations import SENDS, Call, paired
+from ..history.operations import OVER, SENDS, Call, paired
 from ..witness.words import value_text
 from .document import SCHEMA, CommandLine, Subject
 from .window import LARGEST, window
@@ -42,7 +42,7 @@ def of_history(
     for found in paired(events):
         if isinstance(found, Call):
             calls.append(found)
-        elif found.type in ("crash", "info") or (found.type == "invoke" and found.op == "configure"):
+        elif (found.type in ("crash", "info") and found.op != OVER) or (found.type == "invoke" and found.op == "configure"):
             marks.append(_mark(found))
     calls.sort(key=lambda call: call.begun.seq)
     finding = verdict.findings[0] if verdict.findings else None
@@ -61,7 +61,7 @@ def of_history(
         "schema": SCHEMA,
         "kind": "history",
         "title": title,
-        "subject": asdict(Subject(str(header.origin.get("target", "")), "", verdict.profile, header.note, "judge")),
+        "subject": asdict(Subject(_target(header), "", verdict.profile, header.note, "judge")),
         "clients": list(dict.fromkeys(row["client"] for row in operations)),
         "operations": operations,
         "marks": marks,
@@ -87,6 +87,15 @@ def _around(operations: Rows, marks: Rows, around: int | None, largest: int) -> 
     left_out = {"before": kept.start, "after": len(rows) - kept.stop}
     parts = [row for _, kind, row in chosen if not kind], [row for _, kind, row in chosen if kind]
     return *parts, left_out if any(left_out.values()) else None
+
+
+def _target(header: Header) -> str:
+    """What was asked: by its name and its version, where the header has them apart."""
+    target = header.origin.get("target", "")
+    if not isinstance(target, Mapping):
+        return str(target)
+    name, version = str(target.get("name", "")), str(target.get("version") or "")
+    return name if version in name else f"{name} {version}"
 
 
 def _operations(calls: Iterable[Call[Event]], verdict: Verdict, order: Sequence[int]) -> Rows:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rocketproof_model.specification.bounds import NAMES_LIMIT
@@ -22,6 +22,10 @@ from ..history import Event, Moment
 from .cases import Config, Kind, Stored, reach, stored
 
 NAME_SERVER = "name server"
+STRAY = "stray"
+"""The op of an answer that nobody waited for: `of` is the request that was answered before, if there is one."""
+OVER = "over"
+"""The op of the event behind a program that was done to its end and read back."""
 SENDS = ("send", "batch")
 JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset")
 """The requests whose answers are judged."""
@@ -216,8 +220,10 @@ def paired(events: Iterable[E]) -> Iterator[Call[E] | E]:
 
 
 def operations(events: Iterable[Event]) -> Operations:
-    """The operations of a history of requests to brokers. Raises TraceError naming an event that none can be read from."""
+    """The operations of a history of requests to brokers. One that was answered twice may have been served twice: it is there once more,
+    without an answer. Raises TraceError naming an event that none can be read from."""
     asked, snapshots, breaks, number = [], [], [], 0
+    answered_again = set()
 
     def checked() -> Iterator[Event]:
         nonlocal number
@@ -234,8 +240,12 @@ def operations(events: Iterable[Event]) -> Operations:
         elif found.type == "state":
             if found.op == "topics":
                 snapshots.append(snapshot(found))
+        elif found.op == STRAY:
+            answered_again.add(found.value.get("of"))
         elif found.type in ("crash", "invoke"):
             breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else addressee(found.value)))
+    twice = [one for one in asked if one.opened in answered_again and one.closed is not None]
+    asked += [replace(one, process=f"{one.process} again", closed=None, answer=None, took=None) for one in twice]
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
 

@@ -1,0 +1,43 @@
+"""The forms in which a user names a target. Nothing heavy is imported here: a wrong name is refused before anything begins."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+KINDS: Final = ("apache:4.9.4", "served", "inprocess", "FILE.toml")
+"""What can be started, by examples."""
+_PORTS: Final = 65_536
+
+
+class Form(NamedTuple):
+    """What a name means, with what stands behind its colon: a release, a profile; of an address and a file the whole text."""
+
+    kind: Literal["address", "apache", "served", "inprocess", "file"]
+    rest: str
+
+
+def form_of(text: str) -> Form | None:
+    """What a text names, None if nothing that could be a target."""
+    kind, colon, rest = text.partition(":")
+    if kind == "apache" and rest:
+        return Form("apache", rest)
+    if (kind == "served" or kind == "inprocess") and (rest or not colon):
+        return Form("served" if kind == "served" else "inprocess", rest)
+    if text.endswith(".toml"):
+        return Form("file", text)
+    try:
+        host_and_port(text)
+    except ValueError:
+        return None
+    return Form("address", text)
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of `host:port`. Raises ValueError."""
+    host, _, port = address.rpartition(":")
+    if not host or any(sign in host for sign in "/@ ") or not port.isdecimal() or not 0 < int(port) < _PORTS:
+        raise ValueError(f"{address!r} is not an address; give host:port, such as 127.0.0.1:10911")
+    return host, int(port)
+
+
+__all__ = ["KINDS", "Form", "form_of", "host_and_port"]

@@ -1,0 +1,35 @@
+"""`validate --html DIR` of a broker with a planted fault: the page of the run leads to the history of each finding, with the refusal."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.patches.patch import prepare
+from rocketproof_properties.patches.registry import mutants
+
+
+def test_the_page_of_a_run_leads_to_the_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A broker that takes a queue id which is equal to the number of queues."""
+    (planted,) = mutants(["M-01"])
+    with prepare(planted.patches[""]).applied(), InProcess("P494").open() as running:
+        address, server = running.brokers["broker-a"], str(running.name_server)
+        where = [address, "--nameserver", server, "--profile", "P494", "--report", str(tmp_path / "report")]
+        code = run(["validate", *where, "--programs", "12", "--seed", "1", "--shrink", "3", "--html", str(tmp_path / "page")])
+    assert code == 1
+    assert "is the page of the run, with" in capsys.readouterr().err
+    index = (tmp_path / "page" / "index.html").read_text("utf-8")
+    findings = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["findings"]
+    assert findings and any("CHK-10" in one.get("rules", ()) for one in findings)
+    pages = set(re.findall(r'href="(witnesses/[^"]+\.html)"', index))
+    assert pages == {f"witnesses/{Path(one['history']).stem}.html" for one in findings}
+    for page in pages:
+        text = (tmp_path / "page" / page).read_text("utf-8")
+        assert "http://" not in re.sub(r"http://(www\.w3\.org|rocketmq\.apache\.org)", "", text)
+    refused = [text for page in pages if "legal queue id" in (text := (tmp_path / "page" / page).read_text("utf-8"))]
+    assert refused, "the guard that refuses is on the page of a history"

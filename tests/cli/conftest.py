@@ -118,7 +118,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     made.properties = lambda s: s.claims  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, specification.__name__, specification)
     monkeypatch.setitem(sys.modules, made.__name__, made)
-    monkeypatch.setattr(sources, "_specification", sources._specification.__wrapped__)
+    monkeypatch.setattr(sources, "_specified", sources._specified.__wrapped__)
     monkeypatch.setattr(processes, "available", lambda units, workers: False)  # other processes would find the real ones
     return made
 

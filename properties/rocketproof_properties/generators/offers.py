@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rocketproof_model import Action, Expr, Instance
-from rocketproof_model.interpreter import Scope, State, evaluate, refusing
+from rocketproof_model.functions import Functions
+from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import walk
 from rocketproof_model.result import Coverage
 
@@ -30,11 +31,10 @@ class Offers:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
+        self.functions = Functions(instance)
         self._groups = {a.name: _groups(instance, a) for a in instance.model.actions}
         self.enabled = lru_cache(maxsize=KEPT)(self._enabled)
-        self._guards: dict[tuple[str, str], list[bool]] = {
-            (a.name, g.name): [False, False] for a in instance.model.actions for g in a.guards
-        }
+        self._guards = {a.name: [[False, False] for _ in a.guards] for a in instance.model.actions}  # whether each refused, and held
         self.taken = {a.name: 0 for a in instance.model.actions}
 
     def _enabled(self, state: State) -> dict[str, tuple[Args, ...]]:
@@ -47,18 +47,28 @@ class Offers:
         return found
 
     def _asks(self, state: State, action: Action, group: _Group) -> bool:
-        guard = refusing(self.instance, state, action, group.members[0])
-        for asked in action.guards:
-            self._guards[action.name, asked.name][asked is not guard] = True
-            if asked is guard:
-                return False
-        return True
+        refusing = self.functions[action.name].refusing(state, *group.members[0])
+        said = self._guards[action.name]
+        if refusing < 0:
+            for guard in said:
+                guard[1] = True
+            return True
+        for guard in said[:refusing]:
+            guard[1] = True
+        said[refusing][0] = True
+        return False
 
     def coverage(self) -> Coverage:
         """What happened, and which answers each guard gave; without the actions that the constants rule out."""
         possible = {a.name for a in self.instance.model.actions if not any(_settled(self.instance, g.condition) == 0 for g in a.guards)}
         taken = {action: times for action, times in self.taken.items() if action in possible}
-        return Coverage(taken, {key: (true, false) for key, (false, true) in self._guards.items() if key[0] in possible})
+        guards = {
+            (a.name, g.name): (held, refused)
+            for a in self.instance.model.actions
+            if a.name in possible
+            for g, (refused, held) in zip(a.guards, self._guards[a.name], strict=True)
+        }
+        return Coverage(taken, guards)
 
 
 def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:

@@ -50,20 +50,21 @@ class Source:
         if self.file is not None:
             loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
             return Subject(loaded.instance, tuple(loaded.model.properties))
-        specification, properties = _specification(self.scope)
-        return Subject(specification.model.given(**self._constants()), properties)
+        return Subject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
 
     def _constants(self) -> dict[str, Any]:
         from rocketproof_model.specification import constants
 
-        specification, _ = _specification(self.scope)
-        return constants(self.profile, type(specification), **dict(self.given))
+        return constants(self.profile, type(_part(self.scope)), **dict(self.given))
 
     @property
     def exists(self) -> bool:
         """Whether the scope has what is given: a small one may lack a value."""
         try:
-            self.subject()
+            if self.file is None and not self.is_messages:
+                _part(self.scope).model.given(**self._constants())
+            else:
+                self.subject()
         except RocketproofError:
             return False
         return True
@@ -131,14 +132,18 @@ def _hashable(value: Any) -> Any:
 
 def specified(scope: str) -> tuple[Property, ...]:
     """The properties that the catalogue states of a scope of the specification. Raises InputError for a scope that does not exist."""
-    return _specification(scope)[1]
+    return _specified(scope)
 
 
 @functools.lru_cache(maxsize=16)
-def _specification(scope: str) -> tuple[Any, tuple[Property, ...]]:
-    from rocketproof_model.specification import NAMES, part
-
+def _specified(scope: str) -> tuple[Property, ...]:
     from ..catalogue import properties
 
-    specification = part(known("scope", scope, NAMES))
-    return specification, tuple(properties(specification))
+    return tuple(properties(_part(scope)))
+
+
+def _part(scope: str) -> Any:
+    """The model of a scope, which takes a fraction of what its properties take."""
+    from rocketproof_model.specification import NAMES, part
+
+    return part(known("scope", scope, NAMES))

@@ -116,7 +116,7 @@ class Run:
             self.target.perform(action, args)
         except RocketproofError as error:
             raise Finding(f"{action.label(args)} cannot be done: {error}", self) from error
-        expected = effect(self.instance, before, action, args)
+        expected = self.offers.functions[action.name].effect(before, args)
         found = self._observed(f"after {action.label(args)}")
         if found != expected:
             raise Finding(self._explained(action, args, found, expected), self)

@@ -23,7 +23,7 @@ from rocketproof_model.language import const, walk
 from rocketproof_model.result import Limits, Outcome, Watch
 
 GROUPS = 20
-MODELS = in_proportion(40)  # in a group: 800 in all under the profile ci
+MODELS = in_proportion(25)  # in a group: 500 in all under the profile ci
 COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
 USUAL = search.Tuning()

@@ -67,6 +67,7 @@ class Whole:
         self.functions = Functions(self.instance)
         self.start = initial(self.instance)
         self.inner = [(f, args) for a in model.actions if a.name not in OUTSIDE for f in [self.functions[a.name]] for args in a.instances]
+        self.within = cache(self._within)  # a history and what is spoilt of it meet the same states
         self.updated = len(wishes)  # updates keep no handler: what became of them is carried beside the state
 
     def value(self, state: State, name: str, *at: int) -> Any:
@@ -78,16 +79,19 @@ class Whole:
         args = (number, 0, 1, wish.default, wish.numbers, wish.queue, 0, 1)
         return self.functions["request"].effect(state, args)
 
+    def _within(self, state: State) -> list[tuple[str, State]]:
+        """What handlers and brokers may do next: the action's name, and where it leads."""
+        found = []
+        for f, args in self.inner:
+            with suppress(EvaluationError):  # without one of its guards an action may have no value
+                if f.enabled(state, args):
+                    found.append((f.action.name, f.effect(state, args)))
+        return found
+
     def steps(self, whole: tuple[State, tuple[int, ...]], only: str = "") -> list[tuple[State, tuple[int, ...]]]:
         """What may happen next; beside the state, the updates that are open."""
         state, updates = whole
-        found = []
-        for f, args in self.inner:
-            if only and f.action.name != only:
-                continue
-            with suppress(EvaluationError):  # without one of its guards an action may have no value
-                if f.enabled(state, args):
-                    found.append((f.effect(state, args), updates))
+        found = [(after, updates) for name, after in self.within(state) if not only or name == only]
         for number in updates:
             wish = self.wishes[number]
             args = (0, 1, wish.read, wish.write, wish.perm)

@@ -23,7 +23,8 @@ from .errors import EvaluationError, LimitReached
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
 from .explicit.walks import ask_all
-from .interpreter import State, holds, refusing
+from .faults import fault_at_end
+from .interpreter import State, refusing
 from .language import Action, Expr, Instance, Property
 from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
 from .search import Exploration, explore
@@ -88,8 +89,8 @@ def check(
     states with an obligation; `vacuous`, whether no state has the formula; if it holds, `needs_fairness`, the actions whose
     fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
     to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
-    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown. Raises EvaluationError where the
-    interpreter would.
+    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown. Raises ModelFault, an EvaluationError with its path,
+    where the interpreter meets one.
     """
     claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind == "leads_to"]
     if not claims:
@@ -102,7 +103,7 @@ def check(
     reason = found.reason
     if found.finished:
         try:
-            space, truths = _space(found, [f for p in claims for f in (p.formula, cast(Expr, p.goal))], limits, checked)
+            space, truths = _space(found, claims, limits, checked)
             common = found.seconds if exploration is not None else watch.seconds
             for k, claim in enumerate(claims):
                 outcome = decide(space, claim, truths[2 * k], truths[2 * k + 1], watch)
@@ -120,8 +121,9 @@ def check(
     return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
 
 
-def _space(found: Exploration, formulas: Sequence[Expr], limits: Limits, checked: bool) -> tuple[Space, list[Bools]]:
-    """The graph of a finished exploration, and for each formula the states where it holds."""
+def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool) -> tuple[Space, list[Bools]]:
+    """The graph of a finished exploration, and for each claim's formula and goal the states where it holds."""
+    formulas = [f for p in claims for f in (p.formula, cast(Expr, p.goal))]
     instance, words = found.instance, found.kernel.layout.words
     needed = found.states * (_STATE_BYTES + 16 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
     if limits.memory is not None and needed > limits.memory:
@@ -131,9 +133,9 @@ def _space(found: Exploration, formulas: Sequence[Expr], limits: Limits, checked
     address = compile_masks("check", found.kernel.layout, formulas, checked=checked)
     fault = int(ask_all(address, found.kernel.consts(instance), graph.states, masks))
     if fault >= 0:
-        for formula in formulas:
-            holds(instance, formula, graph.state(fault))
-        raise EvaluationError(f"a term without a value in state {graph.state(fault)}, which the interpreter does not confirm")
+        path = graph.path(fault)
+        error = fault_at_end(instance, *path, claims)
+        raise error or EvaluationError(f"a term without a value in state {path[1][-1]}, which the interpreter does not confirm")
     truths = [masks[:, k // BITS] >> (k % BITS) & 1 == 1 for k in range(len(formulas))]
     edges = Edges.of(found.states, graph.source, graph.target, graph.instance)
     return Space(instance, edges, Labels.of(instance), graph.state), truths

@@ -27,7 +27,7 @@ from .explicit.layout import WORD_BITS
 from .explicit.table import Shape, Table
 from .explicit.workers import ROOM, Seen, Worker
 from .language import Instance, Property
-from .result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
+from .result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,9 +109,9 @@ def explore(
 ) -> Exploration:
     """Search all reachable states and decide `always`, `reachable`, `step` and `deadlock_free` properties (others are left out).
 
-    `properties` are by default the model's. The checking form raises EvaluationError where the interpreter would: a
-    value out of its type, an index out of range; with `checked=False` such models have no defined meaning. Ctrl-C ends
-    the search like a limit does. With `stop_when_decided` it ends after the level in which every property is decided.
+    `properties` are by default the model's. The checking form raises ModelFault, an EvaluationError with its path and with what was decided
+    before, where the interpreter meets a value out of its type or an index out of range; with `checked=False` such models have no defined
+    meaning. Ctrl-C ends the search like a limit does. With `stop_when_decided` it ends after the level in which every property is decided.
     Where the model declares symmetric indices, one state of each orbit is visited, unless `symmetry` is False or a property
     tells elements apart; verdicts and lengths of witnesses are the same, and witnesses are paths of the model itself.
     """
@@ -155,7 +155,9 @@ class _Search:
         except KeyboardInterrupt:
             self.reason = INTERRUPTED
             self._halt()
-        self.account.raise_fault(self._seen())
+        fault = self.account.fault(self._seen())
+        if fault is not None:
+            self.reason = MODEL_ERROR
         try:
             witnesses = self.account.witnesses(self._predecessors)
         except KeyboardInterrupt:
@@ -164,9 +166,12 @@ class _Search:
         for worker in self.workers:
             total.add(worker.seen)
         states, depth, seconds = self._count(), len(self.sizes), self.watch.seconds
+        outcomes = self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses)
+        if fault is not None:
+            raise self.account.error(fault, depth, self._predecessors, outcomes)
         return Exploration(
-            self.instance, self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses), states,
-            total.transitions, depth, total.deadlocks, self.made.coverage(total.counts, total.cover), self.reason, seconds,
+            self.instance, outcomes, states, total.transitions, depth, total.deadlocks,
+            self.made.coverage(total.counts, total.cover), self.reason, seconds,
             self.peak / max(states, 1), self.compile_seconds, tuple(index.name for index in self.account.plan.indices),
             self.account.asymmetry, self.made, self.table, self.sizes,
         )  # fmt: skip
@@ -175,7 +180,7 @@ class _Search:
         frontier = self._begin()
         while frontier:
             self.sizes.append(sum(map(len, frontier)) // self.words)
-            if self._settled() or self._limited():
+            if self.account.fault(self._seen()) is not None or self._settled() or self._limited():
                 return
             if len(self.sizes) >= self.table.shape.levels and not self._grow(self._count()):
                 return
@@ -188,7 +193,6 @@ class _Search:
                     self._merge(len(self.sizes))
                     return
             frontier = self._merge(len(self.sizes))
-            self.account.raise_fault(self._seen())
             self._tell()
 
     def _hand_out(self, frontier: list[Words]) -> None:
@@ -220,7 +224,6 @@ class _Search:
         (states,) = first.parts
         self.shared[loops.COUNT] = len(states) // self.words
         self.account.ask(states, first.seen)
-        self.account.raise_fault(self._seen())
         return self._merge(0)
 
     def _count(self) -> int:

@@ -18,6 +18,7 @@ from .errors import EvaluationError, ModelError
 from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
 from .explicit.walks import DEADLOCK, UNTIL, walk_runs
+from .faults import fault_at_end
 from .interpreter import State, holds, initial, successors
 from .language import Expr, Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
@@ -235,14 +236,14 @@ class _Walks:
 
     def raise_fault(self, run: int) -> None:
         """Walk the run again in the interpreter, which finds where a term has no value."""
-        before: State | None = None
-        for _, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
-            for claim in self.states:
-                holds(self.instance, claim.formula, state)
-            if before is not None:
-                for claim in self.moves:
-                    holds(self.instance, claim.formula, before, state)
-            before = state
+        moves: list[Move] = []
+        states: list[State] = []
+        for move, state in walk(self.instance, seed=self.seed, run=run, steps=self.steps, until=self.until):
+            moves += [] if move is None else [move]
+            states.append(state)
+            fault = fault_at_end(self.instance, moves, states, self.claims)
+            if fault is not None:
+                raise fault
         raise EvaluationError(f"run {run} of seed {self.seed} meets a term without a value, which the interpreter does not confirm")
 
     def result(self, reason: str, confidence: float, watch: Watch) -> Simulation:

@@ -5,7 +5,7 @@ Induction proves without bound, and its counterexample is a verdict of its own, 
 it starts may be unreachable.
 
 Every witness and every counterexample is replayed on the interpreter before it is returned. A model error that z3 comes upon
-(a value outside its type, a term without value) is raised as EvaluationError with the path that leads to it.
+(a value outside its type, a term without value) is raised as ModelFault with the path that leads to it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Sequence
 
 from . import interpreter
 from .errors import EvaluationError, LimitReached, RocketproofError
+from .faults import fault_at_end
 from .formulas.relation import Relation
 from .formulas.solver import EnginesDisagree, Solver
 from .formulas.values import Value, conjunction, negation, z3
 from .interpreter import State
 from .language import Expr, Instance, Property, show
-from .result import BOUND, INTERRUPTED, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
+from .result import BOUND, INTERRUPTED, MODEL_ERROR, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
 
 BOUNDED_KINDS = ("always", "reachable", "step", "deadlock_free")
 
@@ -63,8 +64,8 @@ def bounded(
 
     A violation (for `reachable`: the state looked for) comes with a shortest witness. All else is `unknown`, with the
     reason `bound reached` or the limit that ended the run, and `depth` as far as was looked. By default the
-    model's properties of the kinds always, reachable, step and deadlock_free. Raises EvaluationError if a path within the
-    depth meets a value outside its type or a term without value, and RocketproofError for other kinds of property.
+    model's properties of the kinds always, reachable, step and deadlock_free. Raises ModelFault, an EvaluationError with its path, if one
+    within the depth meets a value outside its type or a term without value, and RocketproofError for other kinds of property.
     """
     if properties is None:
         properties = [p for p in instance.model.properties if p.kind in BOUNDED_KINDS]
@@ -116,18 +117,21 @@ class _Bounded:
         errors = [relation.at(aim.without, at - aim.back) for aim in aims if aim.without is not False]
         if not last and relation.fault is not False:
             errors.append(relation.at(relation.fault, at))
+        faulty: Value | None = None
         while goals or errors:
             literal = z3.Bool(f"look {at} {len(goals)}")
             terms = [*goals.values(), *errors]
             solver.add(z3.Implies(literal, z3.Or(*terms)))
             model = solver.check(literal)
             if model is None:
+                if faulty is not None:
+                    self._raise(relation, faulty, at)
                 solver.add(*(z3.Not(term) for term in terms))
                 return
             if any(_true(model, term) for term in errors):
-                self._raise(relation, model, at, aims)
+                faulty, errors = model, []  # first what else this depth decides
             reached = [aim for aim, term in goals.items() if _true(model, term)]
-            if not reached:
+            if not reached and faulty is not model:
                 raise EnginesDisagree(f"z3 found something at depth {at} of {self.instance.model.name} that it cannot show")
             for aim in reached:
                 path = _path(relation, model, range(at))
@@ -135,19 +139,17 @@ class _Bounded:
                 witness = Witness(self.instance, aim.claim, *path)
                 self.found[aim.claim] = (aim.verdict, witness, self.watch.seconds)
                 del goals[aim]
+        if faulty is not None:
+            self._raise(relation, faulty, at)
 
-    def _raise(self, relation: Relation, model: Value, at: int, aims: list[_Aim]) -> None:
+    def _raise(self, relation: Relation, model: Value, at: int) -> None:
         """Raise the interpreter's own error about this path."""
-        moves, states = _path(relation, model, range(at))
-        labels = ", ".join(self.instance.model.named(m.action).label(m.args) for m in moves) or "the start"
-        try:
-            for aim in aims:
-                _judge(self.instance, aim.claim, moves, states)
-            for _ in interpreter.successors(self.instance, states[-1]):
-                pass
-        except EvaluationError as error:
-            raise EvaluationError(f"after {labels}: {error}") from error
-        raise EnginesDisagree(f"z3 sees a model error after {labels}, the interpreter none")
+        path = _path(relation, model, range(at))
+        outcomes = [self.outcome(claim, MODEL_ERROR) for claim in self.properties]
+        fault = fault_at_end(self.instance, *path, self.properties, outcomes)
+        if fault is None:
+            raise EnginesDisagree(f"z3 sees a model error after {at} steps of {self.instance.model.name}, the interpreter none")
+        raise fault
 
     def outcome(self, claim: Property, reason: str) -> Outcome:
         if claim in self.found:
@@ -210,7 +212,7 @@ def induction(
 
     Verdicts: `holds` (reason `induction k=...`), `violated` with a shortest witness, `not inductive` with a path of k steps whose
     first state may be unreachable (k - 1 if then a step faults; `details["failed"]` names what fails), `unknown` with a
-    limit's reason, or with a reason that names a lemma that is false. Raises EvaluationError as `bounded` does.
+    limit's reason, or with a reason that names a lemma that is false. Raises ModelFault as `bounded` does.
     """
     if claim.kind not in ("always", "step"):
         raise RocketproofError(f"induction for {claim.id}: it is of kind {claim.kind}; induction decides always and step")

@@ -50,6 +50,7 @@ from rocketproof_model import (
     without_bits,
     wrap32,
 )
+from rocketproof_model.faults import ModelFault
 from rocketproof_model.result import Coverage, Explored, Limits, Move, Outcome, Witness
 from rocketproof_profiles import PROFILES
 
@@ -112,6 +113,7 @@ __all__ = [
     "Maybe",
     "Model",
     "ModelError",
+    "ModelFault",
     "Move",
     "Outcome",
     "Outcomes",

@@ -210,13 +210,26 @@ def test_all_engines_on_a_model_file_in_two_processes(rocketproof: Run) -> None:
     assert timeless("one.json") == timeless("out.json")
 
 
-def test_a_value_that_leaves_its_type_is_refused_in_one_line(rocketproof: Run) -> None:
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_a_value_that_leaves_its_type_is_told_in_one_line_with_its_path(engine: str, rocketproof: Run) -> None:
     Path("counter.py").write_text(COUNTER.replace("n < N,", "n <= N,"))
-    done = rocketproof("check", "counter.py")
+    done = rocketproof("check", "counter.py", "--engine", engine, "--json", "out.json")
     assert done.code == 2
-    assert done.out == ""
-    assert done.err.splitlines()[-1].startswith("rocketproof: counter.py: n becomes 4 by up()"), done.err
-    assert "fix the model" in done.err
+    suffix = "" if engine == "explicit" else "-symbolic"
+    assert done.err.splitlines()[-1] == (
+        "rocketproof: counter.py: n becomes 4 by up(), outside Int(0, 3), after 3 steps, in state n=3; fix the model: give the variable "
+        "a wider type, or the action a guard; its path: rocketproof show "
+        f".rocketproof/witnesses/counter-small-model-error{suffix}.itf.json"
+    )
+    rows = {row["property"]: (row["verdict"], row["reason"]) for row in rows_of("out.json")}
+    assert ("violated", "") in rows.values(), rows
+    assert ("unknown", "model error") in rows.values()
+    assert "the model has an error" in " ".join(done.out.split())
+    shown = rocketproof("show", f".rocketproof/witnesses/counter-small-model-error{suffix}.itf.json")
+    assert shown.code == 0
+    assert "up() gives the variables values of their types" in shown.out
+    assert shown.out.count("up()") >= 4
+    assert "fails" in shown.out
 
 
 @pytest.mark.parametrize("width", [80, 110, 160])

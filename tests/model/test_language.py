@@ -365,6 +365,7 @@ def test_ite_of_two_names_takes_its_type_from_where_it_stands() -> None:
     assert names["mb"] == "(None if f else 1)"
     assert names["s"] == "({0, 2} if f else {})"
     assert show(d.e == ite(d.f, "red", "blue")) == "(e == (red if f else blue))"
+    assert show(d.mb == ite(d.f, d.pos, None)) == "(mb == (pos if f else None))"
     assert (ite(d.f, "red", "blue") == d.e) is (ite(d.f, "red", "blue") == d.e)
     assert show(ite(d.f, "red", "blue") != d.e).count("!=") == 1
 

@@ -312,7 +312,7 @@ def overflowing() -> Model:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_checking_form_names_action_variable_and_state(workers: int) -> None:
-    with pytest.raises(EvaluationError, match=r"x becomes 6 by climb\(k=2\), outside Int\(0, 5\).* in state x=4, y=5"):
+    with pytest.raises(EvaluationError, match=r"x becomes 6 by climb\(k=2\), outside Int\(0, 5\), after 2 steps, in state x=4, y=5"):
         explore(overflowing().given(), workers=workers)
     unchecked = explore(overflowing().given(), workers=workers, checked=False)
     assert unchecked.finished, "the unchecked form goes on, and keeps other variables whole"
@@ -326,7 +326,7 @@ def test_a_property_without_value_is_named() -> None:
     x = m.variable("x")[()]
     m = replace(m, actions=[])
     m.always("divides", rem(3, x) == 0, "divides by nothing")
-    with pytest.raises(EvaluationError, match=r"remainder by zero, in property divides, in state x=0"):
+    with pytest.raises(EvaluationError, match=r"remainder by zero, in property divides, after 0 steps, in state x=0"):
         explore(m.given())
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import EvaluationError
-from ..interpreter import State, holds, initial, labelled, successors
-from ..language import Instance, Property
+from ..faults import ModelFault, fault_at_end
+from ..interpreter import holds, initial, labelled
+from ..language import Bool, Instance, Property, const
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
 from . import kernel, loops
@@ -40,7 +40,7 @@ BLOCK = 64  # states that a worker takes at once
 _MOST = 1 << 15  # successors of one block, unless a state may have more
 _HOMES = 1 << 14  # of a table that is emptied when it is full
 _PIECE = 1 << 16  # states in which predecessors are looked for at once
-_SHOWN = 16  # a state with more values than this is shown by what differs from the initial one
+_ANY = Property("", "a path to a state", "always", const(1, Bool))
 
 
 class Account:
@@ -153,36 +153,25 @@ class Account:
 
     # -- faults ---------------------------------------------------------------------------------------------------------
 
-    def raise_fault(self, seen: Iterable[Seen]) -> None:
-        """Raise the interpreter's error for the smallest state in which a kernel met one, if any did."""
-        states = [tuple(s.fault.tolist()) for s in seen if s.own[loops.FAULTS]]
-        if not states:
-            return
-        state = self.made.layout.unpack(min(states))
-        where = self._told(state)
-        asked = "a property"
-        try:
-            for claim in self.asked:
-                if claim.kind != "step":
-                    asked = f"property {claim.id}"
-                    holds(self.instance, claim.formula, state)
-            asked = "an action"
-            for step in successors(self.instance, state):
-                for claim in self.steps.properties:
-                    asked = f"property {claim.id} over {step.label}"
-                    holds(self.instance, claim.formula, state, step.state)
-                asked = f"an action after {step.label}"
-        except EvaluationError as error:
-            raise EvaluationError(f"{error}, in {asked}, in state {where}") from None
-        raise AssertionError(f"kernel and interpreter differ: no fault in state {where}")
+    def fault(self, seen: Iterable[Seen]) -> Packed | None:
+        """The smallest state in which a kernel met an error of the model: of a state's formula, of an action or of a step; None if none."""
+        return min((tuple(s.fault.tolist()) for s in seen if s.own[loops.FAULTS]), default=None)
 
-    def _told(self, state: State) -> str:
-        """The state in words; of a large one only what differs from the initial state."""
-        values = labelled(self.instance, state)
-        start = labelled(self.instance, initial(self.instance))
-        shown = [f"{name}={value}" for name, value in values.items() if len(values) <= _SHOWN or value != start[name]]
-        rest = len(values) - len(shown)
-        return ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")
+    def error(self, state: Packed, levels: int, predecessors: Predecessors, outcomes: Sequence[Outcome]) -> ModelFault:
+        """The interpreter's error in a state that `fault` gave, with its path; so many levels are searched, the last perhaps in part."""
+        before: dict[tuple[int, Packed], Packed] = {}
+        level = 0
+        if state not in map(tuple, self.start().reshape(-1, self.words).tolist()):
+            level = next(at for at in range(max(levels - 2, 1), levels + 1) if predecessors(at - 1, [state]))
+        at = state
+        for k in range(level, 0, -1):
+            (before[k, at],) = predecessors(k - 1, [at]).values()
+            at = before[k, at]
+        path = self._witness(_ANY, level, state, before)
+        found = fault_at_end(self.instance, path.moves, path.states, self.asked, outcomes)
+        if found is None:
+            raise AssertionError(f"kernel and interpreter differ: no fault in state {labelled(self.instance, path.states[-1])}")
+        return found
 
     # -- witnesses ------------------------------------------------------------------------------------------------------
 

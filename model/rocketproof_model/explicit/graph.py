@@ -46,6 +46,17 @@ class Graph:
         """The codes of all states, (n, slots)."""
         return self.kernel.layout.unpack_many(self.states)
 
+    def path(self, number: int) -> tuple[tuple[Move, ...], tuple[State, ...]]:
+        """Moves and states of a shortest path to a state, through the smallest predecessor at each level."""
+        moves: list[Move] = []
+        states = [self.state(number)]
+        while number >= self.level[1]:
+            edge = int(np.flatnonzero(self.target == number)[0])  # edges are ordered by their sources, these by their levels
+            number = int(self.source[edge])
+            moves.append(self.move(edge))
+            states.append(self.state(number))
+        return tuple(reversed(moves)), tuple(reversed(states))
+
     def move(self, edge: int) -> Move:
         """The action instance of one edge."""
         return self.kernel.move(int(self.instance[edge]))

@@ -424,6 +424,8 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
             anchor = number(then)
         else:
             return Choice(test, then, otherwise)
+    if anchor.type.sort == "int" and (then is None or otherwise is None):
+        return Choice(test, then, otherwise)  # a Maybe, if the other is an element
     if anchor.type.sort == "int":
         x, y = number(then), number(otherwise)
         type_ = x.type if x.type == y.type else Type(min(x.type.lo, y.type.lo), max(x.type.hi, y.type.hi))

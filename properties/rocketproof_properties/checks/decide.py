@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocketproof_model import EvaluationError, Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model import Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model.faults import ModelFault
 from rocketproof_model.language.symmetry import symmetric_indices
-from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, SEARCHED, Coverage, Explored, Limits, Outcome, Report
+from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, MODEL_ERROR, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
 from ..choices import InputError
 from ..sources.source import Source, Subject
@@ -78,12 +79,13 @@ class Budget:
 
 @dataclass
 class Answer:
-    """What came out: rows by task (those missing were not decided), coverage, and what went wrong."""
+    """What came out: rows by task (those missing were not decided), coverage, what went wrong, and the errors of a user's model."""
 
     rows: dict[Task, Row] = field(default_factory=dict)
     coverage: Coverage | None = None
     problems: list[str] = field(default_factory=list)
     interrupted: bool = False
+    faults: list[str] = field(default_factory=list)
 
 
 def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
@@ -104,11 +106,9 @@ def decide(unit: Unit, budget: Budget, report: Report) -> Answer:
         reason = error.reason
     except MemoryError:
         reason = MEMORY
-    except EvaluationError as error:
-        if unit.source.file is not None:
-            remedy = "fix the model: give the variable a wider type, or the action a guard"
-            raise InputError(f"{unit.source.file}: {error}; {remedy}") from None
-        work.answer.problems.append(f"{unit}: {error}")
+    except ModelFault as fault:
+        reason = MODEL_ERROR
+        work.fault(fault)
     except RocketproofError as error:
         if unit.source.file is not None or isinstance(error, InputError):
             raise
@@ -146,6 +146,18 @@ class Work:
         for task in tasks:
             saved = witnessfiles.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
             self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous)
+
+    def fault(self, fault: ModelFault) -> None:
+        """Keep what was decided before an error of the model, and the path to the error."""
+        source = self.unit.source
+        decided = {o.property: o for o in fault.outcomes if o.verdict != "unknown"}
+        for tasks, claim in self.questions(source.subject()):
+            if claim in decided and tasks[0] not in self.answer.rows:
+                self.enter(tasks, decided[claim], "up to the model error")
+        path = witnessfiles.save_fault(self.unit.paths[0], source, self.unit.engine, fault.witness)
+        remedy = "fix the model: give the variable a wider type, or the action a guard"
+        said = f"{self.unit if source.file is None else source.file}: {fault}; {remedy}; its path: {witnessfiles.show_command(path)}"
+        (self.answer.problems if source.file is None else self.answer.faults).append(said)
 
     def stop_if_interrupted(self) -> None:
         if any(row.reason == INTERRUPTED for row in self.answer.rows.values()):

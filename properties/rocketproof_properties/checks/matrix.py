@@ -36,7 +36,8 @@ class Report:
     """All rows of a run in the order of the plan, and what else a reader has to know.
 
     `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, with `guards` by action and
-    name and the sentences of `actions`. `broken` are the tasks whose units had problems.
+    name and the sentences of `actions`. `broken` are the tasks whose units had problems, `faults` errors of a user's
+    model, each in one line.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -49,9 +50,12 @@ class Report:
     broken: set[Task] = field(default_factory=set)
     seconds: float = 0.0
     interrupted: bool = False
+    faults: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
+        if self.faults:
+            return 2
         if self.problems or any(r.agrees is False or r.vacuous for r in self.rows):
             return 1
         return 3 if self.interrupted or any(r.agrees is None for r in self.rows) else 0
@@ -106,6 +110,7 @@ def run(tasks: Sequence[Task], listener: Listener, settings: Settings = Settings
     rows = settle([work.rows.get(task) or undecided(task, reason) for task in tasks])
     report = Report(rows, seconds=work.watch.seconds, interrupted=work.interrupted)
     report.problems, report.broken = [*work.problems, *contradictions(rows)], work.broken
+    report.faults = list(dict.fromkeys(work.faults))
     report.coverage, report.guards, report.actions = work.coverage, work.guards, work.actions
     for label, coverage in work.coverage.items():
         report.covered[label] = (sum(1 for n in coverage.taken.values() if n), len(coverage.taken))
@@ -127,6 +132,7 @@ class _Run:
         self.actions: dict[str, str] = {}
         self.problems: list[str] = []
         self.broken: set[Task] = set()
+        self.faults: list[str] = []
         self.interrupted = False
 
     def all(self) -> None:
@@ -162,7 +168,8 @@ class _Run:
     def done(self, unit: Unit, answer: Answer) -> None:
         self.rows.update(answer.rows)
         self.problems += answer.problems
-        self.broken.update(unit.tasks if answer.problems else ())
+        self.faults += answer.faults
+        self.broken.update(unit.tasks if answer.problems or answer.faults else ())
         if answer.coverage is not None:
             self._cover(unit, answer.coverage)
         if answer.interrupted:

@@ -9,7 +9,7 @@ from typing import Any
 from ..choices import MESSAGES
 from ..reports.results import ActionCovered, Covered, GuardSides, Outcome, Place, Result, Run, begun, first_line, lines, tool
 from ..sources.source import Source
-from . import show
+from . import show, witnessfiles
 from .matrix import Report
 from .rows import FIELDS, LATER, Row, settle
 
@@ -29,7 +29,8 @@ def run(
     """The rows as results, with the coverage; an error of an engine is a result too. `places` says by id where properties are stated."""
     results = [result(row, places.get(row.id)) for row in report.rows]
     results += [
-        Result("run", _ERROR, "error", "error", about=first_line(one), message=first_line(one), details=one) for one in report.problems
+        Result("run", _ERROR, "error", "error", about=first_line(one), message=first_line(one), details=one)
+        for one in [*report.problems, *report.faults]
     ]
     return Run(
         command,
@@ -74,7 +75,7 @@ def result(row: Row, place: Place | None = None) -> Result:
         message=said,
         details=lines([f"explored or proved: {row.proof}" if row.proof else "", f"expected because {row.why}" if row.why else ""]),
         witness=row.witness or "",
-        commands=(show.show_command(row.witness),) if row.witness else (),
+        commands=(witnessfiles.show_command(row.witness),) if row.witness else (),
         place=place,
         seconds=row.seconds,
         properties={name: str(value) for name, value in counted.items() if value is not None},

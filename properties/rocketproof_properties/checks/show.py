@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Progress, Witness
+from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Progress, Witness
 from rocketproof_traces.witness.question import question
 
 from ..output import Heading, Page, ProgressLine, TableRow, counted
 from .decide import Unit
 from .matrix import Report
 from .rows import LIMITS, Row
+from .witnessfiles import show_command
 
 STOPPED: Final = {
     TIME: "stopped by the time limit",
@@ -28,6 +29,7 @@ STOPPED: Final = {
     STATES: "stopped by the limit of states",
     INTERRUPTED: "stopped by Ctrl-C",
     BOUND: "nothing found within the bound",
+    MODEL_ERROR: "the model has an error",
 }
 STYLES: Final = {" ": "green", "?": "bold yellow", "!": "bold red"}
 """By the mark of a row."""
@@ -131,11 +133,6 @@ def print_witnesses(rows: Sequence[Row], page: Page) -> None:
             *others, shown = alike
             profiles = ", ".join(dict.fromkeys(r.profile for r in others))
             page.line(Text(f"  {show_command(shown.witness or '')}").append(f"  # and for {profiles}" if profiles else "", "dim"))
-
-
-def show_command(path: str) -> str:
-    """The command that shows a witness file."""
-    return f"rocketproof show {shlex.quote(path)}"
 
 
 def explain_command(path: str, witness: Witness) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..output import Page, TableRow, counted
-from . import show
+from . import show, witnessfiles
 from .matrix import Report
 from .rows import Row
 
@@ -66,4 +66,4 @@ def _print_files(rows: Sequence[Row], page: Page) -> None:
     if found:
         path = next((row for row in found if row.verdict == "violated"), found[0]).witness or ""
         count = counted(len({row.witness for row in found}), "witness", "witnesses")
-        page.line(f"\n{count} in {shlex.quote(str(Path(path).parent))}; to look at one:\n  {show.show_command(path)}")
+        page.line(f"\n{count} in {shlex.quote(str(Path(path).parent))}; to look at one:\n  {witnessfiles.show_command(path)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable
 from itertools import chain, count
 from pathlib import Path
@@ -51,6 +52,19 @@ def save(path: str, task: Task, witness: Witness | None) -> str | None:
     Raises InputError if it cannot be written.
     """
     return keep_witness(path, None if witness is None else itf.dumps(witness, task.source.record()))
+
+
+def save_fault(beside: str, source: Source, engine: str, witness: Witness) -> str:
+    """Write the path to an error of a model, in the folder of another witness, and return its own path."""
+    parts = [source.file and Path(source.file).stem, source.scope, source.profile, "model-error", "" if engine == "explicit" else engine]
+    path = str(Path(beside).parent / f"{'-'.join(slug(part) for part in parts if part)}.itf.json")
+    keep_witness(path, itf.dumps(witness, source.record()))
+    return path
+
+
+def show_command(path: str) -> str:
+    """The command that shows a witness file."""
+    return f"rocketproof show {shlex.quote(path)}"
 
 
 def load(path: str) -> Witness:

@@ -132,6 +132,8 @@ def check(
             summary.render(found, chosen.left_out)
     places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
     reports.write(lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)))
+    if found.faults:
+        raise InputError(found.faults[0])
     return found.exit_code
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rocketproof_model import Instance, LimitReached, Property
+from rocketproof_model.faults import ModelFault
 from rocketproof_model.result import INTERRUPTED, MEMORY, Limits, Outcome, Progress, Report
 from rocketproof_traces.pools import cores
 
@@ -111,8 +112,9 @@ def check(
     `engine`: `explicit` searches all states; `symbolic` bounds by z3, then proves by induction; `simulate` takes random paths from `seed`,
     and only refutes. A lemma is always z3's. `symmetry=False` searches all states of a model with symmetric indices.
     `limits` bounds seconds, bytes and states; `workers` are threads, one for each core unless given. What a limit ends is `unknown`, with
-    the reason. Raises RocketproofError, in one line, for what is no model, no property or no
-    size, for an engine that does not decide such a property, and for a model that has no value somewhere.
+    the reason. Raises RocketproofError, in one line, for what is no model, no property or no size, and for an engine that does not decide
+    such a property; and ModelFault, with `witness`, its path, and `outcomes`, what was decided before, for a model that has no value
+    somewhere, or one outside its type.
     """
     __tracebackhide__ = True
     made = chosen(model, values, scope=scope, profile=profile)
@@ -147,6 +149,9 @@ def _answered(subject: Subject, engine: Any, budget: Budget) -> _Collected:
     try:
         work.on(subject)
         reason = MEMORY
+    except ModelFault as fault:
+        before = ", ".join(repr(one.property.id) for one in fault.outcomes if one.verdict == "violated")
+        raise ModelFault(f"{fault}; violated before that: {before}", fault.witness, fault.outcomes) if before else fault from None
     except LimitReached as error:
         reason = error.reason
     except MemoryError:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import Instance, Property, RocketproofError
+from rocketproof_model.faults import PREFIX
+from rocketproof_traces.witness.restore import claim_of_action
 
 from ..choices import MESSAGES, InputError, known, offer
 from . import modelfile
@@ -26,7 +28,9 @@ class Subject:
     properties: tuple[Property, ...]
 
     def property(self, id_: str, kind: str = "") -> Property:
-        """The property with this id (and kind, where one id is stated both as a lemma and of the states)."""
+        """The property with this id (and kind, where one id is stated both as a lemma and of the states), or the claim of an error."""
+        if id_.startswith(PREFIX):
+            return claim_of_action(id_, self.instance.model)
         same = [p for p in self.properties if p.id == id_]
         for claim in same:
             if not kind or claim.kind == kind:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from rocketproof_model import Instance, LimitReached, Property
 from rocketproof_model.explicit.account import Packed
 from rocketproof_model.explicit.workers import Seen
-from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress, Report, Watch
+from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Explored, Limits, Progress, Report, Watch
 
 from ..errors import TraceError
 from . import shares
@@ -79,7 +79,7 @@ def explore(
     States are kept in a new folder in `scratch` (default: that for temporary files) until the search ends. Levels to which no
     more than `alone` states arrive are done by the driver; by default it measures what is worth spreading. `perform` does a
     task. Limits and Ctrl-C end the search after the last complete level; `limits.memory` bounds what the tasks of a level
-    hold. Raises TraceError where the folder cannot be used or tasks fail, EvaluationError as the local search does.
+    hold. Raises TraceError where the folder cannot be used or tasks fail, ModelFault as the local search does.
     """
     asked = instance.model.properties if properties is None else properties
     try:
@@ -114,7 +114,8 @@ class _Search:
         self.files: set[str] = {start.file}
         self.stale: set[str] = set()
         self.reason = ""
-        self.late: list[Seen] = []  # what was met among the successors of the last level
+        self.met: list[Seen] = []  # what was met in the states of the last level,
+        self.late: list[Seen] = []  # and on the way to their successors
 
     def run(self) -> Spread:
         try:
@@ -126,15 +127,20 @@ class _Search:
             self.reason = INTERRUPTED
         except LimitReached as reached:
             self.reason = reached.reason
-        self.account.raise_fault(self.late)
+        fault = self.account.fault([*self.met, *self.late])
+        if fault is not None:
+            self.reason = MODEL_ERROR
         try:
             witnesses = self.account.witnesses(self._predecessors)
         except KeyboardInterrupt:
             self.reason, witnesses = INTERRUPTED, {}
         depth, seconds, total = len(self.kept), self.watch.seconds, self.total
+        outcomes = self.account.outcomes("spark", total, self.states, depth, self.reason, seconds, witnesses)
+        if fault is not None:
+            raise self.account.error(fault, depth, self._predecessors, outcomes)
         return Spread(
-            self.instance, self.account.outcomes("spark", total, self.states, depth, self.reason, seconds, witnesses), self.states,
-            total.transitions, depth, total.deadlocks, self.account.made.coverage(total.counts, total.cover), self.reason, seconds,
+            self.instance, outcomes, self.states, total.transitions, depth, total.deadlocks,
+            self.account.made.coverage(total.counts, total.cover), self.reason, seconds,
             self.levels, self.ready_seconds,
         )  # fmt: skip
 
@@ -216,11 +222,13 @@ class _Search:
         """Enter what a level's tasks found, and make the next level's shares; whether there were new states."""
         asked, expanded = [d.asked for d in answers if d.asked], [d.expanded for d in answers if d.expanded]
         self.account.note(number, asked)
-        self.account.raise_fault([*self.late, *asked])
-        self.account.note(number + 1, expanded)
-        self.late = expanded
         for seen in (*asked, *expanded):
             self.total.add(seen)
+        self.met = [*self.late, *asked]
+        if self.account.fault(self.met) is not None:
+            return False
+        self.account.note(number + 1, expanded)
+        self.late = expanded
         new = [done.new for done in answers if done.new.total]
         if new:
             self.kept.append(new)

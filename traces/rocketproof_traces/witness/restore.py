@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 from rocketproof_model import Bool, EvaluationError, Instance, Model, Property, Variable
+from rocketproof_model.faults import PREFIX, well_typed
 from rocketproof_model.interpreter import State, Step, effect, refusing, successors
 from rocketproof_model.language import EnumType, MaybeType, SetType, Type, const
 from rocketproof_model.result import Move, Witness
 
 from ..errors import TraceError, short
+from .explain import parse
 from .itf import REWRITE, FileMove, Variant, WitnessFile, field_of, tables_of
 from .words import changes, code_of, plain, present_names
 
@@ -48,11 +50,18 @@ def restore(file: WitnessFile, instance: Instance, property_: Property | None = 
 def _claim(file: WitnessFile, model: Model) -> Property:
     if not file.property:
         return NO_PROPERTY
+    if file.property.startswith(PREFIX):
+        return claim_of_action(file.property, model)
     for claim in model.properties:
         if claim.id == file.property:
             return claim
     known = ", ".join(p.id for p in model.properties) or "none"
     raise TraceError(file.path, f"its property {file.property!r} is not in model {model.name}", f"its properties are {known}; {REWRITE}")
+
+
+def claim_of_action(id_: str, model: Model) -> Property:
+    """The claim that an error of the model refutes, from its id. Raises TraceError if it names no action instance of the model."""
+    return well_typed(model, *parse(id_.removeprefix(PREFIX), model))
 
 
 def _same_constants(file: WitnessFile, instance: Instance) -> None:

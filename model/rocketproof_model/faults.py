@@ -1,0 +1,136 @@
+"""Errors of a model, found while it runs: with the path that leads to them, and with what was decided before they were met.
+
+The interpreter says what is wrong, so the text is the same whatever engine came upon it. The path is a witness like any other:
+of the property whose formula has no value at its end, or, where an action is at fault, of the claim that this action gives its
+variables values of their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .errors import EvaluationError
+from .interpreter import State, effect, holds, initial, labelled, refusing
+from .language import Action, Expr, Instance, Model, Property, all_of, const, implies
+from .result import Move, Outcome, Witness
+
+PREFIX = "model error in "
+"""Of the id of a claim about an action; its label follows."""
+_SHOWN = 16  # a state with more values than this is shown by what differs from the initial one
+
+
+class ModelFault(EvaluationError):
+    """An EvaluationError with the `witness` that leads there, and the `outcomes` of the run that met it.
+
+    Claims that were not decided before are `unknown` among the outcomes, with the reason `model error`.
+    """
+
+    def __init__(self, text: str, witness: Witness, outcomes: Sequence[Outcome] = ()) -> None:
+        super().__init__(text)
+        self.witness = witness
+        self.outcomes = tuple(outcomes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ModelFault, (str(self), self.witness, self.outcomes))
+
+
+def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
+    """The claim that the action instance, where its guards hold, has values of the variables' types to assign."""
+    put = _substitution({name: const(code, type_) for (name, type_), code in zip(action.parameters.items(), args, strict=True)})
+    guards = all_of(put(guard.condition) for guard in action.guards)
+    inside: list[Expr] = []
+    for update in action.updates:
+        variable, *at = update.target.args
+        for term, type_ in ((update.value, variable.type), *zip(at, variable.over, strict=True)):
+            if term.type.lo < type_.lo or term.type.hi > type_.hi:
+                inside += [put(term) >= type_.lo, put(term) <= type_.hi]
+    label = action.label(args)
+    return Property(PREFIX + label, f"{label} gives the variables values of their types", "always", implies(guards, all_of(inside)))
+
+
+def _substitution(bound: Mapping[str, Expr]) -> Callable[[Expr], Expr]:
+    """Put constants for parameters into a term, without simplifying it: what is an error in a state must be one there, and not here."""
+    done: dict[Expr, Expr] = {}
+
+    def put(term: Expr) -> Expr:
+        if term.op == "par":
+            return bound[term.args[0]]
+        if term not in done:
+            done[term] = Expr(term.op, tuple(put(a) if isinstance(a, Expr) else a for a in term.args), term.type)
+        return done[term]
+
+    return put
+
+
+def fault_at_end(
+    instance: Instance, moves: Sequence[Move], states: Sequence[State], claims: Sequence[Property], outcomes: Sequence[Outcome] = ()
+) -> ModelFault | None:
+    """The error that the interpreter meets at the end of a path: in the claims' formulas there, in an action, in a step; None if none.
+
+    A claim over steps may be at fault in the path's last step, or in a further one, which the witness then has too.
+    """
+    path = (tuple(moves), tuple(states))
+    state = states[-1]
+    for claim in claims:
+        if claim.kind == "step" and moves:
+            met = _error(instance, claim.formula, states[-2], state)
+        elif claim.kind in ("always", "reachable", "leads_to"):
+            met = _error(instance, claim.formula, state) or (None if claim.goal is None else _error(instance, claim.goal, state))
+        else:
+            continue
+        if met is not None:
+            return _of_claim(instance, claim, path, met, outcomes)
+    stuck = True
+    for action in instance.model.actions:
+        for args in action.instances:
+            label = action.label(args)
+            try:
+                if refusing(instance, state, action, args) is not None:
+                    continue
+                stuck = False
+                after = effect(instance, state, action, args)
+            except EvaluationError as error:
+                where = "" if label in str(error) else f", in {label}"
+                witness = Witness(instance, well_typed(instance.model, action, args), *path, note=str(error))
+                return ModelFault(f"{error}{where}, {_place(instance, states)}", witness, outcomes)
+            for claim in claims:
+                met = _error(instance, claim.formula, state, after) if claim.kind == "step" else None
+                if met is not None:
+                    longer = ((*moves, Move(action.name, tuple(args))), (*states, after))
+                    return _of_claim(instance, claim, longer, met, outcomes)
+    for claim in claims if stuck else ():
+        met = _error(instance, claim.formula, state) if claim.kind == "deadlock_free" else None
+        if met is not None:
+            return _of_claim(instance, claim, path, met, outcomes)
+    return None
+
+
+def _error(instance: Instance, formula: Expr, state: State, after: State | None = None) -> EvaluationError | None:
+    try:
+        holds(instance, formula, state, after)
+    except EvaluationError as error:
+        return error
+    return None
+
+
+def _of_claim(
+    instance: Instance,
+    claim: Property,
+    path: tuple[tuple[Move, ...], tuple[State, ...]],
+    error: EvaluationError,
+    outcomes: Sequence[Outcome],
+) -> ModelFault:
+    witness = Witness(instance, claim, *path, note=str(error))
+    return ModelFault(f"{error}, in property {claim.id}, {_place(instance, path[1])}", witness, outcomes)
+
+
+def _place(instance: Instance, states: Sequence[State]) -> str:
+    """The state in words; of a large one only what differs from the initial state."""
+    steps = len(states) - 1
+    values = labelled(instance, states[-1])
+    start = labelled(instance, initial(instance))
+    shown = [f"{name}={value}" for name, value in values.items() if len(values) <= _SHOWN or value != start[name]]
+    rest = len(values) - len(shown)
+    told = ", ".join(shown) + (f" (the other {rest} values are the initial ones)" if rest else "")
+    return f"after {steps} {'step' if steps == 1 else 'steps'}, in state {told}"

@@ -88,7 +88,8 @@ def sending(s: Specification) -> None:
         a.guard("idle", s.at(row, "idle"), "the producer waits for no answer")
         a.guard("has route", s.known_route[p], "the producer has a route for the topic")
         a.guard("listed", q < s.queues[p, b], "the queue is in the producer's list")
-        a.guard("its turn", ~s.given("round_robin") | _turn(s, p, b, q), "it is this queue's turn")
+        if not s.scope.symmetric:
+            a.guard("its turn", ~s.given("round_robin") | _turn(s, p, b, q), "it is this queue's turn")
         untimed = (s.given("burst") == 0) | s.refreshed[p]
         a.guard("before the timer", untimed | (s.sent[p] < s.given("burst")), "the first period allows another message")
         _sends(s, a, p)

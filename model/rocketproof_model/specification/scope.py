@@ -29,7 +29,8 @@ class Scope:
     """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
-    `like` names a smaller scope whose verdicts are expected here too.
+    `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
+    brokers: nobody takes queues in turn, which would need an order of brokers.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Scope:
     versions: int = 4
     sends: int = 2
     permissions: tuple[int, ...] = (4, 6, 7)
+    symmetric: bool = False
     like: str = ""
 
     @property
@@ -187,5 +189,13 @@ SCOPES |= {
     for s in (
         replace(SCOPES["small"], name="medium", about="small with a third send: 0.9 million states", sends=3, like="small"),
         replace(SCOPES["store"], name="large", about="store with a fourth send: 8 million states", sends=4, like="store"),
+        replace(
+            SCOPES["small"],
+            name="three",
+            about="small with a third producer: 86 million states, 7 million up to symmetry",
+            producers=3,
+            symmetric=True,
+            like="small",
+        ),
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..language import Bool, Expr, Int, Model, ite
+from ..language import Bool, Expr, Int, Model, const, ite
 from .arithmetic import READ, WRITE
 from .scope import Scope
 
@@ -36,7 +36,7 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         "takes_unknown_topics": m.constant(
             "takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"
         ),
-        "round_robin": m.constant("round_robin", Bool, False, "producers take their queues in turn"),
+        "round_robin": const(0, Bool) if scope.symmetric else m.constant("round_robin", Bool, False, "producers take their queues in turn"),
         "retries": m.constant("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
         "sends": m.constant("sends", Int(0, max(scope.sends, 1)), scope.sends, "how many messages each producer sends; 0 is no limit"),
         "burst": m.constant(

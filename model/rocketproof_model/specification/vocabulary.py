@@ -148,7 +148,8 @@ class Specification:
 def declare(scope: Scope) -> Specification:
     """The empty specification: variables and constants, no actions yet."""
     m = Model(f"specification/{scope.name}", former=dict(_FORMER))
-    broker, producer = m.index("Broker", scope.broker_names), m.index("Producer", scope.producer_names)
+    broker = m.index("Broker", scope.broker_names, symmetric=scope.symmetric)
+    producer = m.index("Producer", scope.producer_names, symmetric=scope.symmetric)
     topic, queue = m.index("Topic", scope.topic_names), m.index("Queue", scope.queues)
     m.acting("administrator", producer, broker, "name server", "network")
     counts, perm = scope.counts, PERMISSION

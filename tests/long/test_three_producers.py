@@ -1,0 +1,14 @@
+"""Two brokers and three producers, of which only orbits fit in time."""
+
+from rocketproof_model.search import explore
+from rocketproof_model.specification import build, constants
+from rocketproof_properties.catalogue import properties
+
+
+def test_three_producers_find_what_two_find() -> None:
+    small, three = (build(name) for name in ("small", "three"))
+    few, many = (explore(each.model.given(**constants("P49")), properties(each)) for each in (small, three))
+    assert (many.states, many.represented(), many.depth) == (7223252, 86134708, 57)
+    assert {o.property.id: o.verdict for o in many.outcomes} == {o.property.id: o.verdict for o in few.outcomes}
+    skew = many.outcome("REA-10").witness
+    assert skew is not None and len(skew) == 14

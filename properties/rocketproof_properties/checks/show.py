@@ -156,6 +156,7 @@ def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
         return
     if report.covered:
         page.line(f"\nCoverage of actions{' and guards' if guards else ''}:")
+    sentences = dict(report.actions)  # each is told once
     same: dict[tuple[Any, ...], list[str]] = {}
     for label, count in report.covered.items():
         same.setdefault((count, *(replace(g, profile="") for g in report.gaps if g.profile == label)), []).append(label)
@@ -168,11 +169,11 @@ def print_coverage(report: Report, page: Page, guards: bool = True) -> None:
                 never.setdefault((gap.guard, gap.sentence), []).append(gap.action)
             elif guards:
                 silent.setdefault(gap.guard, []).append(gap.action)
-        for (guard, said), actions in never.items():
-            page.wrapped(f"{', '.join(actions)} never happened{_stopped(guard, said, len(actions))}", first="    ", indent=6)
+        for (guard, needed), actions in never.items():
+            page.wrapped(f"{', '.join(actions)} never happened{_stopped(guard, needed, len(actions))}", first="    ", indent=6)
             for action in actions:
-                if report.actions.get(action):
-                    page.wrapped(f"{action}: {report.actions[action]}", first="      ", indent=8)
+                if said := sentences.pop(action, ""):
+                    page.wrapped(f"{action}: {said}", first="      ", indent=8)
         if silent:
             listed = "; ".join(f"'{guard}' of {_few(actions)}" for guard, actions in silent.items())
             page.wrapped(f"guards that never refused: {listed}", first="    ", indent=6)

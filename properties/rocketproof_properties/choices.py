@@ -34,21 +34,22 @@ def known(what: str, given: str, names: Iterable[str]) -> str:
 
 
 def offer(given: str, names: Iterable[str]) -> str:
-    """What to use instead: all names if they are few, else the nearest."""
+    """What to use instead: all names if they are few, else the nearest, or some if none is near."""
     choices = list(dict.fromkeys(names))
     if not choices:
         return "there is none to choose from"
     lower = {name.lower(): name for name in choices}
     near = [lower[n] for n in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.5)]
-    number = re.fullmatch(r"([A-Za-z]+)-?0*(\d+)", given)
-    if number is not None:  # ids are meant by their numbers: haz-3 is HAZ-03
-        meant = [name for name in choices if re.fullmatch(rf"{number[1]}-0*{number[2]}", name, re.IGNORECASE)]
+    number = re.fullmatch(r"([A-Za-z]*)-?0*(\d+)", given)
+    if number is not None:  # ids are meant by their numbers: haz-3, and 3 alone, is HAZ-03
+        meant = [name for name in choices if re.fullmatch(rf"{number[1] or '[a-z]+'}-0*{number[2]}", name, re.IGNORECASE)]
         near = [*meant, *(name for name in near if name not in meant)][:3]
     if len(choices) <= 8:
         rest = [name for name in choices if name not in near]
         return f"use {', '.join(near + rest)}"
-    shown = near or choices[:5]
-    return f"the nearest of {len(choices)} are {', '.join(shown)}"
+    if not near:
+        return f"there are {len(choices)}, such as {', '.join(choices[:5])}"
+    return f"the nearest of {len(choices)} are {', '.join(near)}"
 
 
 def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[str, str]:

@@ -131,7 +131,9 @@ def test_the_json_has_the_steps_with_their_facts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["HAZ-4"], "unknown hazard 'HAZ-4'; the nearest of 44 are "),
+        (["HAZ-4"], "unknown hazard 'HAZ-4'; the nearest of 44 are HAZ-04, "),
+        (["4"], "unknown hazard '4'; the nearest of 44 are HAZ-04"),
+        (["the skew of queues"], "unknown hazard 'the skew of queues'; there are 44, such as HAZ-01, "),
         (["HAZ-31", "--profile", "P49"], "HAZ-31 does not show in P49; use --profile P45 or P40"),
         (["--profile", "P4"], "unknown profile 'P4'; use "),
         (["--json", "nowhere/file.json"], "there is no folder nowhere"),

@@ -17,8 +17,10 @@ The table grows in its place: from the last bucket down every state moves to a h
 from __future__ import annotations
 
 import mmap
+import os
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +39,8 @@ _LINE = 64
 _FEWEST = 7  # entries of a bucket, which takes as many lines as that needs
 _ASIDE = 1024  # buckets that move last when the table grows, as their states may move to a lower address
 _LEAST_GROWTH = 1.2  # of the table's bytes; with _ASIDE it keeps what moves from what has not yet
-_HUGE = 1 << 22  # bytes from which huge pages are asked for
+_HUGE = 1 << 21  # bytes of a huge page
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0  # a flag of mmap that Python does not name: what is not written counts for nothing
 
 
 def constants(layout: Layout) -> dict[str, Constant]:
@@ -113,8 +116,8 @@ class Table:
         self.width = layout.words
         self.key, self.others = int(str(self.constants["KEY"])), sum(self._bytes()[1:])
         self.shape = self._shaped(homes, 1)
-        self.memory = _memory(self.shape.bytes)
-        self.block = self._block(self.shape, self.memory)
+        self.memory = _room(self.shape.bytes)
+        self.block = _block(self.shape, self.memory)
 
     def _bytes(self) -> tuple[int, ...]:
         found = self.constants["BYTES"]
@@ -127,11 +130,6 @@ class Table:
             homes *= 2
             shape = Shape.of(self.key, self.others, homes, levels)
         return shape
-
-    def _block(self, shape: Shape, memory: Any) -> Words:
-        base = address(np.frombuffer(memory, dtype=np.uint8, count=1))
-        values = [base, shape.homes, shape.log, shape.size, shape.slots, shape.rest, shape.fixed, shape.shift, shape.level]
-        return np.array(values, dtype=np.int64)
 
     @property
     def bytes(self) -> int:
@@ -149,25 +147,26 @@ class Table:
 
     def grow(self, shape: Shape) -> None:
         """Lay the table out anew; MemoryError if there is none, and then nothing has changed."""
-        old, was = self.block, self.shape
-        self.memory = _resized(self.memory, shape.bytes)
-        base = address(np.frombuffer(self.memory, dtype=np.uint8, count=1))
-        old[AT] = base
-        new = self._block(shape, self.memory)
+        old, was, memory = self.block.copy(), self.shape, self.memory
+        if shape.bytes > len(memory):
+            memory = _room(shape.bytes)
+            memory[: was.bytes] = self.memory[: was.bytes]
+        old[AT] = address(memory)
+        new = _block(shape, memory)
         move = compile_routine(move_table, ALONE=1, **self.constants)
         pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
         aside = min(_ASIDE, was.buckets)
-        kept = np.frombuffer(self.memory, dtype=np.uint8, count=aside * was.size).copy()
-        np.frombuffer(self.memory, dtype=np.uint8, count=aside * was.size)[:] = 0
+        kept = memory[: aside * was.size].copy()
+        memory[: aside * was.size] = 0
         done = move(address(old), address(new), aside, was.buckets, address(pocket), address(state))
         old[AT] = address(kept)
         done = done and move(address(old), address(new), 0, aside, address(pocket), address(state))
         assert done, "a table that has grown has no room"
-        self.shape, self.block[:] = shape, new
+        self.memory, self.shape, self.block[:] = memory, shape, new
 
     def clear(self) -> None:
         """Forget all states."""
-        np.frombuffer(self.memory, dtype=np.uint8, count=self.shape.bytes)[:] = 0
+        self.memory[: self.shape.bytes] = 0
 
     def levels(self, sizes: list[int], first: int, last: int) -> list[Words]:
         """The states of levels first to last - 1, which have these sizes."""
@@ -180,28 +179,19 @@ class Table:
         return [out[a * self.width : b * self.width] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
-def _memory(size: int) -> mmap.mmap:
-    """Zeros, whose pages are there once they are written."""
+def _block(shape: Shape, memory: NDArray[np.uint8]) -> Words:
+    values = [address(memory), shape.homes, shape.log, shape.size, shape.slots, shape.rest, shape.fixed, shape.shift, shape.level]
+    return np.array(values, dtype=np.int64)
+
+
+def _room(size: int) -> NDArray[np.uint8]:
+    """Zeros, at least so many, and where the system allows it as many as there is memory: pages are taken once they are written."""
     try:
-        made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) if hasattr(mmap, "MAP_PRIVATE") else mmap.mmap(-1, size)
-    except OSError:
-        raise MemoryError(f"no {size} bytes for the table of states") from None
-    _advise(made, size)
-    return made
-
-
-def _advise(memory: mmap.mmap, size: int) -> None:
-    if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-
-
-def _resized(memory: mmap.mmap, size: int) -> mmap.mmap:
-    """The same bytes with zeros after them."""
-    try:
-        memory.resize(size)
-    except (SystemError, ValueError, OSError, BufferError):
-        larger = _memory(size)
-        larger[: len(memory)] = memory[:]
-        return larger
-    _advise(memory, size)
-    return memory
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        made = mmap.mmap(-1, max(size, most) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    except (OSError, ValueError, AttributeError):
+        return np.zeros(size, dtype=np.uint8)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        made.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(made, dtype=np.uint8)
+    return whole[-address(whole) % _HUGE :]

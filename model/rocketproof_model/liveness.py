@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from .errors import EvaluationError, LimitReached
+from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
 from .explicit.walks import ask_all
@@ -27,7 +28,7 @@ from .faults import fault_at_end
 from .interpreter import State, refusing
 from .language import Action, Expr, Instance, Property
 from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
-from .search import Exploration, explore
+from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
 _WORD = {WEAK: "weak", STRONG: "strong"}

@@ -21,7 +21,7 @@ SEARCHED = ("always", "reachable", "step", "deadlock_free")  # kinds of properti
 
 # Reasons of `unknown`, the words of `--json`.
 BOUND, TIME, MEMORY, STATES, INTERRUPTED, GAVE_UP = "bound reached", "time", "memory", "states", "interrupted", "engine gave up"
-MODEL_ERROR = "model error"
+MODEL_ERROR, DISK = "model error", "disk full"
 
 
 @dataclass(frozen=True)

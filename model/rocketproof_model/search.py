@@ -14,20 +14,21 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import LimitReached, ModelError
+from .checkpoint import Checkpoint
 from .explicit import kernel, loops
 from .explicit.account import BLOCK, Account, Packed
-from .explicit.graph import Graph, explored_graph
+from .explicit.exploration import Exploration
 from .explicit.layout import WORD_BITS
+from .explicit.marks import Marks
 from .explicit.table import Shape, Table
 from .explicit.workers import ROOM, Seen, Worker
 from .language import Instance, Property
-from .result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Explored, Limits, Progress, Report, Watch
+from .result import DISK, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,45 +57,6 @@ class Tuning:
 _UNLIMITED, _USUAL = Limits(), Tuning()
 
 
-@dataclass(frozen=True, eq=False)
-class Exploration(Explored):
-    """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time.
-
-    `symmetric` names the indices up to which states were identified: `states` are then orbits, and the numbers of transitions, deadlocks
-    and states for or against a property are those of one state of each. `asymmetry` says why declared symmetry was not used.
-    """
-
-    bytes_per_state: float
-    compile_seconds: float
-    symmetric: tuple[str, ...]
-    asymmetry: str
-    kernel: kernel.Kernel = field(repr=False)
-    table: Table = field(repr=False)
-    sizes: list[int] = field(repr=False)
-
-    def levels(self) -> list[Words]:
-        """The packed states of each level, in no order."""
-        return self.table.levels(self.sizes, 0, len(self.sizes))
-
-    def represented(self) -> int:
-        """How many states there are without symmetry, of those that were explored."""
-        orbits, words = self.kernel.orbits, self.kernel.layout.words
-        return sum(loops.canonical(orbits, level, len(level) // words) for level in self.levels()) if orbits else self.states
-
-    def graph(self, most: int = 2_000_000) -> Graph:
-        """The explored states and transitions as arrays.
-
-        LimitReached if unfinished or with more than `most` states; ModelError if the states are orbits.
-        """
-        if self.symmetric:
-            raise ModelError(f"{self.instance.model.name} was explored up to symmetry, which has no graph", "explore with symmetry=False")
-        if not self.finished:
-            raise LimitReached(self.reason)
-        if self.states > most:
-            raise LimitReached(STATES)
-        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels(), self.transitions - 1)
-
-
 def explore(
     instance: Instance,
     properties: Sequence[Property] | None = None,
@@ -106,6 +68,7 @@ def explore(
     stop_when_decided: bool = False,
     tuning: Tuning = _USUAL,
     symmetry: bool = True,
+    checkpoint: Checkpoint | None = None,
 ) -> Exploration:
     """Search all reachable states and decide `always`, `reachable`, `step` and `deadlock_free` properties (others are left out).
 
@@ -114,15 +77,26 @@ def explore(
     meaning. Ctrl-C ends the search like a limit does. With `stop_when_decided` it ends after the level in which every property is decided.
     Where the model declares symmetric indices, one state of each orbit is visited, unless `symmetry` is False or a property
     tells elements apart; verdicts and lengths of witnesses are the same, and witnesses are paths of the model itself.
+
+    With a `checkpoint` the search goes on from what an earlier one has left there, also with other workers and limits, and finds
+    all that it would have found without an end in between. What is there is removed once the search is over. A full disk ends it
+    like a limit does. Raises RocketproofError for a checkpoint of another question or that is damaged.
     """
-    return _Search(instance, properties, workers, limits, report, checked, stop_when_decided, tuning, symmetry).run()
+    return _Search(instance, properties, workers, limits, report, checked, stop_when_decided, tuning, symmetry, checkpoint).run()
+
+
+def question(instance: Instance, properties: Sequence[Property] | None = None, *, symmetry: bool = True) -> str:
+    """Words of fixed length that tell searches apart by what they find, such as for the name of a checkpoint's folder."""
+    return Account(instance, instance.model.properties if properties is None else properties, symmetry=symmetry).question
 
 
 class _Search:
     def __init__(
         self, instance: Instance, properties: Sequence[Property] | None, workers: int, limits: Limits,
-        report: Report | None, checked: bool, stop_when_decided: bool, tuning: Tuning, symmetry: bool,
+        report: Report | None, checked: bool, stop_when_decided: bool, tuning: Tuning, symmetry: bool, checkpoint: Checkpoint | None,
     ) -> None:  # fmt: skip
+        self.checkpoint = checkpoint
+        self.marks: Marks | None = None
         self.instance, self.limits, self.report, self.stop_when_decided = instance, limits, report, stop_when_decided
         self.watch = Watch(limits)
         start = time.process_time()
@@ -147,24 +121,59 @@ class _Search:
         """Compile or load all loops that a search needs, so that this is not counted as searching."""
         self.account.ready(alone=len(self.workers) == 1)
 
+    # -- checkpoints --------------------------------------------------------------------------------------------------
+
+    def _resume(self) -> list[Words]:
+        """Take over what an earlier search has left; the level that it was to expand, nothing if there is none."""
+        if self.checkpoint is None:
+            return []
+        self.marks = Marks(self.checkpoint, self.account, self.table)
+        self.sizes = self.marks.sizes
+        frontier = self.marks.restore(self.workers[0], self.shared, self._grow) if self.sizes else []
+        del self.sizes[-1:]
+        return frontier
+
+    def _mark(self, frontier: list[Words]) -> None:
+        """Before a level is expanded: what the next search would go on from."""
+        if self.marks is not None:
+            try:
+                self.marks.mark(self.sizes, frontier, self._seen())
+            except OSError:
+                self.reason = DISK
+
+    def _leave(self) -> None:
+        """Keep what the next search goes on from, or nothing if the search is over."""
+        if self.checkpoint is None or self.marks is None:
+            return
+        if self.reason in ("", DECIDED, MODEL_ERROR):
+            self.checkpoint.remove()
+            return
+        try:
+            self.marks.save(self.sizes)
+        except OSError:
+            self.reason = DISK
+
     # -- levels -------------------------------------------------------------------------------------------------------
 
     def run(self) -> Exploration:
         try:
-            self._levels()
-        except KeyboardInterrupt:
-            self.reason = INTERRUPTED
-            self._halt()
-        fault = self.account.fault(self._seen())
-        if fault is not None:
-            self.reason = MODEL_ERROR
+            try:
+                self._levels()
+            except KeyboardInterrupt:
+                self.reason = INTERRUPTED
+                self._halt()
+            fault = self.account.fault(self._seen())
+            if fault is not None:
+                self.reason = MODEL_ERROR
+            self._leave()
+        finally:
+            if self.checkpoint is not None:
+                self.checkpoint.close()
         try:
             witnesses = self.account.witnesses(self._predecessors)
         except KeyboardInterrupt:
             self.reason, witnesses = INTERRUPTED, {}
-        total = Seen(self.made, self.account.groups)
-        for worker in self.workers:
-            total.add(worker.seen)
+        total = self.account.total(self._seen())
         states, depth, seconds = self._count(), len(self.sizes), self.watch.seconds
         outcomes = self.account.outcomes("explicit", total, states, depth, self.reason, seconds, witnesses)
         if fault is not None:
@@ -177,10 +186,15 @@ class _Search:
         )  # fmt: skip
 
     def _levels(self) -> None:
-        frontier = self._begin()
+        frontier = self._resume()
+        if not frontier and not self.reason:
+            frontier = self._begin()
         while frontier:
             self.sizes.append(sum(map(len, frontier)) // self.words)
-            if self.account.fault(self._seen()) is not None or self._settled() or self._limited():
+            if self.account.fault(self._seen()) is not None:
+                return
+            self._mark(frontier)
+            if self._settled() or self._limited():
                 return
             if len(self.sizes) >= self.table.shape.levels and not self._grow(self._count()):
                 return

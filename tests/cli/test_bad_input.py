@@ -32,6 +32,7 @@ BAD = {
     "two files": (["check", "a.py", "b.py"], "Unused Tokens"),
     "missing file": (["check", "nothing.py"], "no such file nothing.py"),
     "cores without spark": (["check", "--cores", "2"], "--cores without --engine spark"),
+    "a checkpoint of proofs": (["check", "--engine", "symbolic", "--checkpoint", "."], "only the explicit search keeps its progress"),
     "a folder without spark": (["check", "--engine", "explicit", "--scratch", "."], "--scratch without --engine spark"),
     "no cores": (["check", "--engine", "spark", "--cores", "0"], "--cores 0 is not a positive number"),
     "two ways to Spark": (["check", "--engine", "spark", "--master", "local", "--remote", "sc://x"], "two ways to one session"),

@@ -77,6 +77,19 @@ def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
     assert Path(".rocketproof/witnesses/wide-not-two.itf.json").exists()
 
 
+def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
+    Path("wide.py").write_text(WIDE.replace('"Bit", 40', '"Bit", 15'))
+    rocketproof("check", "wide.py", "--json", "whole.json")
+    stopped = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--json", "out.json")
+    assert stopped.code == 3 and json.loads(Path("out.json").read_text())[0]["states"] < 1 << 15
+    (kept,) = Path("kept").iterdir()
+    assert {path.name for path in kept.iterdir()} == {"search.json", "states"}
+    assert rocketproof("check", "wide.py", "--checkpoint", "kept", "--json", "out.json").code == 0
+    whole, gone_on = (json.loads(Path(name).read_text()) for name in ("whole.json", "out.json"))
+    assert [{**row, "seconds": 0} for row in whole] == [{**row, "seconds": 0} for row in gone_on] and whole[0]["states"] == 1 << 15
+    assert not kept.exists()
+
+
 def test_a_limit_of_time(rocketproof: Run) -> None:
     Path("wide.py").write_text(WIDE)
     done = rocketproof("check", "wide.py", "--time", "0.5", "--json", "out.json")

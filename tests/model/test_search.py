@@ -11,8 +11,9 @@ import pytest
 import routing
 from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after, interpreter, search
 from rocketproof_model.errors import LimitReached
+from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
-from rocketproof_model.search import Exploration, Tuning, explore
+from rocketproof_model.search import Tuning, explore
 
 SMALL = Tuning(unroll=1, word_bits=10, homes=8, block=2)
 TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bits=10), "growing": SMALL}

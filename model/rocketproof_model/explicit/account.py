@@ -8,6 +8,7 @@ leads there; by the first action in model order.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..faults import ModelFault, fault_at_end
 from ..interpreter import holds, initial, labelled
-from ..language import Bool, Instance, Property, const
+from ..language import Bool, Instance, Property, const, show
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
 from . import kernel, loops
@@ -77,6 +78,42 @@ class Account:
     def settled(self) -> bool:
         """Whether every claim is decided already."""
         return bool(self.asked) and all(p in c.first for c in self.groups for p in c.properties)
+
+    @property
+    def question(self) -> str:
+        """Words of fixed length for all that decides what a search finds: equal for equal models, constants and claims."""
+        model, places = self.instance.model, self.made.layout
+        told: list[Any] = [places.words, *(a.tolist() for a in (places.slot_word, places.slot_shift, places.slot_mask, places.slot_low))]
+        told += [(v.name, v.type.sort, v.type.lo, v.type.hi, [axis.size for axis in v.over]) for v in model.variables]
+        for action in model.actions:
+            told.append((action.name, [(name, t.lo, t.hi) for name, t in action.parameters.items()]))
+            told += [show(guard.condition) for guard in action.guards]
+            told += [(show(update.target), show(update.value)) for update in action.updates]
+        told += [(p.id, p.kind, show(formula)) for c in self.groups for p, formula in zip(c.properties, c.formulas, strict=True)]
+        told += [self.consts.tolist(), self.start().tolist(), self.made.checked, [index.name for index in self.plan.indices]]
+        return hashlib.sha256("\n".join(map(repr, told)).encode()).hexdigest()
+
+    def total(self, seen: Iterable[Seen]) -> Seen:
+        """The sum of what was seen, without its least states."""
+        total = Seen(self.made, self.groups)
+        for one in seen:
+            total.add(one)
+        return total
+
+    def findings(self) -> list[tuple[int, int, int, list[int]]]:
+        """What is known of decided claims: the group, the place in it, the level, and the words of the state or step."""
+        return [
+            (number, claims.properties.index(claim), level, list(words))
+            for number, claims in enumerate(self.groups)
+            for claim, (level, words) in claims.first.items()
+        ]
+
+    def recall(self, findings: Iterable[Sequence[Any]]) -> None:
+        """Take in what `findings` gave, maybe in another process."""
+        for number, place, level, words in findings:
+            claims = self.groups[number]
+            claims.first[claims.properties[place]] = (level, tuple(words))
+            claims.open[place] = 0
 
     def start(self) -> Words:
         """The initial state, packed."""

@@ -64,6 +64,18 @@ class Seen:
         for mine, its in zip(self.tallies, other.tallies, strict=True):
             mine.hits += its.hits
 
+    def numbers(self) -> dict[str, list[int]]:
+        """What `add` adds, as numbers that can be written."""
+        arrays = {"own": self.own, "counts": self.counts, "cover": self.cover}
+        arrays |= {f"hits {k}": tally.hits for k, tally in enumerate(self.tallies)}
+        return {name: array.tolist() for name, array in arrays.items()}
+
+    def recall(self, numbers: dict[str, list[int]]) -> None:
+        """Take in what `numbers` gave, in place of what was seen."""
+        self.own[:], self.counts[:], self.cover[:] = numbers["own"], numbers["counts"], numbers["cover"]
+        for k, tally in enumerate(self.tallies):
+            tally.hits[:] = numbers[f"hits {k}"]
+
     @property
     def transitions(self) -> int:
         """All generated states, the initial one included."""
@@ -145,6 +157,12 @@ class Worker:
             self.parts.append(full[: n * self.words])
             self.block[loops.FRESH] = address(self.fresh)
         self.block[loops.FRESH_COUNT] = 0
+
+    def forget(self) -> int:
+        """Leave out the new states since the last flush; how many they were."""
+        n = int(self.block[loops.FRESH_COUNT])
+        self.block[loops.FRESH_COUNT] = 0
+        return n
 
     def bytes(self) -> int:
         """Of its arrays, those with new states left out."""

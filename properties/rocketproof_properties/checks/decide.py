@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, MODEL_ERROR, SEARCHED, Coverage, Explored, Limits, Outcome, Report
@@ -24,7 +25,7 @@ from .plan import DEPTH, Task
 from .rows import Row, decided, undecided
 
 if TYPE_CHECKING:
-    from rocketproof_model.search import Exploration
+    from rocketproof_model.explicit.exploration import Exploration
 
 RUNS, STEPS = 10_000, 100  # of a simulation
 PROGRAMS = 100  # of the stateful engine, for each instance
@@ -67,7 +68,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds of one unit, and how it may run."""
+    """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own."""
 
     limits: Limits = Limits()
     workers: int = 1
@@ -75,6 +76,7 @@ class Budget:
     programs: int = PROGRAMS
     cluster: Cluster = Cluster()
     symmetry: bool = True
+    checkpoint: Path | None = None
 
 
 @dataclass
@@ -167,11 +169,14 @@ class Work:
         from rocketproof_model import search
 
         claims, extra = _searched(subject)
+        instance, asked, budget = subject.instance, [*claims, *extra], self.budget
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
+        symmetry, kept = budget.symmetry and not live, None
+        if budget.checkpoint is not None:
+            kept = Checkpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
         found = search.explore(
-            subject.instance, [*claims, *extra], workers=self.budget.workers, limits=self.budget.limits, report=self.report,
-            symmetry=self.budget.symmetry and not live,
-        )  # fmt: skip
+            instance, asked, workers=budget.workers, limits=budget.limits, report=self.report, symmetry=symmetry, checkpoint=kept
+        )
         proof = _size(found) + _reduction(found, live=bool(live), wanted=self.budget.symmetry)
         never = self.searched(subject, found, extra, proof)
         if live:

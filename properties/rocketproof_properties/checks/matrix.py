@@ -74,7 +74,7 @@ class Settings:
     """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time.
 
     `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
-    `memory.key` whose units are decided before the others.
+    `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress.
     """
 
     seconds: float | None = None
@@ -87,6 +87,7 @@ class Settings:
     symmetry: bool = True
     witnesses: Path = witnessfiles.DEFAULT_FOLDER
     first: frozenset[tuple[str, ...]] = frozenset()
+    checkpoint: Path | None = None
 
 
 def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
@@ -158,8 +159,8 @@ class _Run:
         if left is not None and self.settings.fair:
             left *= min(1.0, self.processes / (len(self.units) - self.begun))
         limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
-        chosen = self.settings
-        return Budget(limits, chosen.workers // self.processes, chosen.seed, chosen.programs, chosen.cluster, chosen.symmetry)
+        own = self.settings
+        return Budget(limits, own.workers // self.processes, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint)
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1

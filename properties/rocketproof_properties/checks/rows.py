@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, STATES, TIME, Outcome
+from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, STATES, TIME, Outcome
 
 from ..store import history_beside
 from .plan import Task
@@ -17,7 +17,7 @@ FIELDS = (
 )  # fmt: skip
 LATER = "trace"
 """The field that rows of earlier versions have not; it follows from the witness."""
-LIMITS = (TIME, MEMORY, STATES, INTERRUPTED)
+LIMITS = (TIME, MEMORY, STATES, DISK, INTERRUPTED)
 
 
 @dataclass(frozen=True)

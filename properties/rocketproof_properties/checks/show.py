@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from rocketproof_model.result import BOUND, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Progress, Witness
+from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Progress, Witness
 from rocketproof_traces.witness.question import question
 
 from ..output import Heading, Page, ProgressLine, TableRow, counted
@@ -27,6 +27,7 @@ STOPPED: Final = {
     TIME: "stopped by the time limit",
     MEMORY: "stopped by the memory limit",
     STATES: "stopped by the limit of states",
+    DISK: "stopped by a full disk",
     INTERRUPTED: "stopped by Ctrl-C",
     BOUND: "nothing found within the bound",
     MODEL_ERROR: "the model has an error",

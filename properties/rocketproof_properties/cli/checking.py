@@ -31,6 +31,7 @@ def check(
     remote: str | None = None,
     cores: Count | None = None,
     scratch: Path | None = None,
+    checkpoint: Path | None = None,
     every: All = False,
     json: Json = None,
     report: reporting.Reports = (),
@@ -78,6 +79,9 @@ def check(
     scratch
         With --engine spark: a folder for the states, which driver and workers reach by this path; that for temporary files
         unless given.
+    checkpoint
+        A folder in which the explicit search keeps its progress: the same command goes on from there after it was stopped or killed, also
+        with other limits and workers. A search that has ended leaves nothing there.
     every
         Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
@@ -95,6 +99,8 @@ def check(
     for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
         if value is not None and engine != "spark":
             raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
+    if checkpoint is not None and engine not in (None, "explicit", "all"):
+        raise InputError(f"--checkpoint with --engine {engine}: only the explicit search keeps its progress; leave it out")
     if master and remote:
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces import pools
@@ -118,6 +124,7 @@ def check(
         symmetry=symmetry,
         witnesses=folder,
         first=remembered.read("check"),
+        checkpoint=checkpoint,
     )
     with show.RunLine() as line:
         if engine == "spark":

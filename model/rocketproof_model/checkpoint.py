@@ -1,0 +1,137 @@
+"""A search's progress on disk, from which another process goes on: the states of all levels, and what was seen before the last of them.
+
+States are appended to one file. What counts of it stands in a second file, which is replaced as a whole: whenever the process ends, by a
+signal, without memory or on a full disk, what that file says is there. It is written seldom, as it makes the system write the
+states first; what is lost is the work since then, and of the level that was being expanded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import RocketproofError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+VERSION = 1
+_STATES, _RECORD = "states", "search.json"
+_PIECE = 1 << 16  # words that are read at once
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was known when a level was to be expanded.
+
+    `question` stands for the model and the claims; `sizes` are the states of each level and `sums` the sums of their words, modulo
+    2^64. `seen` holds the totals of what the workers counted, `first` each decided claim's group, place, level and words.
+    """
+
+    question: str
+    words: int
+    sizes: list[int]
+    sums: list[int]
+    seen: dict[str, list[int]]
+    first: list[tuple[int, int, int, list[int]]]
+
+
+class Checkpoint:
+    """A folder for the progress of one search, at most every so many seconds. One search at a time may use it."""
+
+    def __init__(self, folder: Path, seconds: float = 30.0) -> None:
+        self.folder, self.seconds = folder, seconds
+        self.last = time.monotonic()
+        self.sums: list[int] = []
+        self.file: Any = None
+
+    def open(self, question: str) -> Record | None:
+        """Begin, or go on: what an earlier search has left here. RocketproofError if that was another search, or is damaged."""
+        path = self.folder / _RECORD
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.file = open(self.folder / _STATES, "r+b" if path.exists() else "w+b")  # noqa: SIM115  closed by `close`
+            if not path.exists():
+                return None
+            found = json.loads(path.read_text())
+            if found.pop("version", None) != VERSION or found["question"] != question:
+                self.close()
+                raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
+            record = Record(**found)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.close()
+            raise RocketproofError(f"{self.folder} cannot keep a search's progress: {error}; give another folder or remove it") from None
+        self.sums = list(record.sums)
+        self.file.seek(8 * record.words * sum(record.sizes))
+        self.file.truncate()
+        return record
+
+    def level(self, record: Record, number: int) -> Iterator[Words]:
+        """The states of a level that the record has, in pieces. RocketproofError if the file is not as the record says."""
+        with open(self.folder / _STATES, "rb") as file:
+            file.seek(8 * record.words * sum(record.sizes[:number]))
+            left, total = record.sizes[number] * record.words, np.int64(0)
+            while left:
+                states = np.fromfile(file, dtype="<i8", count=min(left, _PIECE // record.words * record.words))
+                if not len(states):
+                    break
+                left, total = left - len(states), _sum([states], total)
+                yield states.astype(np.int64, copy=False)
+            if left or int(total) != record.sums[number]:
+                raise self.damaged()
+
+    def damaged(self) -> RocketproofError:
+        return RocketproofError(f"{self.folder} is damaged: its states are not those that were written; remove it to search from the start")
+
+    def append(self, parts: Sequence[Words]) -> None:
+        """Write a level's states. OSError if there is no room: what was saved before stays."""
+        for part in parts:
+            self.file.write(part.astype("<i8", copy=False).data)
+        self.sums.append(int(_sum(parts, np.int64(0))))
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() - self.last >= self.seconds
+
+    def save(self, record: Record) -> None:
+        """Make the record count, with all states up to its last level. OSError if there is no room: what was saved before stays."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        path = self.folder / _RECORD
+        new = path.with_suffix(".new")
+        with open(new, "w") as file:
+            json.dump({"version": VERSION, **asdict(record)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+        self.last = time.monotonic()
+
+    def close(self) -> None:
+        if self.file is not None:
+            with suppress(OSError):  # the buffer's rest may not fit the disk
+                self.file.close()
+
+    def remove(self) -> None:
+        """The search is over."""
+        self.close()
+        for name in (_RECORD, _STATES):
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's files stay
+            self.folder.rmdir()
+
+
+def _sum(parts: Sequence[Words], start: np.int64) -> np.int64:
+    with np.errstate(over="ignore"):
+        for part in parts:
+            start = start + part.sum(dtype=np.int64)
+    return start

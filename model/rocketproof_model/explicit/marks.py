@@ -1,0 +1,86 @@
+"""What a search tells its checkpoint at each level, and how it goes on from one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..checkpoint import Checkpoint, Record
+from . import loops
+from .account import Account
+from .table import Table
+from .workers import Seen, Worker
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+_AT_ONCE = 1 << 20  # states that are read from the table at once, unless a level has more
+_SPARE = 1.1  # the room that a table has for states that are read back, as a part of them
+
+
+class Marks:
+    """The checkpoint of one search.
+
+    Nothing is written before the first time to save, when the table gives the levels so far; from then on each level is when it is new.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, account: Account, table: Table) -> None:
+        self.checkpoint, self.account, self.table = checkpoint, account, table
+        self.question = account.question
+        self.record = checkpoint.open(self.question)
+        self.begun = self.record is not None
+        self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None
+
+    @property
+    def sizes(self) -> list[int]:
+        """Of the levels that an earlier search has left."""
+        return [] if self.record is None else list(self.record.sizes)
+
+    def restore(self, worker: Worker, shared: Words, grow: Callable[[int], bool]) -> list[Words]:
+        """Enter the states of an earlier search; the level that it was to expand, nothing if the table may not grow to so many."""
+        record, total = self.record, sum(self.sizes)
+        if record is None or not grow(int(total * _SPARE)):
+            return []
+        for level, size in enumerate(record.sizes):
+            new = 0
+            worker.use(self.table, shared, 0, level, 0)
+            for states in self.checkpoint.level(record, level):
+                entered = False
+                while not entered:
+                    entered = self.account.enter(worker, self.table, states)
+                    new += worker.forget()
+                    if not entered and not grow(0):
+                        return []
+            if new != size:
+                raise self.checkpoint.damaged()
+        shared[loops.COUNT] = total
+        self.account.recall(record.first)
+        worker.seen.recall(record.seen)
+        return list(self.checkpoint.level(record, len(record.sizes) - 1))
+
+    def mark(self, sizes: list[int], frontier: Sequence[Words], seen: Sequence[Seen]) -> None:
+        """Before the last of these levels is expanded. OSError if there is no room on the disk."""
+        self.last = len(sizes), self.account.total(seen).numbers(), self.account.findings()
+        if self.begun and len(self.checkpoint.sums) < len(sizes):
+            self.checkpoint.append(frontier)
+        if self.checkpoint.due:
+            self.save(sizes)
+
+    def save(self, sizes: list[int]) -> None:
+        """Keep what was marked last. OSError if there is no room on the disk."""
+        if self.last is not None:
+            levels, seen, first = self.last
+            self.begun = True
+            while len(self.checkpoint.sums) < levels:
+                at = len(self.checkpoint.sums)
+                following = at + 1
+                while following < levels and sum(sizes[at : following + 1]) <= _AT_ONCE:
+                    following += 1
+                for level in self.table.levels(sizes, at, following):
+                    self.checkpoint.append([level])
+            sums = self.checkpoint.sums[:levels]
+            self.checkpoint.save(Record(self.question, self.account.words, sizes[:levels], sums, seen, first))

@@ -103,7 +103,7 @@ def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[
     def part(around: int | None = None) -> Any:
         found = of_history(header, wrong, verdict, "part", around=around, largest=most)
         jsonschema.validate(json.loads(json.dumps(found)), SCHEMA)
-        assert len(json.dumps(found["operations"], ensure_ascii=False)) <= most + 200
+        assert len(json.dumps(found["operations"], ensure_ascii=False, separators=(",", ":"))) <= most + 200
         shown = [row["id"] for row in found["operations"]]
         begins = [row["id"] for row in whole["operations"]]
         first = begins.index(shown[0])

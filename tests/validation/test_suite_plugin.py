@@ -144,7 +144,7 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((f"--rocketproof-target={NOBODY}", "--rocketproof-profile=P48"), "--rocketproof-profile P48: unknown profile; use *"),
+        ((f"--rocketproof-target={NOBODY}", "--rocketproof-profile=P48"), "--rocketproof-profile: unknown profile 'P48'; use *"),
         (("--rocketproof-target=127.0.0.1:99999",), "--rocketproof-target 127.0.0.1:99999: give the address of a broker *"),
         (("--rocketproof-target=a broker:1",), "--rocketproof-target a broker:1: give the address of a broker *"),
         (("--rocketproof-target=apache:",), "--rocketproof-target apache:: give the address of a broker *"),
@@ -155,6 +155,7 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
         (on(NOBODY, "--rocketproof-suite=maybe"), "--rocketproof-suite maybe: give auto, always, never"),
         (on(NOBODY, "--rocketproof-nameserver=here"), "--rocketproof-nameserver here: give an address such as 127.0.0.1:9876"),
         (on(NOBODY, "--rocketproof-accept=no.toml"), "--rocketproof-accept *no.toml: cannot be read *"),
+        (on(NOBODY, "--rocketproof-store=."), "--rocketproof-store *: give a store's folder, the one that has commitlog in it"),
         (on(NOBODY, "--rocketproof-report=."), "--rocketproof-report *: it exists and is not empty: give a new folder"),
         (on(NOBODY, "rocketproof::INV-430"), "rocketproof::INV-430: there is no such item; the nearest of * are INV-43*"),
         (("rocketproof::INV-43",), "rocketproof::INV-43: give a target too, such as --rocketproof-target 127.0.0.1:10911"),

@@ -22,6 +22,7 @@ from ..generators.programs import Program
 from ..histories.history import History
 from ..runs.parsed import ParsedHistory, load
 from ..runs.recording import Recording
+from . import storefiles
 from .expected import OF_QUEUES, expected
 from .judging import Judged, Verdict
 
@@ -93,8 +94,10 @@ def decided(
 
 
 def judge_log(path: Path, profile: str) -> Judged:
-    """Judge a log that was written down. Raises TraceError for a file that is not a history."""
+    """Judge a log, or what an audit said, that was written down. Raises TraceError for a file that is not a history."""
     parsed = load(path)
+    if storefiles.STATE in parsed.states:
+        return storefiles.judge(parsed, path)
     conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
     found = Judged(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     log = read(parsed)

@@ -1,10 +1,11 @@
 """What the suite has an item for: each id of the catalogue that programs on a wire can show, with its sentence and expected verdict.
 
 Four kinds. A *property* is a claim about histories; where the profile expects that it is broken under a condition, that is an entry of its
-own. So is a property of states that a witness of the model breaks, where brokers can be started for it. A *rule* is one that a guard of the
-specification states, or that alone decides a field of an answer, a record or a topic's entry (`replay/rules.py`): it is contradicted where
-that guard refuses what a broker did, or that field is another one. What no single rule decides is an entry of the *specification* or of the
-*reference* implementation, by what is asked or looked at. A *hazard* is a witness that is replayed.
+own. What the files of a broker have to be is one too, where they can be read. So is a property of states that a witness of the model
+breaks, where brokers can be started for it. A *rule* is one that a guard of the specification states, or that alone decides a field of an
+answer, a record or a topic's entry (`replay/rules.py`): it is contradicted where that guard refuses what a broker did, or that field is
+another one. What no single rule decides is an entry of the *specification* or of the *reference* implementation, by what is asked or looked
+at. A *hazard* is a witness that is replayed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, Literal
 
 from ..catalogue import CLAIMS, HISTORY_CLAIMS
 from ..deployments.deployment import LOST
+from ..judging import storefiles
 from ..judging.expected import HIDDEN, ON_THE_WIRE, cases
 from ..judging.judging import Judged, Verdict
 from ..judging.stated import guards
@@ -106,13 +108,23 @@ _SPECIFIED: Final[Mapping[str, str]] = {
 def entries(profile: str, offers: frozenset[Capability]) -> tuple[Entry, ...]:
     """All entries for a profile and a target that offers this, in the order in which they run."""
     witnesses = WITNESSES if Capability.START in offers else ()
-    found = [*_properties(profile), *(entry for one in witnesses for entry in _of_states(one)), *_rules(profile)]
+    found = [
+        *_properties(profile),
+        *(_of_files() if Capability.STORE in offers else ()),
+        *(entry for one in witnesses for entry in _of_states(one)),
+        *_rules(profile),
+    ]
     found += [Entry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
     found += [Entry(one.id, one.sentence, "reference") for one in _COMPARED]
     for one in witnesses:
         claims = (one.claim, *one.claims)
         found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=claims))
     return tuple(found)
+
+
+def _of_files() -> list[Entry]:
+    """The rules of the audit: no file of a broker breaks them."""
+    return [Entry(one.id, one.claim.sentence, "property", needs=Capability.STORE) for one in storefiles.rules()]
 
 
 def _of_states(one: KnownHazard) -> list[Entry]:

@@ -11,7 +11,7 @@ import pytest
 
 from ..output import phases
 from . import shared
-from .entries import Entry, entries
+from .entries import Entry
 from .options import Options
 from .outcomes import Outcome
 
@@ -30,10 +30,10 @@ class Catalogue(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         options = self.config.stash[OPTIONS]
-        target = shared.target_of(options)
-        for entry in entries(target.profile, target.offers):
+        profile, entries = shared.chosen(options)
+        for entry in entries:
             if self._wanted(f"{NAME}::{entry.id}"):
-                yield CatalogueItem.from_parent(self, name=entry.id, entry=entry, profile=target.profile)
+                yield CatalogueItem.from_parent(self, name=entry.id, entry=entry, profile=profile)
 
 
 class CatalogueItem(pytest.Item):

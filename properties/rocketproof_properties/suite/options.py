@@ -63,12 +63,13 @@ SEED: Final = Option("seed", "N", "the seed of the programs (0)")
 TIME: Final = Option("time", "SECONDS", "begin no program after so many seconds")
 ACCEPT: Final = Option("accept", "FILE", "a TOML file of differences that are accepted, as for `rocketproof validate --accept`")
 REPORT: Final = Option("report", "DIR", "the folder of the suite's run, new or empty (.rocketproof/suite with a number)")
+STORE: Final = Option("store", "DIR", "the store's folder of a broker that is given by its address, whose files are judged at the end")
 SUITE: Final = Option(
     "suite",
     "WHEN",
     "collect the catalogue: always, never, or auto: with a target, unless paths are named or a collected test uses the target (auto)",
 )
-ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, ACCEPT, REPORT, SUITE)
+ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, ACCEPT, REPORT, STORE, SUITE)
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Options:
     seconds: float | None = None
     accept: Path | None = None
     report: Path | None = None
+    store: Path | None = None
     suite: When = "auto"
 
     @property
@@ -114,6 +116,7 @@ def read(config: pytest.Config) -> Options:
         _seconds(config),
         _path(config, ACCEPT),
         _path(config, REPORT),
+        _path(config, STORE),
         cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
     )
     _check_target(target, where, config.invocation_params.dir)
@@ -128,6 +131,10 @@ def check(made: Options) -> None:
         made.accepted()
     except InputError as error:
         raise pytest.UsageError(f"{error}") from None
+    if made.store is not None and not (made.store / "commitlog").is_dir():
+        raise _wrong(STORE.flag, str(made.store), "give a store's folder, the one that has commitlog in it")
+    if made.store is not None and not made.address:
+        raise _wrong(STORE.flag, str(made.store), "the files of brokers that the suite starts are judged anyway: leave it out")
     folder = made.report
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise _wrong(REPORT.flag, str(folder), "it exists and is not empty: give a new folder")

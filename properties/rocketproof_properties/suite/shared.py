@@ -24,6 +24,7 @@ from .. import failures
 from ..deployments.choose import choose
 from ..deployments.deployment import Target
 from ..exploring import histories
+from ..steps.parts import Capability
 from ..validation import memory
 from ..validation.report import ValidationReport
 from ..validation.validate import Progress, ValidationRequest, tried_first, validate
@@ -75,10 +76,10 @@ def target_of(options: Options) -> Target:
     return choose(address, None if address else options.target, options.profile, configure=False)
 
 
-def identities(options: Options) -> tuple[str, ...]:
-    """The ids of all entries for these options. Raises InputError, TargetError."""
+def chosen(options: Options) -> tuple[str, tuple[Entry, ...]]:
+    """The profile, and all entries for these options. Raises InputError, TargetError."""
     target = target_of(options)
-    return tuple(one.id for one in entries(target.profile, target.offers))
+    return target.profile, entries(target.profile, target.offers | ({Capability.STORE} if options.store is not None else set()))
 
 
 def known(scratch: Path) -> Results | None:
@@ -141,6 +142,8 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
         accepted=options.accepted(),
         witnesses=WITNESSES,
         remembered=memory.programs(failures.read(remembered)),
+        audits=True,
+        stores=() if options.store is None else (options.store,),
     )
     report = validate(request, progress)
     report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
@@ -148,7 +151,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     def page(history: Path, entry: Entry) -> Path | None:
         return _drawn(history, folder / PAGES / f"{re.sub('[^A-Za-z0-9.-]+', '-', entry.id)}.html", target.profile, entry.title)
 
-    found = outcomes(report, entries(target.profile, target.offers), folder, page)
+    found = outcomes(report, chosen(options)[1], folder, page)
     stopped = report.stopped or report.transport.undecided
     results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
     (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")

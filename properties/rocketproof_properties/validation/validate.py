@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +17,10 @@ from ..deployments.deployment import Deployment, Setup, Target, TargetError
 from ..deployments.staging import in_turn
 from ..generators.programs import ALONE, CONFIGURED, STARTED, Choice, Program, generate
 from ..judging.judging import Judged, judge_file, judge_shared
-from ..judging.wholelog import LOGS, SOURCE, judge_log, record
+from ..judging.wholelog import LOGS, judge_log
+from ..reports.results import tool
+from ..runs.configured import configured
 from ..runs.parsed import load
-from ..runs.readback import Reader
 from ..runs.runner import Bounds, Gone, Runner
 from ..steps.parts import Capability
 from ..witnesses.known import HazardReplayed, KnownHazard, replay
@@ -30,6 +30,7 @@ from .confirm import Confirmation, restore
 from .crashtests import NEEDED, CrashTests, crash_test
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
 from .shrink import shrink
+from .stores import Stored, judge_store
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
@@ -43,7 +44,8 @@ class ValidationRequest:
 
     `witnesses` of the model are replayed behind the programs; then a broker is killed `kills` times. `asked`: how the command line said it,
     which is kept for who goes on with the run. `resumes`: the folder is that of a run that was interrupted, which goes on. `remembered`
-    are programs that are tried before the others.
+    are programs that are tried before the others. `audits`: all files of the brokers are judged too; `stores` are those of brokers that
+    were not started for the run.
     """
 
     target: Target
@@ -62,6 +64,8 @@ class ValidationRequest:
     asked: Mapping[str, Any] | None = None
     resumes: bool = False
     remembered: Sequence[Program] = ()
+    audits: bool = False
+    stores: Sequence[Path] = ()
 
 
 def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
@@ -109,7 +113,7 @@ class _Validation:
             request.seed,
             request.programs,
             {"workers": request.workers, "seconds": request.seconds, "rate": request.rate, "shrink": request.shrink},
-            _version(),
+            tool(),
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
@@ -125,6 +129,7 @@ class _Validation:
             self._remember(programs)
         try:
             self._all(programs)
+            self._stores()
             self._replay()
             self._kill()
         except KeyboardInterrupt:
@@ -189,7 +194,7 @@ class _Validation:
 
     def _group(self, needs: str, programs: Sequence[Program], running: Deployment) -> None:
         """The programs of one configuration."""
-        with _configured(running, CONFIGURED.get(needs, {})):
+        with configured(running, CONFIGURED.get(needs, {})):
             running.name_server = self.request.name_server or running.name_server
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
             folder = self.request.folder / HISTORIES
@@ -232,13 +237,22 @@ class _Validation:
             return
         did = set().union(*(one.conditions for one in self.stage))
         self.stage.clear()
-        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
         for broker in running.brokers:
-            path = self.request.folder / LOGS / f"{len(self.report.logs) + 1}.ndjson"
-            if record(running.store(broker), path, broker, needs, origin, did):
-                self.report.logs.append(judge_log(path, self.target.profile))
-                self.programs[path] = Program(0, SOURCE, (), needs)
-                self._gather(self.report.logs[-1:])
+            self._stored(running.store(broker), broker, needs, did)
+
+    def _stores(self) -> None:
+        """What lies in the folders of brokers that run elsewhere."""
+        did = set().union(*(one.conditions for one in self.report.judged))
+        for number, store in enumerate(self.request.stores):
+            self._stored(store, f"broker-{chr(ord('a') + number)}", "", did)
+
+    def _stored(self, store: Path, broker: str, needs: str, did: set[str]) -> None:
+        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
+        one, known = Stored(store, broker, needs, did, origin), len(self.report.logs)
+        for judged in judge_store(one, self.request.folder, known, self.target.profile, audits=self.request.audits):
+            self.report.logs.append(judged)
+            self.programs[judged.path] = Program(0, judged.source, (), needs)
+            self._gather([judged])
 
     def _replay(self) -> None:
         """Known violations that no program of one client shows."""
@@ -304,26 +318,6 @@ def _looks(program: Program) -> bool:
     return "route" in names and bool(names & {"send", "topic", "back"}) and not program.concurrent
 
 
-@contextmanager
-def _configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of all brokers while it lasts."""
-    before: dict[str, dict[str, str]] = {}
-    for broker in running.brokers if settings else ():
-        reader = Reader(running, broker)
-        known = reader.settings()
-        reader.close()
-        if known is None:
-            raise TargetError(f"{broker} did not tell its settings, which are to be set back: {reader.faults[-1]}")
-        before[broker] = {name: known[name] for name in settings if name in known}
-        running.configure(broker, settings)
-    try:
-        yield
-    finally:
-        for broker, old in before.items():
-            with suppress(TargetError):  # that a broker is gone was reported already
-                running.configure(broker, old)
-
-
 def judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
     """Mark the findings that are accepted, and say what is wrong with the entries."""
     today = datetime.now(UTC).date()
@@ -345,7 +339,7 @@ def again(
         int(old["seed"]),
         int(old["programs"]["asked"]),
         old.get("settings") or {},
-        _version(),
+        tool(),
         str(old["began"]),
         float(old["seconds"]),
     )
@@ -390,10 +384,3 @@ def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], fol
 def mark() -> str:
     """The begin of all names of a run, which no other run has."""
     return f"r{random.SystemRandom().randrange(16**6):06x}-"
-
-
-def _version() -> str:
-    try:
-        return version("rocketproof")
-    except PackageNotFoundError:
-        return "source"

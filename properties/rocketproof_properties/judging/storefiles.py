@@ -1,0 +1,76 @@
+"""The files of a broker's store, judged by the audit's rules when the programs on it are done.
+
+Only rules count of which a breach is an error: that no broker of the profile writes such files. What the audit says becomes a `state` event
+`audit` of a history without requests, so that it can be judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rocketproof_traces.audit.rules import Rule
+from rocketproof_traces.errors import TraceError
+
+from ..catalogue import HISTORY_CLAIMS
+from ..catalogue.stored import settings, stored_rules
+from ..engines import spreading
+from ..generators.programs import Program
+from ..runs.parsed import ParsedHistory
+from ..runs.recording import Recording
+from .judging import Judged, Verdict
+
+SOURCE: Final = "the files of the store"
+STATE: Final = "audit"
+_KEPT: Final = 3  # findings of a rule
+_ELSEWHERE: Final = ("ledger", "ledgers")
+"""Rows that only DLedger's logs have."""
+
+
+def rules() -> list[Rule]:
+    """The rules that files of any broker have to keep, but for those that programs are judged by as well."""
+    known = {claim.id for claim in HISTORY_CLAIMS}
+    return [one for one in stored_rules() if one.severity == "error" and one.over not in _ELSEWHERE and one.id not in known]
+
+
+def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], profile: str) -> bool:
+    """Audit a store directory and write down what came of it; False where there is no store."""
+    from rocketproof_traces.audit.programs import Plan
+    from rocketproof_traces.audit.run import Kept, audit
+
+    ids = tuple(one.id for one in rules())
+    plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT)
+    try:
+        (found,) = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan), _silent).totals
+    except TraceError:
+        return False
+    program = Program(0, SOURCE, (), needs)
+    path.parent.mkdir(exist_ok=True)
+    recording = Recording(path, {**origin, "program": program.data(), "broker": broker})
+    counts = {id_: found.counts.get(id_, 0) for id_ in ids}
+    said = {
+        each.property: f"{each.file} at {each.offset:,}: expected {each.expected}, found {each.found}"
+        for each in sorted(found.findings, reverse=True)
+    }
+    recording.add("state", broker, STATE, {"records": found.records, "counts": counts, "said": said, "problems": found.problems})
+    recording.close()
+    return True
+
+
+def _silent(done: int, of: int) -> None:
+    """Nobody hears how far it is."""
+
+
+def judge(parsed: ParsedHistory, path: Path) -> Judged:
+    """Judge what an audit said."""
+    state = parsed.states[STATE]
+    judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    sentences = {one.id: one.claim.sentence for one in rules()}
+    for id_, count in state["counts"].items():
+        judged.claims[id_] = (not count, "holds", "")
+        if count:
+            text = f"{sentences.get(id_, id_)}: {state['said'].get(id_, '')} ({count:,} in {SOURCE})"
+            judged.verdicts.append(Verdict("claims", id_, text))
+    judged.exercised = frozenset(id_ for id_, count in state["counts"].items() if state["records"] or count)
+    return judged

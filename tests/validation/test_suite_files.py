@@ -1,0 +1,59 @@
+"""Files of a broker are judged by the audit's rules: a good store breaks none, and one with a changed byte does, under the item's id."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rocketproof_properties.deployments.inprocess import InProcess
+from rocketproof_properties.judging import storefiles
+from rocketproof_properties.judging.wholelog import judge_log
+from rocketproof_properties.steps.parts import Capability
+from rocketproof_properties.suite.entries import entries, entry_of, puts_to_the_test
+from rocketproof_properties.validation.ownprograms import Suite
+
+PROFILE = "P494"
+BODY = b"a body that is found again"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the store of a broker that has got two messages."""
+    folder = tmp_path_factory.mktemp("store")
+    with InProcess(PROFILE).open() as running:
+        suite = Suite(running, PROFILE, folder / "histories")
+        (folder / "histories").mkdir()
+        suite.perform([("send", {"topic": "A", "body": BODY.decode()}), ("send", {"topic": "A"})])
+        shutil.copytree(running.store("broker-a"), folder / "kept")
+        suite.close()
+    return folder / "kept"
+
+
+def judged(store: Path, path: Path) -> dict[str, bool]:
+    assert storefiles.record(store, path, "broker-a", "", {}, PROFILE)
+    found = judge_log(path, PROFILE)
+    items = {one.id: one for one in entries(PROFILE, frozenset(Capability))}
+    assert all(entry_of(one, PROFILE) in items for one in found.findings)
+    assert puts_to_the_test(found, items["INV-41.stored"], PROFILE)
+    return {id_: held for id_, (held, _, _) in found.claims.items()}
+
+
+def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path) -> None:
+    held = judged(store, tmp_path / "logs" / "1.ndjson")
+    assert len(held) > 30 and all(held.values())
+    spoiled = tmp_path / "spoiled"
+    shutil.copytree(store, spoiled)
+    (log,) = (one for one in sorted((spoiled / "commitlog").iterdir()) if BODY in one.read_bytes())
+    log.write_bytes(log.read_bytes().replace(BODY, BODY.swapcase()))
+    held = judged(spoiled, tmp_path / "logs" / "2.ndjson")
+    assert not held["INV-41.stored"] and held["INV-37.stored"]
+
+
+def test_a_folder_without_a_store_says_nothing(tmp_path: Path) -> None:
+    assert storefiles.record(tmp_path, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE) is False
+
+
+def test_files_have_items_only_where_they_can_be_read() -> None:
+    assert not {one.id for one in storefiles.rules()} & {one.id for one in entries(PROFILE, frozenset())}

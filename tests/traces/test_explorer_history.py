@@ -98,7 +98,7 @@ def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[
     verdict = judge_history(header, wrong, "P494")
     whole = of_history(header, wrong, verdict, "whole")
     assert whole["left_out"] is None
-    most = len(json.dumps(whole["operations"])) // 4
+    most = len(json.dumps(whole["operations"], separators=(",", ":"))) // 4
 
     def part(around: int | None = None) -> Any:
         found = of_history(header, wrong, verdict, "part", around=around, largest=most)

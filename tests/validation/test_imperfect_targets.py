@@ -24,7 +24,7 @@ from rocketproof_properties.runs.runner import Bounds, Gone, Runner
 from rocketproof_properties.steps.call import Context
 from rocketproof_properties.steps.names import Names
 from rocketproof_properties.steps.vocabulary import Step
-from rocketproof_properties.validation import validate as validating
+from rocketproof_properties.validation import stores
 from rocketproof_properties.validation.confirm import repetitions
 from rocketproof_properties.validation.crashtests import Acknowledged, CrashTests, _Store
 from rocketproof_properties.validation.report import ValidationReport
@@ -293,7 +293,7 @@ def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_pat
     def refuse(*_: object) -> bool:
         raise TargetError("the files are gone")
 
-    monkeypatch.setattr(validating, "record", refuse)
+    monkeypatch.setattr(stores, "record", refuse)
     found = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
     assert (found.stopped, found.exit_code, len(found.judged)) == ("the files are gone", 3, 3)
 

@@ -7,12 +7,13 @@ an update an old kernel would write columns where others no longer look for them
 """
 
 # Numba's functions have no types that a checker knows.
-# mypy: disable-error-code="import-untyped"
+# mypy: disable-error-code="import-untyped,no-untyped-call"
 # pyright: basic
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import shutil
 import time
 from collections.abc import Callable
@@ -22,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.core.caching import IndexDataCacheFile
 
-from .native import cache_directory
+from . import kept
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -31,9 +33,36 @@ def compiled(function: Callable[..., Any]) -> Any:
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(_directory(Path(function.__code__.co_filename).parent))
     try:
-        return njit(cache=True, nogil=True)(function)
+        made: Any = njit(cache=True, nogil=True)(function)
     finally:
         settings.CACHE_DIR = before
+    made._cache._cache_file.__class__ = _OwnFiles  # noqa: SLF001 - Numba has no other way to say how files are read
+    return made
+
+
+class _OwnFiles(IndexDataCacheFile):
+    """Numba's two files of a function, of which nothing is unpickled that another user, or a fault of the disk, could have written."""
+
+    def _load_index(self) -> dict[Any, str]:
+        data = kept.read(Path(self._index_path))
+        if data is None:
+            return {}
+        stamp, overloads = pickle.loads(data)
+        return overloads if stamp == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        with suppress(OSError):  # a full disk is no reason not to go on
+            kept.write(Path(self._index_path), self._dump(((self._version, self._source_stamp), overloads)))
+
+    def _load_data(self, name: str) -> Any:
+        data = kept.read(Path(self._data_path(name)))
+        if data is None:
+            raise FileNotFoundError(name)  # what Numba takes for a function to compile
+        return pickle.loads(data)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        with suppress(OSError):
+            kept.write(Path(self._data_path(name)), self._dump(data))
 
 
 KEPT = 4
@@ -48,7 +77,7 @@ def _directory(package: Path) -> Path:
     content = hashlib.sha256()
     for path in sorted(package.glob("*.py")):
         content.update(path.read_bytes())
-    folder = cache_directory() / f"{package.name}-{content.hexdigest()[:16]}"
+    folder = kept.cache_directory() / f"{package.name}-{content.hexdigest()[:16]}"
     with suppress(OSError):  # a cache that cannot be written is Numba's affair
         fresh = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,28 +1,26 @@
 """Machine code from LLVM text, compiled for this processor and kept on disk under the hash of its content.
 
 The cache holds object files. Their names cover everything that they depend on: the text, the versions of llvmlite and
-LLVM, the processor and its features, and the options. A file that does not load is built again.
+LLVM, the processor and its features, and the options. A file that does not load, or that may be somebody else's, is built again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
-import sys
-import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from . import kept
+
 OPTIMISE = 2
-_MAGIC = b"rocketproof object 1\n"
 _loaded: dict[str, Library] = {}
 _one_at_a_time = threading.Lock()  # two threads that compile the same text would link it twice, which the linker refuses
 
@@ -35,20 +33,6 @@ class Library:
     seconds: float
     cached: bool
     keep: Any
-
-
-def cache_directory() -> Path:
-    """ROCKETPROOF_CACHE, or the platform's place for such files."""
-    given = os.environ.get("ROCKETPROOF_CACHE")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "rocketproof"
 
 
 @cache
@@ -76,12 +60,13 @@ def _compiled(text: str, names: tuple[str, ...]) -> Library:
     key = hashlib.sha256(f"{words}\n{text}".encode()).hexdigest()
     library = _loaded.get(key)
     if library is None:
-        path = cache_directory() / f"{key}.o"
-        image = _read(path)
+        path = kept.cache_directory() / f"{key}.o"
+        image = kept.read(path)
         found = _link(image, key, names, machine) if image is not None else None
         if found is None:
             image = _build(text, machine)
-            _write(path, image)
+            with suppress(OSError):  # without a writable cache the next process compiles again
+                kept.write(path, image)
             found = _link(image, key, names, machine)
             assert found is not None, "LLVM refuses an object that it has just made"
             library = Library(found[0], time.process_time() - start, False, found[1])
@@ -115,25 +100,3 @@ def _link(image: bytes, key: str, names: tuple[str, ...], machine: Any) -> tuple
     except RuntimeError:
         return None
     return {name: tracker[name] for name in names}, tracker
-
-
-def _read(path: Path) -> bytes | None:
-    """The object in a cache file, or None if there is none or its checksum is wrong."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    head, image = data[: len(_MAGIC) + 32], data[len(_MAGIC) + 32 :]
-    return image if head == _MAGIC + hashlib.sha256(image).digest() else None
-
-
-def _write(path: Path, image: bytes) -> None:
-    """Best effort: without a writable cache the next process compiles again."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(image).digest() + image)
-        os.replace(name, path)
-    except OSError:
-        return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -59,17 +61,52 @@ def test_what_belongs_to_others_stays(package: Path) -> None:
 
 
 def test_a_function_whose_folder_goes_is_compiled_and_kept_again(package: Path) -> None:
-    source = "def add(a, b):\n    return a + b\n"
-    (package / "one.py").write_text(source)
-    names: dict[str, Any] = {}
-    exec(compile(source, str(package / "one.py"), "exec"), names)
-    add = compiled.compiled(names["add"])
+    add = _add(package)
     assert add(1, 2) == 3
     folder = compiled._directory(package)
     kept = len(list(folder.rglob("*.nbc")))
     compiled.shutil.rmtree(folder)
     assert add(1.5, 2) == 3.5
     assert kept == 1 and len(list(folder.rglob("*.nbc"))) == 1
+
+
+class _Planted:
+    """What is called when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (exec, ("raise AssertionError('a planted pickle ran')",))
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("change", ["planted", "a flipped bit", "others may write"])
+def test_what_others_or_a_fault_could_have_written_is_compiled_again(package: Path, kind: str, change: str) -> None:
+    add = _add(package)
+    assert add(1, 2) == 3 and add.stats.cache_misses.total() == 1
+    found = _add(package)
+    assert found(1, 2) == 3 and found.stats.cache_hits.total() == 1
+    (file,) = compiled._directory(package).rglob(f"*.{kind}")
+    if change == "planted":
+        file.write_bytes(pickle.dumps(_Planted()) * 2)
+    elif change == "a flipped bit":
+        whole = bytearray(file.read_bytes())
+        whole[-20] ^= 4
+        file.write_bytes(whole)
+    else:
+        file.chmod(0o666)
+    again = _add(package)
+    assert again(1, 2) == 3 and again.stats.cache_misses.total() == 1
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600, "it was replaced"
+    assert _add(package)(1, 2) == 3
+
+
+def _add(package: Path) -> Any:
+    source = "def add(a, b):\n    return a + b\n"
+    path = package / "one.py"
+    if not path.exists():
+        path.write_text(source)
+    names: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), names)
+    return compiled.compiled(names["add"])
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from .errors import EvaluationError, LimitReached, ModelError, RocketproofError
 from .language import (
+    ANY,
     Action,
     BagOf,
     Body,
@@ -34,6 +35,7 @@ from .language import (
     java_abs,
     maximum,
     minimum,
+    one_of,
     rem,
     single,
     total,
@@ -42,6 +44,7 @@ from .language import (
 )
 
 __all__ = [
+    "ANY",
     "Action",
     "BagOf",
     "Body",
@@ -78,6 +81,7 @@ __all__ = [
     "java_abs",
     "maximum",
     "minimum",
+    "one_of",
     "rem",
     "single",
     "total",

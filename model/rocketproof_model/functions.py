@@ -121,7 +121,7 @@ def term_function(instance: Instance, term: Expr) -> Callable[..., int]:
 
 
 def _compiled(writer: _Writer, text: str, title: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"rem": _rem, "get": _get, "index": _index, "outside": _outside, "texts": writer.texts}
+    names: dict[str, Any] = {"rem": _rem, "get": _get, "index": _index, "outside": _outside, "twice": _twice, "texts": writer.texts}
     exec(compile(text, title, "exec"), names)
     return names
 
@@ -149,6 +149,10 @@ def _index(k: int, lo: int, hi: int, text: str) -> int:
 
 def _outside(code: int, text: str) -> NoReturn:
     raise EvaluationError(f"{text} becomes {code}, outside its type")
+
+
+def _twice(text: str) -> NoReturn:
+    raise EvaluationError(f"one element gets two values by {text}")
 
 
 class _Written(NamedTuple):
@@ -190,7 +194,7 @@ class _Writer:
 
     def effect(self, action: Action) -> str:
         updates = action.updates
-        lines = self._start("changes", [t for u in updates for t in (u.value, *children(u.target))])
+        lines = self._start("changes", [*(t for u in updates for t in (u.value, *children(u.target))), *action.clashes])
         pairs = []
         for number, update in enumerate(updates):
             variable: Variable = update.target.args[0]
@@ -205,6 +209,8 @@ class _Writer:
             if slot.value is None:
                 lines.append(f"    i{number} = {slot.text}")
             pairs.append(f"{slot.text if slot.value is not None else f'i{number}'}, v{number}")
+        for clash in action.clashes:
+            lines.append(f"    if {self._written(clash, lines).text}: twice({self._text(f'{action.name}: {show(clash)}')})")
         return "\n".join([*lines, f"    return [{', '.join(pairs)}]"])
 
     def _start(self, name: str, terms: list[Expr], states: str = "s") -> list[str]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import EvaluationError
-from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, held, java_rem, show
+from .errors import EvaluationError, ModelError
+from .language import BINARY, Action, Expr, Guard, Instance, Variable, fold32, held, java_rem, show, walk
 
 State = tuple[int, ...]
 
@@ -92,14 +92,69 @@ def slot_of(ref: Expr, scope: Scope) -> int:
     return slot
 
 
+MOST_INITIAL = 2**22
+"""Initial states that a model may have."""
+
+
 def initial(instance: Instance) -> State:
-    """The initial state."""
-    scope = Scope((), {}, instance.constants)
-    state = []
-    for variable in instance.model.variables:
-        for value in variable.init:
-            state.append(_fit(variable, evaluate(value, scope), "its initial value"))
-    return tuple(state)
+    """The first initial state; most models have no other. Raises ModelError where there is none."""
+    return next(initials(instance))
+
+
+def initials(instance: Instance) -> Iterator[State]:
+    """All initial states, at least one, in an order that is part of the contract: the first slot's first value first.
+
+    A condition on them is asked as soon as all is known that it may read. Raises ModelError where no state fulfils the conditions,
+    or very many do.
+    """
+    model, scope = instance.model, Scope((), {}, instance.constants)
+    ways: list[list[int]] = []
+    for variable in model.variables:
+        for terms in variable.init:
+            codes = (_fit(variable, evaluate(term, scope), "its initial value") for term in terms)
+            ways.append(list(dict.fromkeys(codes)))
+    asked: list[list[Expr]] = [[] for _ in range(len(ways) + 1)]
+    for condition in model.starts:
+        asked[max((_last_slot(e) + 1 for e in walk(condition) if e.op == "ref"), default=0)].append(condition)
+    found = 0
+    state: list[int] = []
+    seen = Scope(state, {}, instance.constants)
+    trying: list[Iterator[int]] = []
+    fits = all(evaluate(condition, seen) for condition in asked[0])
+    while True:
+        if fits and len(state) == len(ways):
+            found += 1
+            if found > MOST_INITIAL:
+                raise ModelError(f"model {model.name} has more than {MOST_INITIAL:,} initial states", "let a first action choose")
+            yield tuple(state)
+        elif fits:
+            trying.append(iter(ways[len(state)]))
+            state.append(0)
+        code = None
+        while trying and (code := next(trying[-1], None)) is None:
+            trying.pop()
+            state.pop()
+        if code is None:
+            break
+        state[-1] = code
+        fits = all(evaluate(condition, seen) for condition in asked[len(state)])
+    if not found:
+        raise ModelError(f"model {model.name} has no initial state", "relax what m.initially(...) asks for")
+
+
+def starts_in(instance: Instance, state: State) -> bool:
+    """Whether a state is an initial one."""
+    scope = Scope(state, {}, instance.constants)
+    ways = (terms for variable in instance.model.variables for terms in variable.init)
+    possible = all(any(evaluate(term, scope) == code for term in terms) for terms, code in zip(ways, state, strict=True))
+    return possible and all(evaluate(condition, scope) for condition in instance.model.starts)
+
+
+def _last_slot(ref: Expr) -> int:
+    """The last slot that a reference may mean."""
+    variable: Variable = ref.args[0]
+    known = all(i.op == "const" for i in ref.args[1:])
+    return variable.slot(tuple(i.args[0] for i in ref.args[1:])) if known else variable.first + variable.size - 1
 
 
 def _fit(variable: Variable, code: int, what: str) -> int:
@@ -118,15 +173,18 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
 
 
 def effect(instance: Instance, state: State, action: Action, args: Sequence[int]) -> State:
-    """The state after an enabled action. Raises EvaluationError if a value leaves its type."""
+    """The state after an enabled action. Raises EvaluationError if a value leaves its type, or an element gets two values."""
     scope = Scope(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
-    after = list(state)
+    after, written = list(state), dict[int, int]()
     for update in action.updates:
         code = evaluate(update.value, scope)
         variable = update.target.args[0]
         if not variable.type.lo <= code <= variable.type.hi:
             _fit(variable, code, action.label(args))
-        after[slot_of(update.target, scope)] = code
+        slot = slot_of(update.target, scope)
+        if written.setdefault(slot, code) != code:
+            raise EvaluationError(f"{show(update.target)} becomes {written[slot]} and {code} by {action.label(args)}")
+        after[slot] = code
     return tuple(after)
 
 

@@ -1,6 +1,6 @@
 """Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness?
 
-A violation is a lasso: from the initial state to one of the formula, on through states without the goal, and round a
+A violation is a lasso: from an initial state to one of the formula, on through states without the goal, and round a
 cycle of such states that no fairness assumption forbids. Fairness is that of each action *instance* (an action with its
 arguments): weakly fair, it cannot be enabled without end and never happen; strongly fair, it cannot be enabled again and
 again and never happen. As in TLA+ (WF_vars and SF_vars), only steps that change the state count: an instance whose step would
@@ -138,7 +138,7 @@ def _space(found: Exploration, claims: Sequence[Property], limits: Limits, check
         error = fault_at_end(instance, *path, claims)
         raise error or EvaluationError(f"a term without a value in state {path[1][-1]}, which the interpreter does not confirm")
     truths = [masks[:, k // BITS] >> (k % BITS) & 1 == 1 for k in range(len(formulas))]
-    edges = Edges.of(found.states, graph.source, graph.target, graph.instance)
+    edges = Edges.of(found.states, graph.source, graph.target, graph.instance, int(graph.level[1]))
     return Space(instance, edges, Labels.of(instance), graph.state), truths
 
 

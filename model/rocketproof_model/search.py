@@ -237,6 +237,7 @@ class _Search:
         first.flush()
         (states,) = first.parts
         self.shared[loops.COUNT] = len(states) // self.words
+        first.seen.own[loops.TRANSITIONS] += self._count() - 1  # a Seen counts one initial state
         self.account.ask(states, first.seen)
         return self._merge(0)
 

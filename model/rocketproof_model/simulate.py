@@ -19,7 +19,7 @@ from .explicit import kernel
 from .explicit.chance import Generator, base, choose, interval
 from .explicit.walks import DEADLOCK, UNTIL, walk_runs
 from .faults import fault_at_end
-from .interpreter import State, holds, initial, successors
+from .interpreter import State, holds, initials, successors
 from .language import Expr, Instance, Property
 from .result import BOUND, INTERRUPTED, TIME, Coverage, Limits, Move, Outcome, Progress, Report, Watch, Witness
 
@@ -71,8 +71,9 @@ class Simulation:
 
 
 def walk(instance: Instance, *, seed: int, run: int, steps: int, until: Expr | None = None) -> Iterator[tuple[Move | None, State]]:
-    """One run in the interpreter: the initial state without a move, then each move and the state after it."""
-    generator, state = Generator.of(seed, run), initial(instance)
+    """One run in the interpreter: an initial state (drawn, of several) without a move, then each move and the state after it."""
+    generator, starts = Generator.of(seed, run), list(initials(instance))
+    state = starts[int(generator.uniform() * len(starts))] if len(starts) > 1 else starts[0]
     yield None, state
     for _ in range(steps):
         if until is not None and holds(instance, until, state):
@@ -195,7 +196,7 @@ class _Walks:
         self.weights = np.repeat([float(a.weight) for a in model.actions], [a.count for a in model.actions]).astype(np.float64)
         self.owner = np.repeat(np.arange(len(model.actions)), [a.count for a in model.actions]).astype(np.int64)
         self.consts = self.kernel.consts(self.instance)
-        self.start = self.kernel.layout.pack(initial(self.instance))
+        self.start = self.kernel.layout.pack_many(np.array(list(initials(self.instance)), np.int64).reshape(-1, model.slots))
         self.out, self.tags = np.zeros(most * words, np.int64), np.zeros(most, np.int64)
         self.taken, self.counts = np.zeros((2, max(1, len(model.actions))), np.int64)
         self.cover = np.zeros(self.kernel.cover_words, np.int64)

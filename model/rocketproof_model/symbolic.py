@@ -98,7 +98,8 @@ class _Bounded:
         relation = Relation(self.instance)
         solver = Solver(self.watch)
         aims = [_Aim(relation, claim) for claim in self.properties]
-        solver.add(relation.equals(0, interpreter.initial(self.instance)))
+        interpreter.initial(self.instance)  # raises where there is none
+        solver.add(relation.at(relation.begin, 0))
         for at in range(depth + 1):
             solver.add(relation.at(relation.facts, at))
             self._look(relation, solver, aims, at, last=at == depth)

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import (
+    ANY,
     Action,
     BagOf,
     Body,
@@ -44,6 +45,7 @@ from rocketproof_model import (
     java_abs,
     maximum,
     minimum,
+    one_of,
     rem,
     single,
     total,
@@ -95,6 +97,7 @@ else:
 
 
 __all__ = [
+    "ANY",
     "Action",
     "BagOf",
     "Body",
@@ -153,6 +156,7 @@ __all__ = [
     "load_witness",
     "maximum",
     "minimum",
+    "one_of",
     "rem",
     "search",
     "simulate",

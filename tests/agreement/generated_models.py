@@ -19,6 +19,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from model_text import describe
 
 from rocketproof_model import (
+    ANY,
     BagOf,
     Bool,
     Enum,
@@ -42,12 +43,14 @@ from rocketproof_model import (
     java_abs,
     maximum,
     minimum,
+    one_of,
     rem,
     single,
     total,
     without_bits,
     wrap32,
 )
+from rocketproof_model.interpreter import holds, initials
 from rocketproof_model.language import Body, Seq, Variable, coerce, const, rewrite
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.types import set_of
@@ -403,8 +406,10 @@ class Maker:
         self.containers.append(model.var("k", type_, init=(one,) if self.often(1, 2) else ()))
         return int((2**values, 3**values, 1 + values + values**2)[kind])
 
-    def start(self, type_: Type, axes: tuple[Index, ...]) -> Any:
-        """An initial value, or a function of the indices that gives them."""
+    def start(self, type_: Type, axes: tuple[Index, ...] | None) -> Any:
+        """An initial value, a choice, or a function of the indices that gives them."""
+        if axes is not None and self.often(1, 8) and (not axes or type_.size ** math.prod(axis.size for axis in axes) < 5):
+            return one_of(self.code(type_), self.code(type_)) if not axes else ANY
         if axes and self.often(1, 2):
             values = [const(self.draw(st.integers(type_.lo, type_.hi)), type_) for _ in range(3)]
             return lambda *at: values[sum(at) % 3]
@@ -422,7 +427,7 @@ class Maker:
             model.var(name, type_, over=axes, init=init)
         else:
             row = Record(**fields)
-            starts = {f: self.start(t, ()) for f, t in fields.items()}
+            starts = {f: self.start(t, None) for f, t in fields.items()}
             table = model.var(name, row, over=axes, init=row(**starts))
             self.tables.append((table, axes))
         self.variables += model.variables[known:]
@@ -556,6 +561,12 @@ class Maker:
             ats = [self.reference(variable, 1).args[1:]]
         else:
             ats = [tuple(self.element(i, 1) for i in variable.over)]
+        if variable.over and self.often(1, 6):
+            ats.append(tuple(self.element(i, 1) for i in variable.over))
+        ats = list(dict.fromkeys(ats))
+        places = [variable[at] for at in ats]
+        if len(set(places)) < len(places) or (len(ats) > 1 and not self.faulty and not all(i.op == "const" for at in ats for i in at)):
+            ats = ats[:1]
         for at in ats:
             target = variable[at]
             a.set(target, self.assigned(target), **({"when": self.boolean(1)} if self.often(1, 4) else {}))
@@ -578,6 +589,13 @@ def _cases(draw: DrawFn, faulty: bool) -> Case:
     maker = Maker(draw, faulty=faulty)
     model = Model("generated")
     maker.declare(model)
+    if any(len(way) > 1 for v in model.variables for way in v.init) and maker.often(1, 2):
+        first = model.given()
+        unknown, maker.given, maker.faulty = maker.given, [], False
+        condition = maker.boolean(1)
+        maker.given, maker.faulty = unknown, faulty
+        if any(holds(first, condition, state) for state in initials(first)):
+            model.initially(condition)
     for k in range((2, 3, 1, 2)[draw(st.integers(0, 3))]):
         maker.action(model, f"a{k}")
     for k in range(draw(st.integers(0, 2))):

@@ -18,12 +18,13 @@ def describe(instance: Instance) -> str:
         lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
     for v in model.variables:
         over = f", over=({', '.join(_type(i) for i in v.over)},)" if v.over else ""
-        if len(set(map(id, v.init))) == 1:
-            init = source(v.init[0])
+        if len(set(v.init)) == 1:
+            init = _start(v.init[0])
         else:
-            table = ", ".join(f"{at}: {source(e)}" for at, e in zip(v.elements(), v.init, strict=True))
+            table = ", ".join(f"{at}: {_start(e)}" for at, e in zip(v.elements(), v.init, strict=True))
             init = f"lambda *at: {{{table}}}[tuple(at)]"
         lines.append(f'{_name(v)} = m.var("{v.name}", {_type(v.type)}{over}, init={init})')
+    lines += [f"m.initially({source(condition)})" for condition in model.starts]
     for action in model.actions:
         parameters = "".join(f", {_plain(n)}={_type(t)}" for n, t in action.parameters.items())
         lines += ["", f'@m.action(name="{action.name}", fair={action.fair!r}{parameters})']
@@ -43,10 +44,14 @@ def describe(instance: Instance) -> str:
 
 
 def _terms(model: Model) -> list[Expr]:
-    terms = [e for v in model.variables for e in v.init]
+    terms = [e for v in model.variables for way in v.init for e in way] + model.starts
     for action in model.actions:
         terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value)]
     return terms + [e for p in model.properties for e in (p.formula, p.goal) if e is not None]
+
+
+def _start(way: tuple[Expr, ...]) -> str:
+    return source(way[0]) if len(way) == 1 else f"one_of({', '.join(map(source, way))})"
 
 
 def _name(variable: Variable) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import networkx as nx
 
 from rocketproof_model import EvaluationError, Instance, Property
-from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds, initial
+from rocketproof_model.interpreter import Scope, State, effect, evaluate, holds
 
 Label = tuple[str, tuple[int, ...]]
 Edge = tuple[int, str, tuple[int, ...], int]
@@ -36,8 +37,8 @@ class Space:
 
     @property
     def generated(self) -> int:
-        """Steps taken, plus one for the initial state."""
-        return len(self.edges) + 1
+        """Steps taken, and the initial states."""
+        return len(self.edges) + self.level.count(0)
 
     @property
     def deadlocks(self) -> list[int]:
@@ -45,13 +46,20 @@ class Space:
         return [i for i in range(len(self.states)) if i not in going]
 
 
+def starting(instance: Instance) -> list[State]:
+    """The initial states: of all combinations those that fulfil the conditions."""
+    scope = Scope((), {}, instance.constants)
+    ways = [{evaluate(term, scope): 0 for term in terms} for variable in instance.model.variables for terms in variable.init]
+    return [state for state in itertools.product(*ways) if all(holds(instance, e, state) for e in instance.model.starts)]
+
+
 def explore(instance: Instance) -> Space:
     """Every state and step; raises EvaluationError where an action has no value."""
     space = Space(instance)
     space.taken = {a.name: 0 for a in instance.model.actions}
     space.guards = {(a.name, g.name): (False, False) for a in instance.model.actions for g in a.guards}
-    start = initial(instance)
-    space.states, space.index, space.level = [start], {start: 0}, [0]
+    space.states = starting(instance)
+    space.index, space.level = {state: number for number, state in enumerate(space.states)}, [0] * len(space.states)
     for number, state in enumerate(space.states):
         for action in instance.model.actions:
             for args in action.instances:
@@ -102,14 +110,14 @@ def pending(space: Space, claim: Property) -> dict[int, int]:
     goal = [holds(instance, claim.goal, s) for s in states]
     owing = [holds(instance, claim.formula, s) and not goal[i] for i, s in enumerate(states)]
     graph: nx.DiGraph = nx.DiGraph()
-    graph.add_node((0, False))
+    graph.add_weighted_edges_from((-1, (i, False), 0) for i in range(space.level.count(0)))
     graph.add_weighted_edges_from(((i, False), (i, True), 0) for i in range(len(states)) if owing[i])
     for s, _, t in {(s, 0, t) for s, _, _, t in space.edges}:
         graph.add_edge((s, False), (t, False), weight=1)
         if not goal[t]:
             graph.add_edge((s, True), (t, True), weight=1)
-    far = nx.single_source_dijkstra_path_length(graph, (0, False))
-    return {i: steps for (i, owes), steps in far.items() if owes}
+    far = nx.single_source_dijkstra_path_length(graph, -1)
+    return {key[0]: steps for key, steps in far.items() if key != -1 and key[1]}
 
 
 def lasso(space: Space, claim: Property) -> int | None:
@@ -158,11 +166,13 @@ def faulty(instance: Instance) -> bool:
 
 
 def path_is_real(space: Space, moves: Sequence[tuple[str, tuple[int, ...]]], states: Sequence[State]) -> bool:
-    """Whether a witness starts at the initial state and follows steps of the model."""
+    """Whether a witness starts at an initial state and follows steps of the model."""
     steps = {(s, name, args, t) for s, name, args, t in space.edges}
     numbers = [space.index.get(s) for s in states]
     pairs = zip(moves, numbers, numbers[1:], strict=False)
-    return numbers[0] == 0 and len(states) == len(moves) + 1 and all((s, *move, t) in steps for move, s, t in pairs)
+    return (
+        numbers[0] in range(space.level.count(0)) and len(states) == len(moves) + 1 and all((s, *move, t) in steps for move, s, t in pairs)
+    )
 
 
 def shows(space: Space, claim: Property, states: Sequence[State]) -> bool:

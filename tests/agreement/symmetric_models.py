@@ -141,10 +141,10 @@ class _Symmetric(Maker):
         if not self.variables:
             self.variable(model, "v", {"": Bool}, (a,))
 
-    def start(self, type_: Type, axes: tuple[Index, ...]) -> Any:
-        of = named(type_)
+    def start(self, type_: Type, axes: tuple[Index, ...] | None) -> Any:
+        of, inside, axes = named(type_), axes is None, axes or ()
         if of is None:
-            return self.code(type_) if any(map(named, axes)) else super().start(type_, axes)
+            return self.code(type_) if any(map(named, axes)) else super().start(type_, None if inside else axes)
         own = [axis == of for axis in axes].index(True) if of in axes else -1
         if isinstance(type_, IndexType):
             return lambda *at: at[own]

@@ -290,11 +290,7 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "when on a number": (lambda d: act(d, lambda a: a.set(d.x, 0, when=d.x)), "where Bool is needed"),
     "variable written twice": (lambda d: act(d, lambda a: [a.set(d.x, 0), a.set(d.x, 1)]), "x is written twice in act"),
     "element written twice": (lambda d: act(d, lambda a: [a.set(d.arr[1], 0), a.set(d.arr[1], 1)]), "written twice"),
-    "element perhaps written twice": (lambda d: act(d, lambda a, i: [a.set(d.arr[i], 0), a.set(d.arr[1], 1)], i=d.A), "written twice"),
-    "parameters that may be equal": (
-        lambda d: act(d, lambda a, i, j: [a.set(d.arr[i], 0), a.set(d.arr[j], 1)], i=d.A, j=d.A),
-        "written twice",
-    ),
+    "one parameter's element twice": (lambda d: act(d, lambda a, i: [a.set(d.arr[i], 0), a.set(d.arr[i], 1)], i=d.A), "written twice"),
     "row and its field": (lambda d: act(d, lambda a: [a.set(d.t[0], d.t[1]), a.set(d.t[0].k, True)]), "t[0].k is written twice"),
     # Properties
     "property without sentence": (lambda d: d.m.always("p", d.f), "no sentence"),

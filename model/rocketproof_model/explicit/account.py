@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..faults import ModelFault, fault_at_end
-from ..interpreter import holds, initial, labelled
+from ..interpreter import holds, initials, labelled
 from ..language import Bool, Instance, Property, const, show
 from ..result import SEARCHED, Engine, Move, Outcome, Witness
 from ..routines import address, compile_routine
@@ -116,8 +116,9 @@ class Account:
             claims.open[place] = 0
 
     def start(self) -> Words:
-        """The initial state, packed."""
-        return self.made.layout.pack(initial(self.instance))
+        """The initial states, packed, each once."""
+        states = np.array(list(initials(self.instance)), dtype=np.int64)
+        return run_of(self._representatives(self.made.layout.pack_many(states.reshape(len(states), -1))).ravel(), self.words)
 
     def ask(self, states: Words, seen: Seen) -> None:
         """Ask the formulas about states that were not asked before."""

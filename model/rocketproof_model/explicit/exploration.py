@@ -56,4 +56,4 @@ class Exploration(Explored):
             raise LimitReached(self.reason)
         if self.states > most:
             raise LimitReached(STATES)
-        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels(), self.transitions - 1)
+        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels(), self.transitions - self.sizes[0])

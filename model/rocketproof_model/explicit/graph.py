@@ -23,7 +23,7 @@ _PIECE = 1 << 16  # states between two looks at Ctrl-C
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """States level by level, inside a level by their words; number 0 is the initial one.
+    """States level by level, inside a level by their words; those of level 0 are the initial ones.
 
     `states` is (n, W) packed words. Edge e leads from state `source[e]` to `target[e]` by instance `instance[e]`; edges are
     ordered by source, then by instance, so the edges of state i are `first[i]` up to `first[i + 1]`. Level k begins at

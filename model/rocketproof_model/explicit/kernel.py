@@ -324,6 +324,8 @@ class _Successors:
             fault: Truth = False
             for update in self.action.updates:
                 fault = e.either(fault, self._update_fault(update, bound))
+            for clash in self.action.clashes:
+                fault = e.either(fault, e.truth(clash, bound))
             self._stop_on(fault)
         words: list[Number] = [e.word("ref", k) for k in range(self.width)]
         late = []

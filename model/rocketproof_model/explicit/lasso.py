@@ -30,20 +30,21 @@ Levels = NDArray[np.int8]
 class Edges:
     """Edges grouped by source: those of node s are `offsets[s]:offsets[s + 1]` of `targets` and `labels`.
 
-    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one.
+    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one. The first `starts`
+    nodes are where paths begin.
     """
 
     offsets: Long
     targets: Nodes
     labels: Nodes
-    initial: int = 0
+    starts: int = 1
 
     @property
     def size(self) -> int:
         return len(self.offsets) - 1
 
     @staticmethod
-    def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], initial: int = 0) -> Edges:
+    def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], starts: int = 1) -> Edges:
         """Group edges by source, without those from a node to itself; those of one source keep their order."""
         moving = sources != targets
         if not moving.all():
@@ -53,7 +54,7 @@ class Edges:
         if len(sources) and np.any(sources[1:] < sources[:-1]):
             order = np.argsort(sources, kind="stable")
             targets, labels = targets[order], labels[order]
-        return Edges(offsets, targets.astype(np.int32, copy=False), labels.astype(np.int32, copy=False), initial)
+        return Edges(offsets, targets.astype(np.int32, copy=False), labels.astype(np.int32, copy=False), starts)
 
     def enabled(self, node: int) -> Nodes:
         """The labels of the node's edges."""
@@ -99,7 +100,7 @@ class Lasso:
 
 def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
     """Nodes reachable through a node of the formula and from there through nodes without the goal only."""
-    return Waiting(*_waiting(graph.offsets, graph.targets, formula & ~goal, goal, graph.initial))
+    return Waiting(*_waiting(graph.offsets, graph.targets, formula & ~goal, goal, graph.starts))
 
 
 def components(graph: Edges, alive: Bools) -> Components:
@@ -159,7 +160,7 @@ def _prefix(graph: Edges, paths: Waiting, node: int) -> list[int]:
 
 def _lasso(graph: Edges, fair: Levels, found: Nodes, entry: int, prefix: list[int]) -> Lasso:
     edges = prefix + _cycle(graph, fair, found, entry)
-    nodes = (graph.initial, *(int(graph.targets[e]) for e in edges))
+    nodes = (graph.source(edges[0]) if edges else entry, *(int(graph.targets[e]) for e in edges))
     return Lasso(nodes, tuple(int(graph.labels[e]) for e in edges), len(prefix))
 
 
@@ -202,20 +203,21 @@ def _cycle(graph: Edges, fair: Levels, found: Nodes, home: int) -> list[int]:
 
 
 @compiled
-def _waiting(offsets: Long, targets: Nodes, pending: Bools, goal: Bools, initial: int) -> tuple[Nodes, Nodes, Long]:
+def _waiting(offsets: Long, targets: Nodes, pending: Bools, goal: Bools, starts: int) -> tuple[Nodes, Nodes, Long]:
     n = goal.size
     parent = np.full(2 * n, -3, np.int64)
     depth = np.zeros(2 * n, np.int32)
     queue = np.empty(2 * n, np.int64)
     order = np.empty(n, np.int32)
     head = tail = count = 0
-    parent[initial] = -1
-    queue[tail] = initial
-    tail += 1
-    if pending[initial]:
-        parent[initial + n] = -2
-        queue[tail] = initial + n
+    for first in range(starts):
+        parent[first] = -1
+        queue[tail] = first
         tail += 1
+        if pending[first]:
+            parent[first + n] = -2
+            queue[tail] = first + n
+            tail += 1
     while head < tail:
         at = queue[head]
         head += 1

@@ -1,6 +1,7 @@
 """Loops that ask kernels about many states: random walks, and the truth of formulas in a list of states.
 
-All arrays are int64 unless said otherwise; `start`, `here` and `out` hold packed states one after the other.
+All arrays are int64 unless said otherwise; `start` has a packed initial state a row, `here` and `out` hold packed states
+one after the other.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -29,14 +30,21 @@ def walk_runs(calls, plan, seed, weights, owner, consts, start, out, tags, count
     s27, s30, s31, s11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
     succ, check, step = calls
     first, steps, width, stop = plan
-    words = start.size
+    starts, words = start.shape
     for row in range(length.size):
         z = seed + gamma * np.uint64(first + row + 1)
         z = (z ^ (z >> s30)) * mix_1
         z = (z ^ (z >> s27)) * mix_2
         random = z ^ (z >> s31)
+        begin = 0
+        if starts > 1:
+            random = random + gamma
+            z = random
+            z = (z ^ (z >> s30)) * mix_1
+            z = (z ^ (z >> s27)) * mix_2
+            begin = int(float((z ^ (z >> s31)) >> s11) * 2.0**-53 * starts)
         for k in range(words):
-            here[k] = start[k]
+            here[k] = start[begin, k]
         done = 0
         while True:
             if check != 0:

@@ -48,6 +48,18 @@ class Relation:
         self.stuck: Value = conjunction(negation(disjunction(*self.enabled)), negation(self.fault))
         self.step: Value = conjunction(*self._effects([conjunction(e, negation(f)) for e, f in zip(self.enabled, faults, strict=True)]))
 
+    @cached_property
+    def begin(self) -> Value:
+        """That the state before is an initial one."""
+        scope = interpreter.Scope((), {}, self.instance.constants)
+        ways = (terms for variable in self.instance.model.variables for terms in variable.init)
+        chosen = []
+        for x, terms, (_, type_) in zip(self.before, ways, self.slots, strict=True):
+            codes = sorted({interpreter.evaluate(term, scope) for term in terms})
+            every = codes == list(range(type_.lo, type_.hi + 1)) if len(codes) == type_.size else False
+            chosen.append(within(x, type_) if every else disjunction(*(x == number(code, type_) for code in codes)))
+        return conjunction(*chosen, *map(self.translate.truth, self.instance.model.starts))
+
     @property
     def facts(self) -> Value:
         """Consequences of the terms translated so far that help the solver; they hold in every state."""
@@ -67,7 +79,8 @@ class Relation:
             enabled = conjunction(enabled, meaning.value)
             if enabled is False:
                 return False, negation(asked)
-        sound = (self._update(translate, update, number_) for update in action.updates)
+        sound = [self._update(translate, update, number_) for update in action.updates]
+        sound += [negation(translate(clash).value) for clash in action.clashes]
         faultless = conjunction(asked, *(implication(enabled, one) for one in sound))
         return conjunction(asked, enabled), negation(faultless)
 

@@ -22,9 +22,10 @@ from .records import Record, Row, after, ite
 from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
 from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, IndexType, Int, Maybe, MaybeType, SetType, Type, held
-from .variables import Table, Variable
+from .variables import ANY, Table, Variable, one_of
 
 __all__ = [
+    "ANY",
     "Action",
     "BINARY",
     "BagOf",
@@ -81,6 +82,7 @@ __all__ = [
     "java_rem",
     "maximum",
     "minimum",
+    "one_of",
     "rem",
     "rewrite",
     "show",

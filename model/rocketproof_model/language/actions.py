@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
@@ -32,9 +33,12 @@ class Guard:
 
 @dataclass(frozen=True, eq=False)
 class Update:
+    """An assignment. One that `agrees` gives the same value as those before it wherever it writes the same element."""
+
     target: Expr
     value: Expr
     place: str
+    agrees: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,16 @@ class Action:
     by: Expr | str | None = None
     to: Expr | str | None = None
     source: Expr | str | None = None
+
+    @cached_property
+    def clashes(self) -> tuple[Expr, ...]:
+        """When two updates give one element of an array different values, which is an error of the model."""
+        found = []
+        for number, later in enumerate(self.updates):
+            for earlier in self.updates[:number] if not later.agrees else ():
+                if earlier.target.args[0] is later.target.args[0]:
+                    found.append(_same_place(earlier.target, later.target) & (earlier.value != later.value))
+        return tuple(term for term in found if term.op != "const" or term.args[0])
 
     @property
     def process(self) -> str | None:
@@ -163,7 +177,7 @@ class Body:
         if new.op == "const":
             type_.encode(type_.decode(new.args[0]) if type_.sort != "int" else new.args[0])
         for update in self.updates:
-            if update.target.args[0] is target.args[0] and not _distinct(update.target, target):
+            if update.target is target:
                 raise ModelError(
                     f"{target} is written twice in {self._action} (also at {update.place})", "write each variable once; use ite() or when="
                 )
@@ -202,7 +216,7 @@ class Body:
             if update.target.args[0] is target.args[0]:
                 self.updates[number] = replace(update, value=ite(_same_place(update.target, target), value, update.value))
         self.updates = [update for update in self.updates if update.target is not target]
-        self.updates.append(Update(target, value, caller()))
+        self.updates.append(Update(target, value, caller(), agrees=True))
 
 
 def _same_place(one: Expr, other: Expr) -> Expr:
@@ -213,9 +227,3 @@ def _same_place(one: Expr, other: Expr) -> Expr:
 def _index(term: Expr) -> Expr:
     """An index as a term that can be compared: of an array over Bool, a known one is a Bool and any other a number."""
     return const(term.args[0], Int(0, 1)) if term.op == "const" and term.type.sort == "bool" else term
-
-
-def _distinct(one: Expr, other: Expr) -> bool:
-    """Whether two elements of an array are certainly different ones."""
-    pairs = zip(one.args[1:], other.args[1:], strict=True)
-    return any(a.op == b.op == "const" and a.args[0] != b.args[0] for a, b in pairs)

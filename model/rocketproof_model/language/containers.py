@@ -18,7 +18,7 @@ from .quantifiers import Members, Way
 from .records import Record, ite
 from .shapes import Shape, codes_of, made_of, parts_in, parts_of, values_of
 from .types import LARGEST_SET, Bool, Int, SetType, Type, set_of
-from .variables import Variable, initial
+from .variables import ANY, OneOf, Variable, initial
 
 MOST_CELLS = 1 << 14
 """Values that a member of a set or a bag can have."""
@@ -169,7 +169,7 @@ class Many(Members):
 
 def members_of(type_: ManyType, value: Any) -> dict[tuple[int, ...], int]:
     """How often each of some known members is given, by the codes of its parts."""
-    if isinstance(value, str | Mapping | Expr) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping | Expr | OneOf) or not isinstance(value, Iterable):
         raise ModelError(f"'{value}' is no set or bag of values", "give the members in a tuple or a list, or () for none")
     counts: dict[tuple[int, ...], int] = {}
     for each in value:
@@ -207,7 +207,7 @@ class Items:
 
 def known_items(type_: SequenceType, value: Any, name: str) -> Items:
     """The value of a sequence with these items. Raises ModelError where they are too many, or none."""
-    if isinstance(value, str | Mapping | Expr) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping | Expr | OneOf) or not isinstance(value, Iterable):
         raise ModelError(f"'{value}' is no sequence", "give its items in a tuple or a list, or () for none")
     items = [made_of(type_.of, iter(parts_in(type_.of, each))) for each in value]
     if len(items) > type_.most:
@@ -347,7 +347,10 @@ def laid_out(
         shape = tuple(part for _, part in parts_of(type_.of))
 
         def times(*at: int) -> Any:
-            found = members_of(type_, starts(at)).get(at[depth:], 0)
+            first = starts(at)
+            if first is ANY:
+                return ANY
+            found = members_of(type_, first).get(at[depth:], 0)
             return found if type_.most else found > 0
 
         cell = declare(name, type_.cell, (*axes, *shape), times)

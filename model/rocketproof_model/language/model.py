@@ -26,7 +26,7 @@ from .shapes import Shape, made_of, parts_of
 from .shown import Container, Shown, shown
 from .traverse import walk
 from .types import Bool, IndexType, SetType, Type, indexed
-from .variables import Table, Variable, column_of, initial
+from .variables import OneOf, Table, Variable, column_of, initial
 
 _NOTHING: Any = object()
 Kind = Literal["always", "reachable", "step", "deadlock_free", "leads_to", "lemma"]
@@ -55,7 +55,8 @@ class Model:
     """A model under construction and, once its functions have run, complete: nothing needs to be closed.
 
     `former` gives the present name of a variable by the one that it had before: files of that time are still read. `sentences` say what a
-    constant is. `parts` are who acts, in the order of their lanes: indices and names; `roles` gives the part that acts for an actor.
+    constant is. `starts` are what holds in all initial states. `parts` are who acts, in the order of their lanes: indices and names;
+    `roles` gives the part that acts for an actor.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Model:
     parts: tuple[Index | str, ...] = ()
     roles: dict[str, str] = field(default_factory=dict)
     containers: list[Container] = field(default_factory=list)
+    starts: list[Expr] = field(default_factory=list)
 
     def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False) -> Index:
         """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
@@ -116,9 +118,10 @@ class Model:
     ) -> Any:
         """Declare a variable and return the term (or the array to index).
 
-        `init` is a value, a term over constants, or a function of the element's indices that gives one; for a Record a
-        row, for a set, bag or sequence its members, or such a function. `over` is an index or another type of few values, or several.
-        `sentence` says what it is, `part` whose it is, where that is not the first index's element.
+        `init` is a value, a term over constants, `one_of(...)` or `ANY` where the model starts in several states, or a function of the
+        element's indices that gives one; for a Record a row, for a set, bag or sequence its members, or such a function. `over` is an
+        index or another type of few values, or several. `sentence` says what it is, `part` whose it is, where that is not the first
+        index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
@@ -154,19 +157,31 @@ class Model:
             raise ModelError(f"variable {name} is declared twice", "give each variable its own name")
         values = []
         for at in itertools.product(*(i.codes() for i in axes)):
-            value = coerce(initial(init, at, name), type_)
-            if any(e.op in ("ref", "after", "par", "free") for e in walk(value)):
-                raise ModelError(f"initial value '{value}' of {name} reads the state", "use constants of the model only")
-            self._known(value, f"initial value of {name}", caller(), {}, ("given",))
-            if value.op == "const" and not type_.lo <= value.args[0] <= type_.hi:
-                raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
-            values.append(value)
+            chosen = initial(init, at, name)
+            values.append(chosen.terms(type_) if isinstance(chosen, OneOf) else (coerce(chosen, type_),))
+            for value in values[-1]:
+                self._starts(name, value, type_)
         variable = Variable(name, type_, axes, tuple(values), self.slots, caller(), sentence, part, detail)
         if told := symmetry.asymmetric_start(variable):
             raise ModelError(f"initial value of {name}: {told}", symmetry.REMEDY)
         self.variables.append(variable)
         self.slots += variable.size
         return variable
+
+    def _starts(self, name: str, value: Expr, type_: Type) -> None:
+        if any(e.op in ("ref", "after", "par", "free") for e in walk(value)):
+            raise ModelError(f"initial value '{value}' of {name} reads the state", "use constants of the model only")
+        self._known(value, f"initial value of {name}", caller(), {}, ("given",))
+        if value.op == "const" and not type_.lo <= value.args[0] <= type_.hi:
+            raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
+
+    def initially(self, condition: Any) -> None:
+        """The model starts only in those of its initial states that the condition holds in; `init=ANY` and `one_of(...)` make several."""
+        term = coerce(condition, Bool)
+        self._known(term, "the condition on initial states", caller(), {}, ("ref", "given"))
+        if told := symmetry.asymmetry(term):
+            raise ModelError(f"the condition on initial states: {told}", symmetry.REMEDY)
+        self.starts.append(term)
 
     def action(
         self,

@@ -104,11 +104,11 @@ def asymmetric_start(variable: Variable) -> str | None:
     """What tells elements of a symmetric index apart in a variable's initial values; None if nothing does."""
     start = dict(zip(variable.elements(), variable.init, strict=True))
     forms = _Forms()
-    for index, rename in _exchanges(variable.init, variable.over):
+    for index, rename in _exchanges((term for way in variable.init for term in way), variable.over):
         here, there = forms.under(rename), forms.under(_same)
-        for at, value in start.items():
-            if here(value) != there(start[image(variable, at, rename)]):
-                return f"'{show(value)}' as the start of {variable.label_at(at)} is about single elements of {index.name}"
+        for at, way in start.items():
+            if set(map(here, way)) != set(map(there, start[image(variable, at, rename)])):
+                return f"'{show(way[0])}' as the start of {variable.label_at(at)} is about single elements of {index.name}"
     return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Index, Whole, choose, coerce, element_name
+from .expr import Expr, Index, Whole, choose, coerce, const, element_name
 from .records import Record, Row
 from .shapes import made_of, parts_in
 from .types import Type
@@ -20,14 +20,14 @@ from .types import Type
 class Variable(Whole):
     """A variable or an array of them over indices or other small types. `first` is the slot of its first element in a state.
 
-    `sentence` says what it is ("" if the model does not); for a column it says what the table is, and `detail` what the column is.
-    `part` is whose it is, where that is not the first index's element.
+    `init` has for each element the terms that it may start as. `sentence` says what it is ("" if the model does not); for a column it says
+    what the table is, and `detail` what the column is. `part` is whose it is, where that is not the first index's element.
     """
 
     name: str
     type: Type
     over: tuple[Type, ...]
-    init: tuple[Expr, ...]
+    init: tuple[tuple[Expr, ...], ...]
     first: int
     place: str
     sentence: str = ""
@@ -113,6 +113,8 @@ class Table(Whole):
 
 def column_of(init: Any, record: Record, number: int) -> Any:
     """What the part with this number starts as, where the whole record starts as `init`."""
+    if init is ANY:
+        return ANY
     if isinstance(init, Row):
         if init.fields.keys() != record.fields.keys():
             raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
@@ -120,6 +122,37 @@ def column_of(init: Any, record: Record, number: int) -> Any:
     if callable(init):
         return lambda *at: column_of(init(*at), record, number)
     raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
+
+
+class OneOf:
+    """What an element starts as, where that is a choice: one of some values, or any value of its type if there are none."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"one_of({', '.join(map(repr, self.values))})"
+
+    def terms(self, type_: Type) -> tuple[Expr, ...]:
+        """The terms that it chooses from. Raises ModelError where there are very many."""
+        if not self.values and type_.size > MOST_STARTS:
+            raise ModelError(f"{type_} starts as any of {type_.size:,} values", f"choose a smaller type: at most {MOST_STARTS:,}")
+        if not self.values:
+            return tuple(const(code, type_) for code in type_.codes())
+        return tuple(dict.fromkeys(coerce(value, type_) for value in self.values))
+
+
+MOST_STARTS = 1 << 16
+"""Values that an element may start as."""
+ANY = OneOf(())
+"""Any value of the type: `init=ANY`."""
+
+
+def one_of(*values: Any) -> OneOf:
+    """A choice for `init=`: the model starts with any of the values. Raises ModelError where there is none."""
+    if not values:
+        raise ModelError("one_of() of nothing", "give the values to choose from, or init=ANY for every value of the type")
+    return OneOf(values)
 
 
 def initial(init: Any, at: tuple[int, ...], name: str) -> Any:

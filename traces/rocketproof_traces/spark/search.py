@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketproof_model import Instance, LimitReached, Property
+from rocketproof_model.explicit import loops
 from rocketproof_model.explicit.account import Packed
 from rocketproof_model.explicit.workers import Seen
 from rocketproof_model.result import INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Explored, Limits, Progress, Report, Watch
@@ -105,6 +106,7 @@ class _Search:
         self.account = shares.put_question(folder, instance, properties, checked)
         self.total = Seen(self.account.made, self.account.groups)
         start = shares.put_run(str(folder), "start", self.account.start(), self.account.words)
+        self.total.own[loops.TRANSITIONS] += len(self.account.start()) // self.account.words - 1  # a Seen counts one initial state
         self.arrived: list[tuple[Slice, ...]] = [(start,)]  # by shard
         self.seen: list[tuple[Slice, ...]] = [()]
         self.kept: list[list[Slice]] = []  # the levels

@@ -40,7 +40,7 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
         if not found.complete:
             raise TraceError(place, f"has more than {limit} states", "choose a smaller scope or a higher limit")
         for node, (state, depth) in enumerate(zip(found.states, found.depths, strict=True)):
-            graph.add_node(node, **_node(instance, state, claims), initial=node == 0, deadlock=True, depth=depth)
+            graph.add_node(node, **_node(instance, state, claims), initial=depth == 0, deadlock=True, depth=depth)
         steps = [c for c in claims if c.kind == "step"]
         for edge in found.edges:
             action = instance.model.actions[edge.action]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rocketproof_model import Action, EvaluationError, Instance, Property
 from rocketproof_model.functions import Functions, term_function
-from rocketproof_model.interpreter import State, initial
+from rocketproof_model.interpreter import State, initials
 
 TICK = 500  # states between two calls
 
@@ -24,7 +25,7 @@ class Edge:
 
 @dataclass
 class Reached:
-    """States numbered from 0, the initial one, by distance and in the order of the actions; `complete` if there are no others.
+    """States numbered from 0, the initial ones first, by distance and in the order of the actions; `complete` if there are no others.
 
     The steps of all states are there that were looked at; in an incomplete one those to states that were left out are not.
     """
@@ -40,9 +41,8 @@ def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda
     functions = Functions(instance)
     actions: Sequence[Action] = instance.model.actions
     instances = [(number, functions[action.name], args) for number, action in enumerate(actions) for args in action.instances]
-    first = initial(instance)
-    numbers = {first: 0}
-    found = Reached([first], [0])
+    numbers = {state: number for number, state in enumerate(itertools.islice(initials(instance), limit))}
+    found = Reached(list(numbers), [0] * len(numbers))
     at = 0
     while at < len(found.states):
         state, depth = found.states[at], found.depths[at]

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rocketproof_model import EvaluationError, Variable
-from rocketproof_model.interpreter import initial
+from rocketproof_model.interpreter import initial, starts_in
 from rocketproof_model.result import Witness
 
 from .parts import Acting, acting, concerned, in_order
@@ -35,7 +35,7 @@ _NONE = "these steps are no counterexample"
 
 @dataclass(frozen=True)
 class StepView:
-    """One step; number 0 is the state that the story starts in, with what sets it apart from the model's initial one.
+    """One step; number 0 is the state that the story starts in, with what sets it apart from the model's first initial one.
 
     `said` is what is said of the property after the step, `truth` its word (`holds`, `fails`; `not yet`, `reached`;
     `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
@@ -108,7 +108,9 @@ def _start(witness: Witness, said: Truth) -> StepView:
     except EvaluationError:
         first = witness.states[0]
     odd = changes(witness.instance, first, witness.states[0])
-    return StepView(0, "starts elsewhere" if odd else "initial state", "", None, odd, said)
+    return StepView(
+        0, "initial state" if not odd or starts_in(witness.instance, witness.states[0]) else "starts elsewhere", "", None, odd, said
+    )
 
 
 def story(witness: Witness) -> Story:

@@ -13,12 +13,21 @@ import pytest
 
 Run = Callable[..., Any]
 
+MODEL = str(Path(__file__).parents[2] / "model" / "examples" / "two_phase_commit.py")
+
 BAD = {
     "unknown command": (["chek"], 'Did you mean "check"'),
     "unknown option": (["check", "--enginee", "all"], "Did you mean --engine?"),
     "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
     "unknown profile": (["check", "--profile", "P50"], "unknown profile 'P50'; use P45, P40"),
+    "a size without a value": (["check", MODEL, "--set", "rms"], "--set rms is no size; give NAME=VALUE"),
+    "an unknown size": (["graph", MODEL, "--set", "rmss=4"], "rmss is no size and no constant"),
+    "a size twice": (["check", MODEL, "--set", "rms=4", "--set", "rms=5"], "gives rms twice"),
+    "a size that is a list": (["check", MODEL, "--set", "rms=[4]"], "[4] is no number and no name"),
+    "a size of the specification": (["check", "--set", "rms=4"], "--set rms=4 without a model file"),
+    "an export to what is no tool": (["export", "promela", MODEL], "promela"),
+    "an export into a file": (["export", "tla", MODEL, "--output", MODEL], "is a file; give a folder"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
     "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, stateful, spark, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),

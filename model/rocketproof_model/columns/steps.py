@@ -251,7 +251,8 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
             element, value = written.get(name, (_element(variable, at),) * 2)
             here = all_of(index == const(k, index.type) for index, k in zip(update.target.args[1:], at, strict=True))
             written[name] = element, ite(here, update.value, value)
-    asked += [(("effect", show(clash)), ~clash) for clash in action.clashes]
+    for clash in action.clashes:
+        asked.append((("effect", show(clash)), ~clash))
     effect: list[tuple[_Name, Expr]] = [(("effect", name), after(element) == value) for name, (element, value) in written.items()]
     return _ActionProgram(action, _Asked.of(instance, asked), _Asked.of(instance, effect))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from ..errors import ModelError
-from .expr import Expr, Whole, choose, coerce, const, element_name
+from .expr import Expr, Whole, choose, coerce, const, element_name, number
 from .operations import all_of, any_of
 from .quantifiers import Members, Way
 from .records import Record, ite
@@ -204,6 +204,13 @@ class Items:
         """Without the first; an error of the model where there is none."""
         return Items(self.type, self.length - 1, (*self.items[1:], smallest(self.type.of)))
 
+    def without(self, k: Any) -> Items:
+        """Without item number `k`, from 0 on; an error of the model where there is none."""
+        place, tail = number(k), self.tail
+        pairs = enumerate(zip(self.items, tail.items, strict=True))
+        items = (self._put(place <= at, parts_in(self.type.of, later), item) for at, (item, later) in pairs)
+        return Items(self.type, choose(place < self.length, tail.length, -1), tuple(items))
+
 
 def known_items(type_: SequenceType, value: Any, name: str) -> Items:
     """The value of a sequence with these items. Raises ModelError where they are too many, or none."""
@@ -274,6 +281,10 @@ class Seq(Members):
     def tail(self) -> Items:
         """The sequence without its first item."""
         return self.value.tail
+
+    def without(self, k: Any) -> Items:
+        """The sequence without item number `k`, from 0 on."""
+        return self.value.without(k)
 
     def has(self, value: Any) -> Expr:
         """Whether some item is `value`."""

@@ -39,6 +39,7 @@ class Request:
     scope: str | None = None
     engine: str | None = None
     condition: str | None = None
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,21 +83,24 @@ def expectation(kind: str, engine: str, method: str, expected: str) -> str:
 
 def plan(request: Request) -> Plan:
     """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
+    if request.given and request.file is None:
+        raise InputError(f"--set {request.given[0]} without a model file; the specification has scopes and profiles: leave it out")
     if request.engine is not None:
         known("engine", request.engine, (*ENGINES, ALL))
     return _from_catalogue(request) if request.file is None else _from_file(request)
 
 
 def _from_file(request: Request) -> Plan:
-    from ..sources.modelfile import DEFAULT, load
+    from ..sources.modelfile import DEFAULT, load, settings
 
     assert request.file is not None
     if request.profiles:
         raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
     if request.condition is not None:
         raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
-    loaded = load(request.file, request.scope)
-    source = Source(loaded.scope or DEFAULT, file=request.file)
+    given = settings(request.given)
+    loaded = load(request.file, request.scope, given)
+    source = Source(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
     subject = source.subject()
     ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
     tasks: list[Task] = []

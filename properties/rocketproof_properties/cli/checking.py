@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ..choices import InputError
 from . import reporting
-from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, Settings, write
 
 
 def check(
@@ -22,6 +22,7 @@ def check(
     scope: str | None = None,
     engine: str | None = None,
     condition: str | None = None,
+    settings: Settings = (),
     seed: Natural = 0,
     time: Seconds | None = None,
     memory: Count | None = None,
@@ -60,6 +61,8 @@ def check(
         explicit search on the workers of a cluster.
     condition
         Only verdicts under this condition (its words, or some of them).
+    settings
+        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
     seed
         Seed of the simulation.
     time
@@ -114,8 +117,8 @@ def check(
     witnessfiles.check_folder(folder)
     cluster = Cluster(master, remote, cores, scratch)
     reports = reporting.asked("check", report, since, pages)
-    chosen = plan(Request(file, property, profile, scope, engine, condition))
-    settings = matrix.Settings(
+    chosen = plan(Request(file, property, profile, scope, engine, condition, settings))
+    limits = matrix.Settings(
         seconds=time,
         memory=memory * 1024 * 1024 if memory is not None else None if engine == "spark" else matrix.default_memory(),
         workers=workers or pools.cores(),
@@ -129,8 +132,8 @@ def check(
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
-        found = matrix.run(chosen.tasks, line, settings)
-    remembered.keep("check", chosen.tasks, found.rows, settings.first, found.broken)
+        found = matrix.run(chosen.tasks, line, limits)
+    remembered.keep("check", chosen.tasks, found.rows, limits.first, found.broken)
     write(json, (row.record() for row in found.rows))
     with reports.printing():
         if every or file is not None or property:
@@ -228,6 +231,7 @@ def graph(
     *,
     scope: str | None = None,
     profile: Profile | None = None,
+    settings: Settings = (),
     form: Annotated[Literal["dot", "graphml"], Parameter(name="--format")] = "dot",
     output: Path | None = None,
     states: Count = 5_000,
@@ -242,6 +246,8 @@ def graph(
         The finite sizes; `tiny` for the specification, the first scope of a file unless given.
     profile
         The profile of the specification, P49 unless given.
+    settings
+        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
     form
         dot or graphml.
     output
@@ -251,7 +257,7 @@ def graph(
     """
     from ..sources.source import choose
 
-    subject = choose(file, scope, profile).subject()
+    subject = choose(file, scope, profile, settings).subject()
     from rocketproof_traces.files import replace_text
     from rocketproof_traces.witness import graph as graphs
 
@@ -261,4 +267,48 @@ def graph(
         sys.stdout.write(text)
     else:
         replace_text(output, text)
+    return OK
+
+
+def export(
+    form: Literal["tla"],
+    file: str | None = None,
+    /,
+    *,
+    scope: str | None = None,
+    profile: Profile | None = None,
+    settings: Settings = (),
+    output: Path = Path(),
+) -> int:
+    """Write a model for another tool: a TLA+ module and the configuration with which TLC checks it.
+
+    Parameters
+    ----------
+    form
+        tla.
+    file
+        A Python file with a model of your own; without it the built-in specification.
+    scope
+        The finite sizes; `tiny` for the specification, the first scope of a file unless given.
+    profile
+        The profile of the specification, P49 unless given.
+    settings
+        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
+    output
+        The folder to write to, this one unless given.
+    """
+    from rocketproof_model import tla
+    from rocketproof_traces.files import replace_text
+
+    from ..sources.source import choose
+
+    subject = choose(file, scope, profile, settings).subject()
+    if output.exists() and not output.is_dir():
+        raise InputError(f"--output {output} is a file; give a folder for the module and its configuration")
+    made = tla.module(subject.instance, properties=subject.properties)
+    output.mkdir(parents=True, exist_ok=True)
+    for suffix, text in (("tla", made.text), ("cfg", made.config)):
+        path = output / f"{made.name}.{suffix}"
+        replace_text(path, text)
+        print(path)
     return OK

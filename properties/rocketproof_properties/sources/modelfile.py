@@ -83,6 +83,24 @@ def _others(module: ModuleType) -> list[str]:
     return [*(name for name, value in vars(module).items() if isinstance(value, Model)), *built]
 
 
+def settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Values given as NAME=VALUE; a value is a number, True, False, None or a name. Raises InputError."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--set {text} is no size; give NAME=VALUE such as --set rms=4")
+        if name in found:
+            raise InputError(f"--set {text} gives {name} twice; leave one of the two out")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+        if not isinstance(found[name], int | str | None):
+            raise InputError(f"--set {text}: {value} is no number and no name; give a value such as 4, True or red")
+    return found
+
+
 def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the values that a function that builds a model takes; the others are meant for the model's constants."""
     parameters = inspect.signature(make).parameters.values()

@@ -7,7 +7,7 @@ and `explain` can build the same instance again, and what another process needs 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,12 +104,18 @@ class Source:
             raise InputError("the witness does not say which model it belongs to; make it anew with `rocketproof check`") from None
 
 
-def choose(file: str | None, scope: str | None, profile: str | None) -> Source:
-    """The source that a user names; for the specification scope `tiny` and profile P49 unless given."""
+def choose(file: str | None, scope: str | None, profile: str | None, given: Sequence[str] = ()) -> Source:
+    """The source that a user names; for the specification scope `tiny` and profile P49 unless given.
+
+    `given` are sizes and constants of a file, as NAME=VALUE.
+    """
     if file is not None:
         if profile is not None:
             raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
-        return Source(modelfile.load(file, scope).scope, file=file)
+        values = modelfile.settings(given)
+        return Source(modelfile.load(file, scope, values).scope, given=tuple(sorted(values.items())), file=file)
+    if given:
+        raise InputError(f"--set {given[0]} without a model file; the specification has scopes and profiles: leave it out")
     from rocketproof_model.specification import NAMES
     from rocketproof_profiles import PROFILES
 

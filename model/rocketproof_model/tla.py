@@ -1,0 +1,441 @@
+"""A model as a TLA+ module, for TLC: a second opinion on what the language means, and a way out of it.
+
+Variables, actions and properties keep their names where TLA+ allows them. Sets are TLA+ sets, bags functions to numbers, sequences
+sequences; `None` is a model value. The module says what the instance says: constants of a run are written as their values. TLC counts
+with numbers of 32 bits, so a model of wider ones is for other tools.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .language import Action, Container, Expr, Instance, Property, Type, Update, Variable, children, held, walk
+from .language.containers import SequenceType
+from .language.shapes import Shape, parts_of
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
+_RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        """ASSUME ASSUMPTION AXIOM CASE CHOOSE CONSTANT CONSTANTS DOMAIN ELSE ENABLED EXCEPT EXTENDS IF IN INSTANCE LET LOCAL MODULE OTHER
+        SUBSET THEN THEOREM UNCHANGED UNION VARIABLE VARIABLES WITH TRUE FALSE BOOLEAN STRING Nat Int Len Head Tail Append SubSeq Seq
+        SelectSeq Init Next Spec vars None Get Rem Wrap32 Item""",
+    )
+)
+_HELPERS = {
+    "Get": "Get(x) == CASE x # None -> x",
+    "Rem": "Rem(x, y) == LET r == (IF x < 0 THEN -x ELSE x) % (IF y < 0 THEN -y ELSE y) IN IF x < 0 THEN -r ELSE r",
+    "Wrap32": "Wrap32(x) == ((x + 2147483648) % 4294967296) - 2147483648",
+    "Item": "Item(q, k, most, none) == CASE k < Len(q) -> q[k + 1] [] k >= Len(q) /\\ k < most -> none",
+}
+_IN = "\\in"
+_OF_SETS = {"bitand": "\\cap", "bitor": "\\cup", "bitandnot": "\\"}
+_LONG = 60  # letters of a term that is worth a name where it stands twice
+
+
+@dataclass(frozen=True)
+class Module:
+    """The text of a module and of TLC's configuration for it."""
+
+    name: str
+    text: str
+    config: str
+
+
+def module(instance: Instance, *, properties: Iterable[Property] | None = None) -> Module:
+    """The module of an instance; `properties` (by default the model's) are what the configuration lets TLC check."""
+    return _Writer(instance, instance.model.properties if properties is None else properties).module()
+
+
+class _Writer:
+    def __init__(self, instance: Instance, properties: Iterable[Property]) -> None:
+        self.instance, self.model, self.claims = instance, instance.model, list(properties)
+        self.names: dict[object, str] = {}
+        self.taken = set(_RESERVED)
+        self.name = self._named("module", "".join(word.capitalize() for word in re.findall(r"\w+", self.model.name)) or "Model")
+        self.held = {v: c for c in self.model.containers for v in c.variables}
+        for variable in self._wholes():
+            self._named(variable, variable.name)
+        for action in self.model.actions:
+            self._named(action, action.name)
+        for claim in self.claims:
+            self._named(claim, claim.id)
+        self.lets: dict[Expr, str] = {}
+
+    # -- names ----------------------------------------------------------------------------------------------------------
+
+    def _named(self, thing: object, wanted: str) -> str:
+        name = re.sub(r"\W+", "_", wanted, flags=re.ASCII).strip("_") or "x"
+        name = f"n{name}" if name[0].isdigit() else name
+        while name in self.taken or name.startswith(("WF_", "SF_")):
+            name += "_"
+        self.taken.add(name)
+        self.names[thing] = name
+        return name
+
+    def _wholes(self) -> Iterator[Variable | Container]:
+        """What becomes a variable of the module: variables, and containers, which have several."""
+        for variable in self.model.variables:
+            container = self.held.get(variable)
+            if container is None:
+                yield variable
+            elif variable is container.variables[0]:
+                yield container
+
+    # -- types and values -----------------------------------------------------------------------------------------------
+
+    def domain(self, shape: Shape) -> str:
+        """The set of a shape's values."""
+        if isinstance(shape, tuple):
+            return "(" + " \\X ".join(self.domain(each) for each in shape) + ")"
+        if not isinstance(shape, Type):
+            return "[" + ", ".join(f"{name}: {self.domain(each)}" for name, each in shape.fields.items()) + "]"
+        if shape.sort == "bool":
+            return "BOOLEAN"
+        if shape.sort == "set":
+            return f"(SUBSET {self.domain(held(shape))})"
+        if shape.sort == "maybe":
+            return f"({self.domain(held(shape))} \\cup {{None}})"
+        if shape.sort == "enum":
+            return "{" + ", ".join(self.value(shape, code) for code in shape.codes()) + "}"
+        return f"({shape.lo}..{shape.hi})"
+
+    def value(self, type_: Type, code: int) -> str:
+        if type_.sort == "bool":
+            return "TRUE" if code else "FALSE"
+        if type_.sort == "enum":
+            return f'"{type_.decode(code)}"'
+        if type_.sort == "maybe":
+            return self.value(held(type_), code - 1 + held(type_).lo) if code else "None"
+        if type_.sort == "set":
+            of = held(type_)
+            return "{" + ", ".join(self.value(of, each) for each in of.codes() if code >> each - of.lo & 1) + "}"
+        return str(code) if code >= 0 else f"({code})"
+
+    def member(self, shape: Shape, parts: Iterator[str]) -> str:
+        """A value of a shape from the text of its parts."""
+        if isinstance(shape, Type):
+            return next(parts)
+        if isinstance(shape, tuple):
+            return "<<" + ", ".join(self.member(each, parts) for each in shape) + ">>"
+        return "[" + ", ".join(f"{name} |-> {self.member(each, parts)}" for name, each in shape.fields.items()) + "]"
+
+    # -- terms ----------------------------------------------------------------------------------------------------------
+
+    def as_value(self, term: Expr, type_: Type) -> str:
+        """A term that stands for a value of the type: of a Bool the language has made a number."""
+        if type_.sort != "bool" or term.type.sort == "bool":
+            return self.term(term)
+        if term.op == "const":
+            return self.value(type_, term.args[0])
+        plain = term.op == "ite" and all(a.op == "const" for a in term.args[1:]) and [a.args[0] for a in term.args[1:]] == [1, 0]
+        return self.term(term.args[0]) if plain else f"({self.term(term)} = 1)"
+
+    def term(self, e: Expr) -> str:
+        return self.lets.get(e) or self._term(e)
+
+    def condition(self, e: Expr) -> str:
+        """A term that TLC takes for a condition: it would try both sides of a disjunction in an action, as two ways to take it."""
+        text = self.term(e)
+        return f"{text} = TRUE" if "\\/" in text else text
+
+    def _term(self, e: Expr) -> str:
+        op, a = e.op, e.args
+        if op == "const":
+            return self.value(e.type, a[0])
+        if op == "given":
+            return self.value(e.type, self.instance.constants[a[0]])
+        if op == "par":
+            return self.names[self.action, a[0]]
+        if op in ("ref", "after"):
+            return self._read(e)
+        if op == "eq" and a[0].op == "get" and held(a[0].args[0].type).sort == "bool":
+            return f"Get({self.term(a[0].args[0])})"
+        if op == "not":
+            return f"({self.term(a[0].args[0])} # {self.term(a[0].args[1])})" if a[0].op == "eq" else f"~{self.term(a[0])}"
+        if op in _INFIX:
+            return f"({self.term(a[0])} {_INFIX[op]} {self.term(a[1])})"
+        if op in ("bitand", "bitor", "bitandnot"):
+            x, y = self.term(a[0]), self.term(a[1])
+            if e.type.sort == "set":
+                return f"({x} {_OF_SETS[op]} {y})"
+            return f"({x} - ({x} & {y}))" if op == "bitandnot" else f"({x} {'&' if op == 'bitand' else '|'} {y})"
+        if op == "ite":
+            return f"(IF {self.term(a[0])} THEN {self.term(a[1])} ELSE {self.term(a[2])})"
+        if op == "has":
+            return f"({self.as_value(a[1], held(a[0].type))} \\in {self.term(a[0])})"
+        if op == "single":
+            return f"{{{self.as_value(a[0], held(e.type))}}}"
+        if op == "some":
+            return self.as_value(a[0], held(e.type))
+        if op == "get":
+            text = f"Get({self.term(a[0])})"
+            return f"(IF {text} THEN 1 ELSE 0)" if held(a[0].type).sort == "bool" else text
+        return f"{'Rem' if op == 'rem' else 'Wrap32'}({', '.join(map(self.term, a))})"
+
+    def _read(self, e: Expr) -> str:
+        variable: Variable = e.args[0]
+        prime = "'" if e.op == "after" else ""
+        at = [self.as_value(i, axis) for i, axis in zip(e.args[1:], variable.over, strict=True)]
+        container = self.held.get(variable)
+        if container is None:
+            return self.names[variable] + prime + self._at(at)
+        outer = len(container.over)
+        whole = self.names[container] + prime + self._at(at[:outer])
+        if isinstance(container.type, SequenceType):
+            if variable is container.variables[0]:
+                return f"Len({whole})"
+            lowest = self.member(container.type.of, iter([self.value(t, t.lo) for _, t in parts_of(container.type.of)]))
+            item = f"Item({whole}, {at[outer]}, {container.type.most}, {lowest})"
+            return item + self._path(container, variable)
+        member = self.member(container.type.of, iter(at[outer:]))
+        return f"{whole}[{member}]" if container.type.most else f"({member} \\in {whole})"
+
+    def _at(self, at: Sequence[str]) -> str:
+        return f"[{', '.join(at)}]" if at else ""
+
+    def _path(self, container: Container, variable: Variable) -> str:
+        """The field of an item that a variable holds, as TLA+ selects it."""
+        fields = [name for name, _ in parts_of(container.type.of)][container.variables.index(variable) - 1]
+        shape, text = container.type.of, ""
+        for field in fields.split(".") if fields else []:
+            text += f"[{int(field) + 1}]" if isinstance(shape, tuple) else f".{field}"
+            shape = shape[int(field)] if isinstance(shape, tuple) else shape.fields[field]  # type: ignore[union-attr]
+        return text
+
+    # -- states ---------------------------------------------------------------------------------------------------------
+
+    def initial(self) -> str:
+        lines = [self._starts(whole) for whole in self._wholes()]
+        lines += [self.condition(condition) for condition in self.model.starts]
+        return "\n".join(f"  /\\ {line}" for line in lines)
+
+    def _starts(self, whole: Variable | Container) -> str:
+        name = self.names[whole]
+        if isinstance(whole, Variable):
+            ways = [[self.term(value) for value in element] for element in whole.init]
+            return self._function(name, whole.over, [way[0] if len(way) == 1 else way for way in ways])
+        outer = math.prod(axis.size for axis in whole.over)
+        return self._function(name, whole.over, [self._first(whole, k) for k in range(outer)])
+
+    def _function(self, name: str, over: Sequence[Type], values: Sequence[str | list[str]]) -> str:
+        """That a variable starts with these values, one for each element; a list is a choice of them."""
+        chosen = [f"{{{', '.join(v)}}}" if isinstance(v, list) else v for v in values]
+        if not over:
+            return f"{name} {_IN if isinstance(values[0], list) else '='} {chosen[0]}"
+        axes = [f"i{k} \\in {self.domain(axis)}" for k, axis in enumerate(over)]
+        if len(set(chosen)) == 1 and not isinstance(values[0], list):
+            return f"{name} = [{', '.join(axes)} |-> {chosen[0]}]"
+        codes = _product(over)
+        keys = [
+            " /\\ ".join(f"i{k} = {self.value(axis, code)}" for k, (axis, code) in enumerate(zip(over, at, strict=True))) for at in codes
+        ]
+        if not any(isinstance(v, list) for v in values):
+            return f"{name} = [{', '.join(axes)} |-> CASE " + " [] ".join(f"{k} -> {v}" for k, v in zip(keys, chosen, strict=True)) + "]"
+        sets = [v if isinstance(values[k], list) else f"{{{v}}}" for k, v in enumerate(chosen)]
+        domain = " \\X ".join(self.domain(axis) for axis in over)
+        if len(set(sets)) == 1:
+            return f"{name} \\in [{domain} -> {sets[0]}]"
+        elements = [self._at([self.value(axis, code) for axis, code in zip(over, at, strict=True)]) for at in codes]
+        limits = " /\\ ".join(f"f{at} \\in {s}" for at, s in zip(elements, sets, strict=True))
+        whole = " \\cup ".join(dict.fromkeys(sets))
+        return f"{name} \\in {{f \\in [{domain} -> {whole}]: {limits}}}"
+
+    def _first(self, container: Container, outer: int) -> str:
+        """The first value of one container."""
+        at = list(_product(container.over))[outer]
+        shape = container.type.of
+        if isinstance(container.type, SequenceType):
+            long, *columns = container.variables
+            length = _known(self, long, at)
+            items = [self.member(shape, iter([self.term(_init(c, (*at, k))) for c in columns])) for k in range(length)]
+            return "<<" + ", ".join(items) + ">>"
+        (variable,) = container.variables
+        members = [(codes, _known(self, variable, (*at, *codes))) for codes in _product([t for _, t in parts_of(shape)])]
+        texts = [(self._literal(shape, codes), count) for codes, count in members if count]
+        if not container.type.most:
+            return "{" + ", ".join(text for text, _ in texts) + "}"
+        cases = "".join(f"IF m = {text} THEN {count} ELSE " for text, count in texts)
+        return f"[m \\in {self.domain(shape)} |-> {cases}0]"
+
+    def _literal(self, shape: Shape, codes: Sequence[int]) -> str:
+        types = [type_ for _, type_ in parts_of(shape)]
+        return self.member(shape, iter([self.value(t, c) for t, c in zip(types, codes, strict=True)]))
+
+    # -- actions --------------------------------------------------------------------------------------------------------
+
+    def define(self, action: Action) -> str:
+        self.action = action
+        arguments = [self._named((action, name), name) for name in action.parameters]
+        self.taken -= set(arguments)
+        terms = [g.condition for g in action.guards] + [t for u in action.updates for t in (u.value, *children(u.target))]
+        head = f"{_call(self.names[action], arguments)} =="
+        lines = self._share(terms)
+        body = [self.condition(guard.condition) for guard in action.guards]
+        written: dict[Variable | Container, list[Update]] = {}
+        for update in action.updates:
+            written.setdefault(self.held.get(update.target.args[0], update.target.args[0]), []).append(update)
+        body += [f"{self.names[whole]}' = {self._becomes(whole, updates)}" for whole, updates in written.items()]
+        same = [self.names[whole] for whole in self._wholes() if whole not in written]
+        body += [f"UNCHANGED <<{', '.join(same)}>>"] if same else []
+        self.lets = {}
+        shared = _let(lines)
+        return f"\\* {action.sentence}\n{head}\n{shared}" + "\n".join(f"  /\\ {line}" for line in body)
+
+    def _share(self, terms: Sequence[Expr]) -> list[str]:
+        """Names for long terms that stand more than once; each is defined in the line that it gets."""
+        uses: dict[Expr, int] = {}
+        for e in walk(*terms):
+            for child in children(e):
+                uses[child] = uses.get(child, 0) + 1
+        lines: list[str] = []
+        size: dict[Expr, int] = {}
+        for e in walk(*terms):
+            size[e] = 8 + sum(size[c] for c in children(e))
+            if uses.get(e, 0) > 1 and size[e] > _LONG:
+                lines.append(f"t{len(lines)} == {self._term(e)}")
+                self.lets[e] = f"t{len(lines) - 1}"
+                size[e] = 2
+        return lines
+
+    def _becomes(self, whole: Variable | Container, updates: Sequence[Update]) -> str:
+        name = self.names[whole]
+        if isinstance(whole, Variable):
+            if not whole.over:
+                return self.term(updates[0].value)
+            parts = [f"!{self._at(self._indices(u.target))} = {self.term(u.value)}" for u in updates]
+            return f"[{name} EXCEPT {', '.join(parts)}]"
+        outer = len(whole.over)
+        groups: dict[tuple[str, ...], list[Update]] = {}
+        for update in updates:
+            groups.setdefault(tuple(self._indices(update.target)[:outer]), []).append(update)
+        if not outer:
+            return self._content(whole, name, updates)
+        text = name
+        for at, some in groups.items():
+            text = f"[{text} EXCEPT !{self._at(at)} = {self._content(whole, '@', some)}]"
+        return text
+
+    def _indices(self, target: Expr) -> list[str]:
+        return [self.as_value(i, axis) for i, axis in zip(target.args[1:], target.args[0].over, strict=True)]
+
+    def _content(self, container: Container, old: str, updates: Sequence[Update]) -> str:
+        """What a set, a bag or a sequence becomes."""
+        shape, outer = container.type.of, len(container.over)
+        if isinstance(container.type, SequenceType):
+            return self._sequence(container, updates)
+        cells = [(self.member(shape, iter(self._indices(u.target)[outer:])), u.value) for u in updates]
+        if container.type.most:
+            return f"[{old} EXCEPT {', '.join(f'![{member}] = {self.term(value)}' for member, value in cells)}]"
+        if len(cells) == math.prod(t.size for _, t in parts_of(shape)) and all(v.op == "const" for _, v in cells):
+            return "{" + ", ".join(member for member, value in cells if value.args[0]) + "}"
+        text = old
+        for member, value in cells:
+            if value.op == "const":
+                text = f"({text} {_OF_SETS['bitor' if value.args[0] else 'bitandnot']} {{{member}}})"
+            else:
+                text = f"(({text} \\ {{{member}}}) \\cup (IF {self.term(value)} THEN {{{member}}} ELSE {{}}))"
+        return text
+
+    def _sequence(self, container: Container, updates: Sequence[Update]) -> str:
+        long, *columns = container.variables
+        most: int = container.type.most
+        new = {(u.target.args[0], u.target.args[-1].args[0] if u.target.args[0] is not long else -1): u.value for u in updates}
+        length = new[long, -1]
+        at = updates[0].target.args[1:] if updates[0].target.args[0] is long else updates[0].target.args[1:-1]
+        columns_now = {c: [c[(*at, k)] for k in range(most)] for c in columns}
+        whole = self.names[container] + self._at([self.as_value(i, t) for i, t in zip(at, container.over, strict=True)])
+        if length is long[at] - 1 and all(new[c, k] is columns_now[c][k + 1] for c in columns for k in range(most - 1)):
+            return f"Tail({whole})"
+        items = [self.member(container.type.of, iter([self.term(new[c, k]) for c in columns])) for k in range(most)]
+        return f"SubSeq(<<{', '.join(items)}>>, 1, {self.term(length)})"
+
+    # -- the module -----------------------------------------------------------------------------------------------------
+
+    def module(self) -> Module:
+        names = ", ".join(self.names[whole] for whole in self._wholes())
+        actions = [self.define(action) for action in self.model.actions]
+        steps, fair = [], []
+        for action in self.model.actions:
+            arguments = [(self.names[action, name], type_) for name, type_ in action.parameters.items()]
+            call = _call(self.names[action], [name for name, _ in arguments])
+            ranges = ", ".join(f"{name} \\in {self.domain(type_)}" for name, type_ in arguments)
+            some, every = (f"\\E {ranges}: ", f"\\A {ranges}: ") if ranges else ("", "")
+            steps.append(f"  \\/ {some}{call}")
+            if action.fair:
+                fair.append(f"  /\\ {every}{'WF' if action.fair == 'weak' else 'SF'}_vars({call})")
+        claims, config = self._claims()
+        body = [
+            f"VARIABLES {names}\n\nvars == <<{names}>>",
+            f"Init ==\n{self.initial()}",
+            *actions,
+            "Next ==\n" + "\n".join(steps),
+            "Spec ==\n  /\\ Init\n  /\\ [][Next]_vars" + "".join(f"\n{line}" for line in fair),
+            *claims,
+        ]
+        text = "\n\n".join(body)
+        helpers = [line for word, line in _HELPERS.items() if re.search(rf"\b{word}\(", text)]
+        bits = any(e.op in ("bitand", "bitor", "bitandnot") and e.type.sort == "int" for e in walk(*self._all()))
+        head = f"---- MODULE {self.name} ----\n\\* {self.model.name}, written by rocketproof\n"
+        head += f"EXTENDS Integers, Sequences{', Bitwise' if bits else ''}\n\nCONSTANT None\n\n"
+        helper = "\n".join(helpers) + "\n\n" if helpers else ""
+        return Module(self.name, f"{head}{helper}{text}\n\n====\n", config)
+
+    def _all(self) -> list[Expr]:
+        terms = [g.condition for a in self.model.actions for g in a.guards] + [u.value for a in self.model.actions for u in a.updates]
+        return terms + [c.formula for c in self.claims]
+
+    def _claims(self) -> tuple[list[str], str]:
+        """The definitions of the properties, and the configuration that checks them."""
+        lines, config = [], ["SPECIFICATION Spec", "CONSTANT None = None"]
+        deadlock = False
+        for claim in self.claims:
+            name = self.names[claim]
+            if claim.kind == "lemma":
+                continue
+            shared = self._share([claim.formula])
+            formula, let = self.term(claim.formula), _let(shared)
+            self.lets = {}
+            if claim.kind == "deadlock_free":
+                deadlock = deadlock or claim.formula.op == "const"
+                continue
+            text, kind = f"{let}{formula}", "INVARIANT"
+            if claim.kind == "reachable":  # TLC shows a state of it as the counterexample of its opposite
+                text, kind = f"{let}~{formula}", ""
+            elif claim.kind == "step":
+                text, kind = f"[][{let}{formula}]_vars", "PROPERTY"
+            elif claim.kind == "leads_to" and claim.goal is not None:
+                text, kind = f"{f'({let}{formula})' if let else formula} ~> {self.term(claim.goal)}", "PROPERTY"
+            lines.append(f"\\* {claim.sentence}\n{name} == {text}")
+            config += [f"{kind} {name}"] if kind else []
+        config.append(f"CHECK_DEADLOCK {'TRUE' if deadlock else 'FALSE'}")
+        return lines, "\n".join(config) + "\n"
+
+
+def _call(name: str, arguments: Sequence[str]) -> str:
+    return f"{name}({', '.join(arguments)})" if arguments else name
+
+
+def _let(lines: Sequence[str]) -> str:
+    return "  LET " + "\n      ".join(lines) + "\n  IN\n" if lines else ""
+
+
+def _product(over: Sequence[Type]) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = [()]
+    for axis in over:
+        found = [(*at, code) for at in found for code in axis.codes()]
+    return found
+
+
+def _init(variable: Variable, at: tuple[int, ...]) -> Expr:
+    return variable.init[variable.slot(at) - variable.first][0]
+
+
+def _known(writer: _Writer, variable: Variable, at: tuple[int, ...]) -> int:
+    return int(_init(variable, at).args[0])
+
+
+__all__ = ["Module", "module"]

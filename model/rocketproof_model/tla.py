@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .language import Action, Container, Expr, Instance, Property, Type, Update, Variable, children, held, walk
+from .language import JAVA_INT, Action, Container, Expr, Instance, Property, Type, Update, Variable, children, held, walk
 from .language.containers import SequenceType
 from .language.shapes import Shape, parts_of
 
@@ -22,13 +22,15 @@ _RESERVED = frozenset(
         r"\w+",
         """ASSUME ASSUMPTION AXIOM CASE CHOOSE CONSTANT CONSTANTS DOMAIN ELSE ENABLED EXCEPT EXTENDS IF IN INSTANCE LET LOCAL MODULE OTHER
         SUBSET THEN THEOREM UNCHANGED UNION VARIABLE VARIABLES WITH TRUE FALSE BOOLEAN STRING Nat Int Len Head Tail Append SubSeq Seq
-        SelectSeq Init Next Spec vars None Get Rem Wrap32 Item""",
+        SelectSeq Init Next Spec vars None Get Rem Wrap32 BitAnd Item""",
     )
 )
 _HELPERS = {
     "Get": "Get(x) == CASE x # None -> x",
     "Rem": "Rem(x, y) == LET r == (IF x < 0 THEN -x ELSE x) % (IF y < 0 THEN -y ELSE y) IN IF x < 0 THEN -r ELSE r",
     "Wrap32": "Wrap32(x) == ((x + 2147483648) % 4294967296) - 2147483648",
+    "BitAnd": "RECURSIVE BitAnd(_, _)\nBitAnd(x, y) == IF x = 0 \\/ y = 0 THEN 0 ELSE IF x = -1 THEN y ELSE IF y = -1 THEN x\n"
+    "  ELSE (x % 2) * (y % 2) + 2 * BitAnd(x \\div 2, y \\div 2)",
     "Item": "Item(q, k, most, none) == CASE k < Len(q) -> q[k + 1] [] k >= Len(q) /\\ k < most -> none",
 }
 _IN = "\\in"
@@ -162,7 +164,8 @@ class _Writer:
             x, y = self.term(a[0]), self.term(a[1])
             if e.type.sort == "set":
                 return f"({x} {_OF_SETS[op]} {y})"
-            return f"({x} - ({x} & {y}))" if op == "bitandnot" else f"({x} {'&' if op == 'bitand' else '|'} {y})"
+            bits = f"BitAnd({x}, {y})"
+            return bits if op == "bitand" else f"({x} - {bits})" if op == "bitandnot" else f"({x} + {y} - {bits})"
         if op == "ite":
             return f"(IF {self.term(a[0])} THEN {self.term(a[1])} ELSE {self.term(a[2])})"
         if op == "has":
@@ -174,6 +177,8 @@ class _Writer:
         if op == "get":
             text = f"Get({self.term(a[0])})"
             return f"(IF {text} THEN 1 ELSE 0)" if held(a[0].type).sort == "bool" else text
+        if op == "wrap32" and JAVA_INT[0] <= a[0].type.lo and a[0].type.hi <= JAVA_INT[1]:
+            return self.term(a[0])
         return f"{'Rem' if op == 'rem' else 'Wrap32'}({', '.join(map(self.term, a))})"
 
     def _read(self, e: Expr) -> str:
@@ -378,15 +383,10 @@ class _Writer:
         ]
         text = "\n\n".join(body)
         helpers = [line for word, line in _HELPERS.items() if re.search(rf"\b{word}\(", text)]
-        bits = any(e.op in ("bitand", "bitor", "bitandnot") and e.type.sort == "int" for e in walk(*self._all()))
         head = f"---- MODULE {self.name} ----\n\\* {self.model.name}, written by rocketproof\n"
-        head += f"EXTENDS Integers, Sequences{', Bitwise' if bits else ''}\n\nCONSTANT None\n\n"
+        head += "EXTENDS Integers, Sequences\n\nCONSTANT None\n\n"
         helper = "\n".join(helpers) + "\n\n" if helpers else ""
         return Module(self.name, f"{head}{helper}{text}\n\n====\n", config)
-
-    def _all(self) -> list[Expr]:
-        terms = [g.condition for a in self.model.actions for g in a.guards] + [u.value for a in self.model.actions for u in a.updates]
-        return terms + [c.formula for c in self.claims]
 
     def _claims(self) -> tuple[list[str], str]:
         """The definitions of the properties, and the configuration that checks them."""

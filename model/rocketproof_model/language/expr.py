@@ -180,7 +180,10 @@ class Expr:
         """Whether the set contains `element`."""
         if not isinstance(self.type, SetType):
             raise ModelError(f"'{self}' is {self.type}, not a set", "has() asks a SetOf(...)")
-        return Expr("has", (self, of_type(element, self.type.of)), Bool)
+        asked = of_type(element, self.type.of)
+        if self.op == asked.op == "const":
+            return const(self.args[0] >> asked.args[0] - self.type.of.lo & 1, Bool)
+        return Expr("has", (self, asked), Bool)
 
     def including(self, element: Any) -> Expr:
         """The set with `element` as a member."""

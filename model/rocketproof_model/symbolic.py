@@ -215,8 +215,7 @@ def induction(
     first state may be unreachable (k - 1 if then a step faults; `details["failed"]` names what fails), `unknown` with a
     limit's reason, or with a reason that names a lemma that is false. Raises ModelFault as `bounded` does.
     """
-    if claim.kind not in ("always", "step"):
-        raise RocketproofError(f"induction for {claim.id}: it is of kind {claim.kind}; induction decides always and step")
+    refuse_other_kinds(claim)
     if k < 1:
         raise RocketproofError(f"induction for {claim.id} with k={k}: k is at least 1; give the number of states assumed")
     watch = Watch(limits or Limits())
@@ -232,6 +231,12 @@ def induction(
     except KeyboardInterrupt:
         reason = INTERRUPTED
     return Outcome(claim, "symbolic", "unknown", reason, seconds=watch.seconds)
+
+
+def refuse_other_kinds(claim: Property) -> None:
+    """Raise RocketproofError for a claim that no induction decides."""
+    if claim.kind not in ("always", "step"):
+        raise RocketproofError(f"induction for {claim.id}: it is of kind {claim.kind}; induction decides always and step")
 
 
 def _auxiliary(instance: Instance, number: int, lemma: Expr | Property) -> Property:

@@ -57,7 +57,7 @@ from rocketproof_model.result import Coverage, Explored, Limits, Move, Outcome, 
 from rocketproof_profiles import PROFILES
 
 if TYPE_CHECKING:
-    from rocketproof_model import lemmas, liveness, search, simulate, symbolic
+    from rocketproof_model import certificate, invariants, lemmas, liveness, search, simulate, symbolic
     from rocketproof_properties.library.asserting import Refuted, Undecided, assert_holds, assert_violated
     from rocketproof_properties.library.checking import Outcomes, check
     from rocketproof_properties.library.exploring import explore
@@ -80,7 +80,7 @@ else:
         "judge": "recorded",
         "load_witness": "witnesses",
     }
-    _ENGINES = ("lemmas", "liveness", "search", "simulate", "symbolic")
+    _ENGINES = ("certificate", "invariants", "lemmas", "liveness", "search", "simulate", "symbolic")
 
     def __getattr__(name: str) -> Any:
         if name in _ENGINES:
@@ -140,6 +140,7 @@ __all__ = [
     "assert_shows",
     "assert_violated",
     "audit",
+    "certificate",
     "check",
     "count",
     "exists",
@@ -148,6 +149,7 @@ __all__ = [
     "free",
     "generalise",
     "implies",
+    "invariants",
     "ite",
     "java_abs",
     "judge",

@@ -25,7 +25,7 @@ class Solver:
         self._solver.add(*(formula(t) for t in terms))
 
     def check(self, *assumptions: Value) -> Value | None:
-        """A z3 model of what was added and assumed (literals), or None if there is none."""
+        """A z3 model of what was added and assumed (literals), or None if there is none; then `core` tells what of that suffices."""
         left = self.watch.left
         if left is not None:
             if left <= 0:
@@ -37,6 +37,10 @@ class Solver:
         if answer == z3.unsat:
             return None
         raise LimitReached(self._reason())
+
+    def core(self) -> list[str]:
+        """The names of the assumed literals without which the last `check` might have had a model."""
+        return [str(literal) for literal in self._solver.unsat_core()]
 
     def _reason(self) -> str:
         said = self._solver.reason_unknown()

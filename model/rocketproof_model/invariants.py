@@ -1,0 +1,252 @@
+"""Invariants found by machine, so that induction proves what is not inductive by itself.
+
+Reached states suggest: what up to three elements of the state never are together, and how far one is ever above another, is a candidate.
+Where a step from some state breaks a claim, candidates that exclude this state are assumed, and every step has to keep them too; where no
+candidate does, what is broken is given up (Houdini, but only with candidates that something calls for). Of what remains a proof takes
+what the cores of z3's answers name. The proof itself is `symbolic.induction`'s, with these as lemmas: nothing here is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, islice, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .errors import LimitReached
+from .formulas.relation import Relation
+from .formulas.solver import Solver
+from .formulas.values import Value, z3
+from .language import Bool, Expr, IndexType, Instance, Property, SetType, all_of, const
+from .result import Limits, Outcome, Watch
+from .search import explore
+from .symbolic import induction, refuse_other_kinds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int64]
+
+STATES = 20_000  # reached states that suggest candidates
+VALUES = 12  # a feature that has more of them takes part in comparisons only
+MOST = 100_000  # candidates, and combinations of three features that are looked at
+AT_ONCE = 12  # candidates that are assumed for one step: fewer ask z3 more often, more ask it more at a time
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Claims about states, as rows. A feature of a state is an element of it, or whether a set has an element: (slot, bit or -1).
+
+    `never` (f, a, g, b, h, c) is that features f, g, h do not have the values a, b, c together; f or g is NONE where there are fewer than
+    three. `above` (i, j, d) is that slot i is at most d more than slot j, or than 0 if j is NONE.
+    """
+
+    features: tuple[tuple[int, int], ...]
+    never: Codes
+    above: Codes
+
+    def broken(self, state: Sequence[int]) -> NDArray[np.bool_]:
+        """Which are false in a state."""
+        seen = np.append(_features(np.array([state], np.int64), self.features)[0], 0)
+        codes = np.array([*state, 0], np.int64)
+        f, a, g, b, h, c = self.never.T
+        x, y, d = self.above.T
+        return np.concatenate([(seen[f] == a) & (seen[g] == b) & (seen[h] == c), codes[x] - codes[y] > d])
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many features each claim is about."""
+        return np.concatenate([1 + (self.never[:, [0, 2]] != NONE).sum(axis=1), 1 + (self.above[:, 1] != NONE)])
+
+    def term(self, instance: Instance, number: int) -> Expr:
+        """One of the claims as a term."""
+        slots = [v[at] for v in instance.model.variables for at in v.elements()]
+        if number >= len(self.never):
+            i, j, d = self.above[number - len(self.never)].tolist()
+            bounded: Expr = (slots[i] - slots[j] if j != NONE else slots[i] * 1) <= d
+            return bounded
+        row = self.never[number].tolist()
+        literals = [
+            _literal(slots[self.features[f][0]], self.features[f][1], value)
+            for f, value in zip(row[::2], row[1::2], strict=True)
+            if f != NONE
+        ]
+        return ~all_of(literals)
+
+    def __len__(self) -> int:
+        return len(self.never) + len(self.above)
+
+
+def _literal(term: Expr, bit: int, value: int) -> Expr:
+    """That an element of the state has a value, or that a set has an element or not."""
+    asked = term.has(const(bit, term.type.of)) if isinstance(term.type, SetType) else term
+    if asked.type is Bool:
+        return asked if value else ~asked
+    equal: Expr = asked == const(value, asked.type)
+    return equal
+
+
+def _features(states: Codes, features: Sequence[tuple[int, int]]) -> Codes:
+    columns = [states[:, slot] if bit == NONE else states[:, slot] >> bit & 1 for slot, bit in features]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(states), 0), np.int64)
+
+
+def suggested(instance: Instance, states: Codes) -> Candidates:
+    """What is true of all these states (n, slots), the initial one among them."""
+    types = [v.type for v in instance.model.variables for _ in v.elements()]
+    bits = [[(k, bit) for bit in t.of.codes()] if isinstance(t, SetType) else [(k, NONE)] for k, t in enumerate(types)]
+    features = tuple(f for some in bits for f in some if len(np.unique(_features(states, [f]))) <= VALUES)
+    seen = np.unique(_features(states, features), axis=0)
+    values = [np.unique(column, return_inverse=True) for column in seen.T]
+    never: list[tuple[int, int, int, int, int, int]] = []
+    for f, (slot, bit) in enumerate(features):
+        codes = range(2) if bit != NONE else types[slot].codes() if types[slot].size <= 2 * VALUES else range(0)
+        never += [(NONE, 0, NONE, 0, f, code) for code in codes if code not in values[f][0].tolist()]
+    pairs = {}
+    for f, g in combinations(range(len(features)), 2):
+        pairs[f, g] = met = _together(values, (f, g))
+        never += [(NONE, 0, f, int(values[f][0][a]), g, int(values[g][0][b])) for a, b in np.argwhere(~met)]
+    for f, g, h in islice(combinations(range(len(features)), 3), MOST):
+        new = ~_together(values, (f, g, h)) & pairs[f, g][:, :, None] & pairs[f, h][:, None, :] & pairs[g, h][None, :, :]
+        if len(never) > MOST:
+            break
+        never += [(f, int(values[f][0][a]), g, int(values[g][0][b]), h, int(values[h][0][c])) for a, b, c in np.argwhere(new)]
+    numbers = [k for k, type_ in enumerate(types) if type_.sort == "int" and not isinstance(type_, IndexType)]
+    above = [(i, NONE, int(most)) for i in numbers if (most := states[:, i].max()) < types[i].hi]
+    for i, j in permutations(numbers, 2):
+        most = int((states[:, i] - states[:, j]).max())
+        if most <= 1 and most < types[i].hi - types[j].lo:
+            above.append((i, j, most))
+    return Candidates(features, np.array(never, np.int64).reshape(-1, 6), np.array(above, np.int64).reshape(-1, 3))
+
+
+def _together(values: Sequence[tuple[Codes, Codes]], chosen: Sequence[int]) -> NDArray[np.bool_]:
+    """For each combination of the values of some features whether a state has it."""
+    sizes = tuple(len(values[f][0]) for f in chosen)
+    met = np.zeros(sizes, np.bool_)
+    met[tuple(values[f][1].ravel() for f in chosen)] = True
+    return met
+
+
+class _Step:
+    """One step of the model from any state; terms may be assumed before it, each by a literal of its own, and asked for after it."""
+
+    def __init__(self, instance: Instance, claims: Sequence[Property], watch: Watch) -> None:
+        self.relation = relation = Relation(instance)
+        self.solver, self.made = Solver(watch), 0
+        self.solver.add(relation.typed(0))
+        self.taken = relation.at(relation.step, 0)
+        self.fault = relation.at(relation.fault, 0)
+        self.terms: list[Expr] = []
+        self.kept: list[Value] = []
+        self.lost: list[Value] = []
+        self.live: set[int] = set()
+        for claim in claims:
+            if claim.kind == "always":
+                self.assume(claim.formula)
+        self.against = {claim: self._against(claim) for claim in claims}
+
+    def assume(self, term: Expr) -> None:
+        """Take one more term for something that every step keeps."""
+        meaning = self.relation.translate.truth(term)
+        self.live.add(len(self.terms))
+        self.terms.append(term)
+        self.kept.append(self._literal(self.relation.at(meaning, 0)))
+        self.lost.append(self._then(meaning))
+
+    def _then(self, meaning: Value) -> Value:
+        self.solver.add(self.relation.at(self.relation.facts, 0), self.relation.at(self.relation.facts, 1))
+        return z3.And(self.taken, z3.Not(self.relation.at(meaning, 1)))
+
+    def _against(self, claim: Property) -> Value:
+        meaning = self.relation.translate.truth(claim.formula)
+        return self._then(meaning) if claim.kind == "always" else z3.And(self.taken, z3.Not(self.relation.at(meaning, 0)))
+
+    def _literal(self, meaning: Value) -> Value:
+        self.made += 1
+        literal = z3.Bool(f"literal {self.made}")
+        self.solver.add(z3.Implies(literal, meaning))
+        return literal
+
+    def check(self, *goals: Value) -> Value | None:
+        """A z3 model of a step to one of the goals from a state where all that is assumed holds."""
+        return self.solver.check(self._literal(z3.Or(*goals)), *(self.kept[k] for k in sorted(self.live)))
+
+    def strengthen(self, candidates: Candidates, instance: Instance) -> None:
+        """Assume candidates until every step keeps what is assumed and does what is claimed, as far as candidates can bring it about.
+
+        Each step that does not begins in a state that candidates exclude: the simplest one is assumed, and has to be kept too. Where no
+        candidate is left, what the step does not keep is given up.
+        """
+        left, met = np.ones(len(candidates), np.bool_), np.zeros(len(candidates), np.int64)
+        claims = dict(self.against)
+        fault = [self.fault]
+        while True:
+            model = self.check(*fault, *claims.values(), *(self.lost[k] for k in self.live))
+            if model is None:
+                return
+            broken = candidates.broken(self.relation.read(model, 0))
+            met += broken
+            found = np.flatnonzero(broken & left)
+            if len(found):
+                best = found[np.lexsort((-met[found], candidates.sizes[found]))[:AT_ONCE]]
+                left[best] = False
+                for number in best.tolist():
+                    self.assume(candidates.term(instance, number))
+                continue
+            if fault and _true(model, self.fault):
+                fault = []
+            claims = {claim: against for claim, against in claims.items() if not _true(model, against)}
+            self.live -= {k for k in self.live if _true(model, self.lost[k])}
+
+    def needed(self, claim: Property) -> list[Expr] | None:
+        """Of what is assumed the terms that a proof of the claim takes, each kept by the others; None if there is no proof."""
+        number = {str(self.kept[k]): k for k in self.live}
+        found: dict[int, None] = {}
+        waiting = [self.fault, self.against[claim]]
+        while waiting:
+            if self.check(waiting.pop()) is not None:
+                return None
+            for k in sorted(number[name] for name in self.solver.core() if name in number):
+                if k not in found:
+                    found[k] = None
+                    waiting.append(self.lost[k])
+        return [self.terms[k] for k in found]
+
+
+def _true(model: Value, term: Value) -> bool:
+    return bool(z3.is_true(model.eval(term, model_completion=True)))
+
+
+def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Limits(), states: int = STATES) -> list[Outcome]:
+    """Prove `always` and `step` claims by induction, with invariants found from the first `states` reached states as lemmas.
+
+    Outcomes are those of `symbolic.induction`; `details["invariants"]` are the terms that a proof takes beside the claim, none where there
+    is no proof. The counterexample of a claim that stays `not inductive` is one in which the invariants found are true. Raises ModelFault
+    as `search.explore` does, and RocketproofError for other kinds of property.
+    """
+    for claim in claims:
+        refuse_other_kinds(claim)
+    watch = Watch(limits)
+    reached = explore(instance, [], limits=replace(limits, states=states), symmetry=False)
+    words = reached.kernel.layout.words
+    codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
+    candidates = suggested(instance, codes)
+    try:
+        step = _Step(instance, claims, watch)
+        step.strengthen(candidates, instance)
+        proofs = [step.needed(claim) for claim in claims]
+    except LimitReached as stop:
+        return [Outcome(claim, "symbolic", "unknown", stop.reason, seconds=watch.seconds) for claim in claims]
+    outcomes = []
+    for claim, needed in zip(claims, proofs, strict=True):
+        lemmas = [step.terms[k] for k in sorted(step.live)] if needed is None else needed
+        lemmas = [term for term in lemmas if term is not claim.formula]
+        outcome = induction(instance, claim, lemmas=lemmas, limits=replace(limits, seconds=watch.left))
+        proof = tuple(lemmas) if outcome.verdict == "holds" else ()
+        outcomes.append(replace(outcome, details={**outcome.details, "invariants": proof}))
+    return outcomes

@@ -1,0 +1,171 @@
+"""Invariants found by machine, and the certificates of what they prove, which other ways than the ones that found them check."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocketproof_model import Bool, Int, Model, after, forall, implies, interpreter, ite, search
+from rocketproof_model.certificate import INVARIANT, certificate
+from rocketproof_model.errors import RocketproofError
+from rocketproof_model.invariants import Candidates, prove, suggested
+from rocketproof_model.language import Expr, Instance
+from rocketproof_model.language.reading import read
+from rocketproof_model.result import Limits
+from rocketproof_model.symbolic import induction
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "model" / "examples"))
+import two_phase_commit
+
+SOLVER = Path(sys.executable).parent / "z3"
+
+
+def answers(text: str) -> list[str]:
+    """What z3's own program, which reads nothing but the text, says of each obligation."""
+    done = subprocess.run([SOLVER, "-in", "-T:60"], input=text, capture_output=True, text=True, check=False)
+    return done.stdout.split()
+
+
+def terms_of(text: str, instance: Instance) -> list[Expr]:
+    lines = [line.removeprefix(INVARIANT) for line in text.splitlines() if line.startswith(INVARIANT)]
+    return [read(line, instance.model) for line in lines]
+
+
+def is_inductive(instance: Instance, invariant: list[Expr]) -> bool:
+    """By the interpreter alone, over all states of the variables' types: the initial state is inside, and no step leads out."""
+
+    def inside(state: tuple[int, ...]) -> bool:
+        return all(interpreter.holds(instance, term, state) for term in invariant)
+
+    types = [v.type for v in instance.model.variables for _ in v.elements()]
+    states = filter(inside, itertools.product(*(t.codes() for t in types)))
+    return inside(interpreter.initial(instance)) and all(
+        inside(s.state) for state in states for s in interpreter.successors(instance, state)
+    )
+
+
+def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_ways() -> None:
+    instance = two_phase_commit.model(2).given()
+    claims = [claim for claim in instance.model.properties if claim.kind in ("always", "step")]
+    assert [induction(instance, claim).verdict for claim in claims] == ["not inductive"] * 2
+    for claim, outcome in zip(claims, prove(instance, claims), strict=True):
+        assert outcome.verdict == "holds", claim.id
+        text = certificate(instance, claim, outcome.details["invariants"])
+        assert answers(text) == ["unsat"] * 3
+        invariant = terms_of(text, instance)
+        assert is_inductive(instance, invariant)
+        assert not is_inductive(instance, invariant[:3])
+        asked = [instance.model.claim(str(k), "part of the invariant", "always", term) for k, term in enumerate(invariant)]
+        assert {o.verdict for o in search.explore(instance, asked).outcomes} == {"holds"}
+
+
+def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
+    instance = two_phase_commit.model(2).given()
+    claim = instance.model.property("consistent")
+    assert answers(certificate(instance, claim)) == ["unsat", "sat", "unsat"]
+    false = instance.model.claim(
+        "false", "nobody prepares", "always", forall(instance.model.variables[0].over[0], lambda r: _working(instance, r))
+    )
+    assert answers(certificate(instance, false))[1] == "sat"
+
+
+def _working(instance: Instance, r: Expr) -> Expr:
+    working: Expr = instance.model.variable("state")[r] == "working"
+    return working
+
+
+def ticket() -> Model:
+    """A lock by tickets: who draws is served in turn; the numbers are unbounded, so to say."""
+    m = Model("tickets")
+    drawn = m.var("drawn", Int(0, 2**40), init=0)
+    served = m.var("served", Int(0, 2**40), init=0)
+    busy = m.var("busy", Bool, init=False)
+
+    @m.action()
+    def draw(a):  # type: ignore[no-untyped-def]
+        """Somebody draws a ticket."""
+        a.bound("few", drawn < 2**40, "the tickets do not end")
+        a.set(drawn, drawn + 1)
+
+    @m.action()
+    def serve(a):  # type: ignore[no-untyped-def]
+        """The next is served."""
+        a.guard("somebody", ~busy & (served < drawn), "somebody waits")
+        a.set(busy, True)
+
+    @m.action()
+    def leave(a):  # type: ignore[no-untyped-def]
+        """The one that was served leaves."""
+        a.guard("busy", busy, "somebody is served")
+        a.set(busy, False)
+        a.set(served, served + 1)
+
+    m.always("waits", implies(busy, served < drawn), "only who has drawn is served")
+    m.always("in turn", served <= drawn, "no more are served than have drawn")
+    m.step("forward", after(served) >= served, "it goes forward")
+    m.always("never", drawn < 3, "few draw")
+    return m
+
+
+def test_what_few_states_suggest_is_proved_for_numbers_that_no_search_reaches() -> None:
+    instance = ticket().given()
+    claims = list(instance.model.properties)
+    outcomes = {o.property.id: o for o in prove(instance, claims, states=50)}
+    assert {id_: o.verdict for id_, o in outcomes.items()} == {
+        "waits": "holds",
+        "in turn": "holds",
+        "forward": "holds",
+        "never": "not inductive",
+    }
+    assert induction(instance, instance.model.property("in turn")).verdict == "not inductive"
+    for id_ in ("waits", "in turn", "forward"):
+        assert answers(certificate(instance, instance.model.property(id_), outcomes[id_].details["invariants"])) == ["unsat"] * 3
+    never = outcomes["never"]
+    assert never.details["invariants"] == ()
+    assert never.witness is not None
+    assert never.witness.states[-1][0] == 3, "the counterexample to induction is a trace"
+
+
+def test_an_error_that_no_invariant_excludes_is_no_proof() -> None:
+    m = Model("counter")
+    x = m.var("x", Int(0, 9), init=0)
+
+    @m.action()
+    def turn(a):  # type: ignore[no-untyped-def]
+        """Between 0 and 4; beyond 6 it would leave its type."""
+        a.set(x, ite(x < 4, x + 1, ite(x == 4, 0, x + 4)))
+
+    claim = m.always("small", x <= 8, "it is small")
+    (outcome,) = prove(m.given(), [claim])
+    assert outcome.verdict == "holds"
+    assert answers(certificate(m.given(), claim, outcome.details["invariants"])) == ["unsat"] * 3
+    assert answers(certificate(m.given(), claim)) == ["unsat", "sat", "sat"]
+
+
+def test_candidates_are_true_of_the_states_that_suggest_them() -> None:
+    instance = two_phase_commit.model(2).given()
+    found = search.explore(instance, [])
+    codes = found.graph().codes()
+    candidates = suggested(instance, codes)
+    assert isinstance(candidates, Candidates)
+    assert not any(candidates.broken(state).any() for state in codes.tolist())
+    unreached = next(s for s in itertools.product(range(4), repeat=2) if s not in {tuple(row[:2]) for row in codes.tolist()})
+    state = (*unreached, *codes[0][2:].tolist())
+    for k in (int(number) for number in candidates.broken(state).nonzero()[0][:20]):
+        assert not interpreter.holds(instance, candidates.term(instance, k), state)
+
+
+def test_a_limit_ends_it() -> None:
+    instance = two_phase_commit.model().given()
+    (outcome,) = prove(instance, [instance.model.property("consistent")], limits=Limits(seconds=0))
+    assert (outcome.verdict, outcome.reason) == ("unknown", "time")
+
+
+def test_other_kinds_are_refused() -> None:
+    instance = two_phase_commit.model().given()
+    with pytest.raises(RocketproofError, match="induction decides always and step"):
+        prove(instance, [instance.model.property("termination")])

@@ -10,7 +10,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from ..routines import GIVEN, acquire, address, call, fetch_add, get, prefetch, put, routine, store, unrolled
-from .buckets import entered, hashed, home_of
+from .buckets import SIZE, entered, hashed, home_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,7 +152,7 @@ def expand_block(p: int, first: int, last: int) -> int:
         for j in range(k, k + n):
             hash_ = hashed(out + j * stride)
             put(hashes, j, hash_)
-            prefetch(home_of(table, hash_))
+            prefetch(home_of(table, hash_) + get(table, SIZE) - 1)  # the line of the tags
         k = k + n
     return k
 

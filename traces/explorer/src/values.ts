@@ -43,3 +43,8 @@ export function slotText(model: ModelView, names: Names, slot: number, code: num
   const variable = model.variables[model.slots[slot]?.variable ?? -1];
   return variable ? text(variable.type, code, names) : String(code);
 }
+
+/** "1 step", "3,840 steps". */
+export function counted(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}

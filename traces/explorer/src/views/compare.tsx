@@ -7,6 +7,7 @@ import { documentOfFile } from "../document";
 import { typing } from "../keys";
 import type { Other } from "../state";
 import { textOf, type Walker } from "../walker";
+import { counted } from "../values";
 import { TruthWord } from "./truth";
 import { useStore } from "./use";
 
@@ -124,7 +125,7 @@ function Pairs({ left, right }: { left: Given; right: Given }) {
         </div>
         {hidden > 0 && (
           <button type="button" class="quiet alike" onClick={() => setOpen(true)}>
-            ▸ {hidden} states alike
+            ▸ {counted(hidden, "state")} alike
           </button>
         )}
         {pairs.slice(hidden).map((pair, k) => {
@@ -193,7 +194,7 @@ function Difference({ shared, left, right, pairs, at }: DifferenceProps) {
   return (
     <>
       <h3>
-        state {here.left} of {left.name}, state {here.right} of {right.name} <span class="count">{rows.length} values differ</span>
+        state {here.left} of {left.name}, state {here.right} of {right.name} <span class="count">{counted(rows.length, "difference")}</span>
       </h3>
       {rows.length ? (
         <table class="difference">

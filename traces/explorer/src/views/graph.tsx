@@ -9,6 +9,7 @@ import { layout, pathTo, type Layout } from "../layout";
 import type { StateGraph } from "../live";
 import { changedRows, changedSlots } from "../tree";
 import type { Walker } from "../walker";
+import { counted } from "../values";
 import { Colour, swatch } from "./colour";
 import { RowView } from "./state";
 import { useSize, useStore, useTheme } from "./use";
@@ -105,14 +106,14 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
           ref={canvas}
           tabIndex={0}
           role="img"
-          aria-label={`State graph: ${graph.states.length} states, ${graph.edges.length} steps. Arrow keys move it, plus and minus zoom, 0 goes back.`}
+          aria-label={`State graph: ${counted(graph.states.length, "state")}, ${counted(graph.edges.length, "step")}. Arrow keys move it, plus and minus zoom, 0 goes back.`}
           onClick={click}
           onKeyDown={keys}
         />
       </div>
       <aside class="panel" aria-label="The state that was clicked">
         <p class="sentence">
-          {graph.states.length.toLocaleString("en")} states, {graph.edges.length.toLocaleString("en")} steps, depth {Math.max(0, ...graph.depth)}.
+          {counted(graph.states.length, "state")}, {counted(graph.edges.length, "step")}, depth {Math.max(0, ...graph.depth)}.
           {graph.complete ? " These are all the states of the scope." : " The scope has more: these are the first ones."}
           {graph.truths && ` The property's formula is false in ${bad.toLocaleString("en")} of them (${colouring ? "ringed in red" : "red"}).`}
         </p>
@@ -252,7 +253,7 @@ function Chosen({ walker, graph, placed, route, chosen, choose }: ChosenProps) {
   const moved = new Set(before ? changedSlots(before, state) : []);
   return (
     <>
-      <h3>a shortest path of {route.length - 1} steps</h3>
+      <h3>a shortest path of {counted(route.length - 1, "step")}</h3>
       <ol class="route">
         {route.slice(1).map((k) => (
           <li key={k}>
@@ -266,7 +267,7 @@ function Chosen({ walker, graph, placed, route, chosen, choose }: ChosenProps) {
         walk this path
       </button>
       <h3>
-        the state <span class="count">{shown.length} values unlike at the start</span>
+        the state <span class="count">{counted(shown.length, "value")} unlike at the start</span>
       </h3>
       {changedRows(walker.tree, shown).map(({ row, fields }) => (
         <RowView walker={walker} before={before ?? state} after={state} changed={moved} row={row} fields={fields} key={row.key} />

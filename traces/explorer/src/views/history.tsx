@@ -8,6 +8,7 @@ import { operationFragment, readOperation } from "../place";
 import { matches } from "../search";
 import { toggleTheme } from "../theme";
 import { timelineOf, type Bar } from "../timeline";
+import { counted } from "../values";
 import { Values } from "./actions";
 import { KeyList } from "./help";
 import { Commands, SubjectList } from "./property";
@@ -150,7 +151,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
       </header>
       <main>
         <section class="timeline" ref={scroller} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)} tabIndex={0} aria-label="Time line">
-          <svg width={full} height={height} role="group" aria-label={`${history.operations.length} operations of ${timeline.lanes.length} clients`}>
+          <svg width={full} height={height} role="group" aria-label={`${counted(history.operations.length, "operation")} of ${counted(timeline.lanes.length, "client")}`}>
             {timeline.lanes.map((lane, k) => (
               <rect class={k % 2 ? "lane odd" : "lane"} x={0} y={TOP + lane.first * ROW} width={full} height={lane.rows * ROW} key={lane.client} />
             ))}
@@ -186,7 +187,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
           <h3>this history</h3>
           <SubjectList subject={history.subject} of="target" />
           <p class="sentence">
-            {history.operations.length.toLocaleString("en")} operations of {timeline.lanes.length} clients, {history.order.length.toLocaleString("en")} of them explained
+            {counted(history.operations.length, "operation")} of {counted(timeline.lanes.length, "client")}, {history.order.length.toLocaleString("en")} of them explained
             {history.marks.length ? `, ${history.marks.length} ${history.marks.length === 1 ? "fault or change" : "faults and changes"}` : ""}.
           </p>
           {history.left_out && (

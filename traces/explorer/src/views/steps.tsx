@@ -7,6 +7,7 @@ import { foldText, isFault, lineOf, type Line } from "../folding";
 import { actorsOf, drawing, lanesOf, x, type Lanes } from "../lanes";
 import { changedRows } from "../tree";
 import type { Walker } from "../walker";
+import { counted } from "../values";
 import { TruthWord } from "./truth";
 import { usePrinting, useSize, useStore } from "./use";
 
@@ -233,7 +234,7 @@ function FoldLine({ path, lanes, from, to, pins, columns }: Shown & { from: numb
         <span class="fold-mark" aria-hidden="true">
           ▸
         </span>
-        <span class="fold-count">{count} steps</span> <span class="changes">{foldText(path.steps, from, to)}</span>
+        <span class="fold-count">{counted(count, "step")}</span> <span class="changes">{foldText(path.steps, from, to)}</span>
       </span>
       {[...pins, ...columns].map((_, k) => (
         <span class="cell" key={k} />

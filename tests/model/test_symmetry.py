@@ -35,6 +35,8 @@ from rocketproof_model import (
     total,
 )
 from rocketproof_model.explicit.canonical import network, plain_changes
+from rocketproof_model.faults import ModelFault
+from rocketproof_model.interpreter import effect
 from rocketproof_model.language import Guard
 from rocketproof_model.result import Limits
 from rocketproof_model.search import Tuning, explore
@@ -275,3 +277,21 @@ def test_networks_sort_everything_of_zeros_and_ones(size: int) -> None:
     for i, j in network(size):
         rows[i], rows[j] = np.minimum(rows[i], rows[j]), np.maximum(rows[i], rows[j])
     assert (np.diff(rows, axis=0) >= 0).all()
+
+
+def test_an_error_of_the_model_has_a_path_of_the_model() -> None:
+    m, worker, done, _ = workers()
+
+    @m.action(w=worker)
+    def work(a: Any, w: Any) -> None:
+        """A worker does some work."""
+        a.set(done[w], done[w] + 1)
+
+    with pytest.raises(ModelFault) as error:
+        explore(m.given())
+    path = error.value.witness
+    state = path.states[0]
+    for move, after_it in zip(path.moves, path.states[1:], strict=True):
+        state = effect(path.instance, state, m.named(move.action), move.args)
+        assert state == after_it
+    assert len(path.moves) == 2

@@ -197,5 +197,13 @@ SCOPES |= {
             symmetric=True,
             like="small",
         ),
+        replace(
+            SCOPES["creation"],
+            name="topics",
+            about="creation with a second topic: 2.5 million states, 1.2 million up to symmetry",
+            topics=("template", "cluster", "ordinary", "ordinary"),
+            symmetric=True,
+            like="creation",
+        ),
     )
 }

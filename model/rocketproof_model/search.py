@@ -41,7 +41,7 @@ _ALONE = 512  # a level smaller than this is not worth starting threads for
 _LEAST = 128  # states that a worker takes from a level at once, if there are so many
 _GATHERED = 1 << 20  # states that are read from the table at once when witnesses are rebuilt, unless a level has more
 # How many times as many states a table has room for when it has grown, by the bytes from which that is so: growing costs time, room memory.
-_GROWTH = ((1 << 26, 1.3), (1 << 24, 2.0), (0, 4.0))
+_GROWTH = ((1 << 25, 1.3), (1 << 24, 2.0), (0, 4.0))
 
 
 @dataclass(frozen=True)

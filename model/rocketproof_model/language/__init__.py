@@ -1,6 +1,7 @@
 """The modelling language: types, terms, records, variables, actions and the model that they make, each module above the ones before it."""
 
 from .actions import Action, Body, Fairness, Guard, Update
+from .composition import history, include
 from .containers import BagOf, Containers, Many, Seq, SeqOf, SetOf
 from .expr import Expr, Index, coerce, const, element_name, free, index, show
 from .model import Instance, Kind, Model, Property
@@ -75,7 +76,9 @@ __all__ = [
     "free",
     "generalise",
     "held",
+    "history",
     "implies",
+    "include",
     "index",
     "ite",
     "java_abs",

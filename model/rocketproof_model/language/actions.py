@@ -199,16 +199,8 @@ class Body:
         if not isinstance(target, Many):
             raise ModelError(f"'{target}' in {self._action} is no set and no bag", "add to and remove from a variable of SetOf or BagOf")
         cell = target.cell(value)
-        before = self._so_far(cell)
+        before = written(self.updates, cell)
         self._override(cell, ite(when, before + by if target.type.most else by > 0, before))
-
-    def _so_far(self, target: Expr) -> Expr:
-        """What an element is after the updates so far."""
-        found = target
-        for update in self.updates:
-            if update.target.args[0] is target.args[0]:
-                found = ite(_same_place(update.target, target), update.value, found)
-        return found
 
     def _override(self, target: Expr, value: Expr) -> None:
         """Add an update that comes after those so far: where one of them means the same element, it gives the same value."""
@@ -217,6 +209,15 @@ class Body:
                 self.updates[number] = replace(update, value=ite(_same_place(update.target, target), value, update.value))
         self.updates = [update for update in self.updates if update.target is not target]
         self.updates.append(Update(target, value, caller(), agrees=True))
+
+
+def written(updates: Iterable[Update], target: Expr) -> Expr:
+    """What an element is after some updates."""
+    found = target
+    for update in updates:
+        if update.target.args[0] is target.args[0]:
+            found = ite(_same_place(update.target, target), update.value, found)
+    return found
 
 
 def _same_place(one: Expr, other: Expr) -> Expr:

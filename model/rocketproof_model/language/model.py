@@ -243,13 +243,14 @@ class Model:
                 actor,
                 **body.parts,
             )
-            self._check(action)
+            self.check(action)
             self.actions.append(action)
             return function
 
         return declare
 
-    def _check(self, action: Action) -> None:
+    def check(self, action: Action) -> None:
+        """Refuse an action that reads or writes what is not this model's."""
         where = f"action {action.name}"
         for guard in action.guards:
             self._known(guard.condition, where, guard.place, action.parameters, ("ref", "par", "given"))

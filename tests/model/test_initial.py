@@ -5,8 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import z3
 
-from rocketproof_model import ANY, Bool, Int, Model, ModelError, SeqOf, SetOf, ite, liveness, one_of, search, simulate, symbolic
+from rocketproof_model import (
+    ANY,
+    Bool,
+    Int,
+    Model,
+    ModelError,
+    SeqOf,
+    SetOf,
+    certificate,
+    ite,
+    liveness,
+    one_of,
+    search,
+    simulate,
+    symbolic,
+)
 from rocketproof_model.interpreter import initial, initials, starts_in
 
 
@@ -54,6 +70,15 @@ def test_bounded_checking_starts_in_all_of_them() -> None:
     outcomes = {o.property.id: o for o in symbolic.bounded(counters().given(), depth=1)}
     assert [outcomes[name].verdict for name in ("small", "not two")] == ["violated", "violated"]
     assert outcomes["not two"].witness is not None and outcomes["not two"].witness.states == ((1, 2, 1),)
+
+
+def test_a_proof_begins_with_all_of_them() -> None:
+    """The claim is true of the first initial state and false of the second."""
+    instance = counters().given()
+    begins = certificate.certificate(instance, instance.model.property("not two")).partition("(reset)")[0]
+    solver: Any = z3.Solver()
+    solver.from_string(begins)
+    assert solver.check() == z3.sat
 
 
 def test_a_simulation_draws_one_for_each_run() -> None:

@@ -110,6 +110,21 @@ def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", jso
     return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.text, json).code
 
 
+def start(*, runs: Count = 5, json: Json = None) -> int:
+    """Measure whole processes of commands on a small model, from empty caches and from full ones.
+
+    Parameters
+    ----------
+    runs
+        Processes of each command that find full caches.
+    json
+        Write the rows to this file.
+    """
+    from . import start_speed
+
+    return measured(partial(start_speed.measure, runs=runs), start_speed.text, json).code
+
+
 def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
 
@@ -189,5 +204,5 @@ def scan(folder: str, *, json: Json = None) -> int:
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, skew, serve, simulate, judge, audit, scan):
+for _command in (search, start, skew, serve, simulate, judge, audit, scan):
     app.command(_command)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,11 +69,12 @@ class Peer:
         }
 
 
-def spend(command: Sequence[str], folder: Path) -> Usage:
-    """Run a command to its end and say what it took; PeerError if it fails."""
+def spend(command: Sequence[str], folder: Path, places: Mapping[str, str] | None = None) -> Usage:
+    """Run a command to its end and say what it took, with these variables of the environment changed; PeerError if it fails."""
     before, start = _children(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as output:
-        with subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, text=True) as process:
+        env = {**os.environ, **(places or {})}
+        with subprocess.Popen(command, cwd=folder, env=env, stdout=output, stderr=subprocess.STDOUT, text=True) as process:
             if hasattr(os, "wait4"):
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)

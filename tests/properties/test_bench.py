@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import peers, scan_speed, search_speed
+from rocketproof_bench import peers, scan_speed, search_speed, start_speed
 from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_bench.measure import measure
 from rocketproof_model import RocketproofError
@@ -77,3 +77,16 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
     assert rows[3]["of_zlib"] == 1 and all(row["bytes_per_cpu_second"] > 0 for row in rows)
     assert cli.run(["bench", "scan", str(tmp_path / "store"), "--json", str(tmp_path / "rows.json")]) == 0
     assert "scan without CRC" in capsys.readouterr().out and len(json.loads((tmp_path / "rows.json").read_text())) == 7
+
+
+def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_speed, "COMMANDS", {"version": ("--version",)})
+    told: list[str] = []
+    (found,) = start_speed.measure(runs=2, tell=told.append)
+    assert tuple(found) == start_speed.KEYS and (found["command"], found["runs"]) == ("version", 2) and len(told) == 1
+    assert 0 < found["cpu_min"] <= found["cpu_median"] <= found["cpu_max"]
+    assert found["cold_cpu_seconds"] > found["cpu_min"], "the first one compiles its bytecode"
+    assert "version" in start_speed.text([found]).splitlines()[2]
+    monkeypatch.setattr(start_speed, "COMMANDS", {"wrong": ("no such command",)})
+    with pytest.raises(peers.PeerError, match="ended with code 2"):
+        start_speed.measure(runs=1)

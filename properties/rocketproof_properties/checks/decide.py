@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import Instance, Int, LimitReached, Property, RocketproofError
-from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, MODEL_ERROR, SEARCHED, Coverage, Explored, Limits, Outcome, Report
@@ -173,6 +172,8 @@ class Work:
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
         symmetry, kept = budget.symmetry and not live, None
         if budget.checkpoint is not None:
+            from rocketproof_model.checkpoint import Checkpoint
+
             kept = Checkpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
         found = search.explore(
             instance, asked, workers=budget.workers, limits=budget.limits, report=self.report, symmetry=symmetry, checkpoint=kept

@@ -1,26 +1,27 @@
 """Mutants: one-place changes of a model, all compiled in at once and switched on by a constant.
 
 `with_mutants(model, mutants)` has a further constant `mutant`; its value k > 0 makes the k-th mutant's guard or effect
-take its changed form, and 0 is the model as it was. So trying a hundred mutants costs one compilation.
+take its changed form, and 0 is the model as it was. So trying a thousand mutants costs one compilation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .errors import ModelError
 from .language import Action, Bool, Expr, Guard, Int, Model, Update, coerce, ite
 
 CONSTANT = "mutant"
-Change = Callable[[Expr], object]
+Change = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A changed guard (`guard` names it) or effect (`sets` names the variable) of one action.
 
-    `change` gets the condition or the assigned term and returns the changed one.
+    `change` gets the Guard, or each Update of the variable, and returns the changed condition or value.
     """
 
     id: str
@@ -48,31 +49,40 @@ def with_mutants(model: Model, mutants: Sequence[Mutant]) -> Model:
     """
     type_ = Int(0, len(mutants))
     chosen = Expr("given", (CONSTANT,), type_)
-    actions = {a.name: a for a in model.actions}
+    spoilt: dict[str, list[tuple[Expr, Mutant]]] = {}
     for number, mutant in enumerate(mutants, 1):
-        if mutant.action not in actions:
-            model.named(mutant.action)
-        actions[mutant.action] = _mutate(actions[mutant.action], mutant, chosen == number)
-    return model.with_actions(actions.values(), **{CONSTANT: (type_, 0)})
+        _check(model.named(mutant.action), mutant)
+        spoilt.setdefault(mutant.action, []).append((chosen == number, mutant))
+    return model.with_actions([_mutated(a, spoilt.get(a.name, [])) for a in model.actions], **{CONSTANT: (type_, 0)})
 
 
-def _mutate(action: Action, mutant: Mutant, active: Expr) -> Action:
+def _check(action: Action, mutant: Mutant) -> None:
     if mutant.guard:
-        old = action.guard(mutant.guard)
-        condition = ite(active, coerce(mutant.change(old.condition), Bool), old.condition)
-        guards = tuple(Guard(g.name, condition, g.sentence, g.bound, g.place) if g is old else g for g in action.guards)
-        return replace(action, guards=guards)
-    targets = [u for u in action.updates if u.target.args[0].name == mutant.sets]
-    if not targets:
-        known = ", ".join(sorted({u.target.args[0].name for u in action.updates}))
-        raise ModelError(f"mutant {mutant.id}: action {action.name} does not set {mutant.sets!r}", f"it sets {known}")
-    updates = []
-    for update in action.updates:
-        if update in targets:
-            changed = coerce(mutant.change(update.value), update.target.args[0].type)
-            update = Update(update.target, ite(active, changed, update.value), update.place)
-        updates.append(update)
-    return replace(action, updates=tuple(updates))
+        action.guard(mutant.guard)
+        return
+    known = sorted({update.target.args[0].name for update in action.updates})
+    if mutant.sets not in known:
+        raise ModelError(
+            f"mutant {mutant.id}: action {action.name} does not set {mutant.sets!r}", f"it sets {', '.join(known) or 'nothing'}"
+        )
+
+
+def _mutated(action: Action, mutants: Sequence[tuple[Expr, Mutant]]) -> Action:
+    def guard(old: Guard) -> Guard:
+        condition = old.condition
+        for active, mutant in mutants:
+            if mutant.guard == old.name:
+                condition = ite(active, coerce(mutant.change(old), Bool), condition)
+        return replace(old, condition=condition) if condition is not old.condition else old
+
+    def update(old: Update) -> Update:
+        variable, value = old.target.args[0], old.value
+        for active, mutant in mutants:
+            if mutant.sets == variable.name:
+                value = ite(active, coerce(mutant.change(old), variable.type), value)
+        return replace(old, value=value) if value is not old.value else old
+
+    return replace(action, guards=tuple(map(guard, action.guards)), updates=tuple(map(update, action.updates))) if mutants else action
 
 
 __all__ = ["CONSTANT", "Mutant", "dropped", "negated", "with_mutants"]

@@ -16,7 +16,14 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "To write a model": ("model/docs/tutorial.md", "properties/docs/api.md", "model/docs/columns.md", "model/README.md"),
     "To run at scale": ("traces/docs/audit.md", "properties/docs/campaign.md", "traces/docs/judge.md", "traces/docs/spark.md"),
     "Reference": (
-        *("properties/docs/schemas.md", "traces/docs/history.md", "traces/docs/stored.md", "traces/README.md", "impl/README.md"),
+        *(
+            "properties/docs/schemas.md",
+            "properties/docs/mutants.md",
+            "traces/docs/history.md",
+            "traces/docs/stored.md",
+            "traces/README.md",
+            "impl/README.md",
+        ),
         *("tests/README.md", "properties/bench/README.md"),
     ),
 }

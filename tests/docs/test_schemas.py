@@ -14,6 +14,7 @@ from session import HOUSE
 from counter import COUNTER
 from rocketproof_properties import requirements
 from rocketproof_properties.cli import run
+from rocketproof_properties.mutants import results
 from rocketproof_properties.patches.trials import Row
 from rocketproof_properties.rules import rules
 
@@ -96,6 +97,8 @@ def test_a_self_test(output: Callable[..., Any]) -> None:
 def test_mutants() -> None:
     row = Row("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
     assert errors("mutants", [row.record()]) == []
+    found = results.Report([results.Row("locks/x: y", "locks", "x", "noticed", "INV-25", "locks P40", "violated", 3)], seconds=1.0)
+    assert errors("specification-mutants", found.record()) == []
 
 
 @pytest.mark.slow

@@ -22,12 +22,14 @@ class Noticed:
 
 def guard(id_: str, claims: str, action: str, guard: str, change: Any, sentence: str, *, usual: str = "holds", **more: Any) -> Noticed:
     """A changed guard. `change` is its new condition or a function of the old one; `claims` are ids, separated by blanks."""
-    return Noticed(Mutant(id_, sentence, action, _changing(change), guard=guard), tuple(claims.split()), usual, **more)
+    changed = _changing(change)
+    return Noticed(Mutant(id_, sentence, action, lambda g: changed(g.condition), guard=guard), tuple(claims.split()), usual, **more)
 
 
 def sets(id_: str, claims: str, action: str, variable: str, change: Any, sentence: str, *, usual: str = "holds", **more: Any) -> Noticed:
     """A changed effect: what the action assigns to the variable."""
-    return Noticed(Mutant(id_, sentence, action, _changing(change), sets=variable), tuple(claims.split()), usual, **more)
+    changed = _changing(change)
+    return Noticed(Mutant(id_, sentence, action, lambda u: changed(u.value), sets=variable), tuple(claims.split()), usual, **more)
 
 
 def _changing(change: Any) -> Any:

@@ -166,6 +166,7 @@ def _restart(s: Specification) -> list[Noticed]:
     return [
         sets("M-118", "INV-58", "expire", "route.entries", 1, "a dead broker's queue data stay"),
         sets("C-23", "INV-23", "crash", "lock", s.lock[_Terms(s).b], "a crash leaves the lock taken"),
+        sets("C-69", "AUX-15 REA-58", "restart", "version", 0, "a broker starts with the version 0"),
     ]
 
 

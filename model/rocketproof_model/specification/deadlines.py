@@ -90,7 +90,7 @@ def expiry(name: str, *, expire: int = EXPIRE, scan: int = SCAN, period: int = P
         a.guard("begun", x.begun, "the clocks run")
         a.guard("no scan due", x.scan > 0, "the next scan is later")
         a.guard("no registration due", ~x.alive | (x.age < period), "the next registration is later")
-        a.guard("of interest", x.listed, "the broker is in the routes")
+        a.bound("of interest", x.listed, "the broker is in the routes")
         a.set(x.scan, x.scan - 1)
         a.set(x.age, minimum(x.age + 1, most))
         a.set(x.dead, ite(x.alive, 0, minimum(x.dead + 1, most)))
@@ -206,7 +206,7 @@ def news(name: str, *, period: int = PERIOD, request: int = REQUEST) -> News:
     def second(a: Body) -> None:
         """A second passes; an answer takes 3 s at most."""
         a.guard("begun", n.begun, "the clocks run")
-        a.guard("of interest", ~n.seen, "the producer does not know the topic")
+        a.bound("of interest", ~n.seen, "the producer does not know the topic")
         a.guard("no registration due", n.register > 0, "the next registration is later")
         a.guard("no refresh due", n.refresh > 0, "the next refresh is later")
         a.guard("no answer due", (n.asking == "nothing") | (n.asked < request), "no answer is due")

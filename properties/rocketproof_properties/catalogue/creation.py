@@ -1,5 +1,5 @@
 """Topic creation: what a first message may never touch, and in which order it is done (INV-08, INV-09, INV-14, INV-15, INV-19, INV-21,
-INV-23, INV-24, ACT-01, ACT-02). What it makes is in `topics`."""
+INV-23, INV-24, ACT-01, ACT-02), and what of it a start finds again. What it makes is in `topics`."""
 
 from __future__ import annotations
 
@@ -176,6 +176,28 @@ FORGOTTEN = Claim(
     ),
 )
 
+STARTED = Claim(
+    "AUX-15",
+    "a broker starts with the data version and the topics that its file has",
+    "step",
+    lambda s: forall(
+        s.Broker,
+        lambda b: implies(
+            ~s.up[b] & after(s.up[b]),
+            (after(s.version[b]) == s.file_version[b])
+            & forall(s.Topic, lambda t: implies(s.file[b, t].known, after(s.config[b, t]) == s.file[b, t])),
+        ),
+    ),
+)
+STARTED_LATER = Claim(
+    "REA-58",
+    "after a start the data version is above 0, and no topic was created since",
+    "reachable",
+    lambda s: (
+        (s.crashes > 0) & exists(s.Broker, lambda b: s.up[b] & (s.version[b] > 0) & forall(s.Topic, lambda t: s.creations[b, t] == 0))
+    ),
+)
+
 ENDS = Claim(
     "END-01",
     "nothing stops before every client has its answers",
@@ -202,6 +224,8 @@ CLAIMS = [
     VISIBLE,
     FORBIDDEN,
     FORGOTTEN,
+    STARTED,
+    STARTED_LATER,
     ENDS,
     ZERO,
 ]
@@ -252,4 +276,6 @@ CASES: list[Case] = [
     *cases(LOCK, "creation", "holds", condition="auto-create off, no TBW102", given={"auto_create": False}),
     *[c for claim in (PERSISTED, GROWS) for c in cases(claim, "names", "holds", **UPDATE)],
     *cases(FORGOTTEN, "restart", "holds", condition="crash and restart", reason="HAZ-10"),
+    *cases(STARTED, "restart", "holds", condition="crash and restart", reason="PER-04"),
+    *cases(STARTED_LATER, "restart", "holds", condition="crash and restart", reason="TCM-16: what is persisted has the next version"),
 ]

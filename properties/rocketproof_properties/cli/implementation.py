@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..choices import InputError
 from . import reporting
-from .common import DIFFERS, OK, STOPPED, All, Count, Json, Natural, Pages, Profile, Seconds, Settings, needs_pytest, write
+from .common import DIFFERS, OK, STOPPED, All, Count, Flag, Json, Natural, Pages, Profile, Seconds, Settings, needs_pytest, write
 
 
 def run_tests(
@@ -149,26 +149,51 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
 
 def mutate(
     *ids: str,
+    specification: Flag = False,
+    sample: Count | None = None,
+    seed: Natural = 0,
+    resume: Path | None = None,
     json: Json = None,
     workers: Count | None = None,
     time: Seconds | None = None,
-    tests: Path = Path("tests"),
+    tests: Path | None = None,
+    every: All = False,
 ) -> int:
-    """Change the implementation in small ways and see whether the tests notice each change.
+    """Change the implementation in small ways and see whether the tests notice each change; or the specification, and what notices that.
 
     Parameters
     ----------
     ids
-        The mutants to try, such as M-01; all unless given.
+        The mutants to try, such as M-01; with --specification parts, actions or mutants of it, such as persistence or acquire_lock.
+        All unless given.
+    specification
+        Change the specification: each guard and each assignment of each action, in every way that the tool knows. A change is noticed by
+        a property whose verdict is another one, or by the implementation, which does otherwise.
+    sample
+        With --specification: try so many mutants, drawn at random.
+    seed
+        Seed of the sample.
+    resume
+        With --specification: a file that --json wrote; what is decided there is not tried again.
     json
-        Write what came of each mutant to this file.
+        Write what came of each mutant to this file, of an interrupted run too.
     workers
-        Processes that run tests; all cores unless given.
+        Processes that run tests or try mutants; all cores unless given.
     time
         Seconds after which the run stops; what is undecided then is named.
     tests
-        The folder of the tests.
+        The folder of the tests; tests unless given.
+    every
+        With --specification: print a line for each mutant.
     """
+    if specification:
+        if tests is not None:
+            raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
+        return _mutate_specification(ids, sample, seed, resume, json, workers, time, every=every)
+    options = {"--sample": sample is not None, "--resume": resume is not None, "--all": every}
+    odd = [name for name, given in options.items() if given]
+    if odd:
+        raise InputError(f"{odd[0]} is for mutants of the specification: add --specification or leave it out")
     needs_pytest("mutate")
     from ..patches import registry
 
@@ -180,9 +205,28 @@ def mutate(
     from ..patches.show import print_mutants
 
     with output.phases() as progress:
-        report = trials.mutate(chosen, tests, workers or pools.cores(), time, progress)
+        report = trials.mutate(chosen, tests or Path("tests"), workers or pools.cores(), time, progress)
     write(json, (row.record() for row in report.rows))
     print_mutants(report)
+    return report.exit_code
+
+
+def _mutate_specification(
+    ids: tuple[str, ...], sample: int | None, seed: int, resume: Path | None, json: Path | None, workers: int | None, time: float | None,
+    *, every: bool,
+) -> int:  # fmt: skip
+    from rocketproof_traces import pools
+
+    from .. import output
+    from ..mutants import results, run
+    from ..mutants.show import print_mutants
+
+    known = results.known(resume) if resume is not None else {}
+    chosen = run.chosen(ids, sample, seed)
+    with output.phases() as progress:
+        report = run.run(chosen, workers=workers or pools.cores(), seconds=time, progress=progress, known=known)
+    write(json, report.record())
+    print_mutants(report, every=every)
     return report.exit_code
 
 

@@ -327,18 +327,19 @@ class SimulatedTarget(ModelTarget):
         self.cluster.scheduler.settle()
 
     def _do_accept_registration(self, b: int) -> None:
-        packet = self.parts.packet(b)
-        if packet is None:
-            raise Deviation(f"no registration of {self.parts.node(b).name} is on the wire: the specification says that there is one")
-        self.cluster.network.deliver(packet)
+        self.cluster.network.deliver(self._registration(b))
         self.cluster.scheduler.settle()
 
     _do_ignore_registration = _do_accept_registration
 
-    def _do_lose_registration(self, b: int) -> None:
+    def _registration(self, b: int) -> Packet:
         packet = self.parts.packet(b)
-        assert packet is not None
-        self.cluster.network.drop(packet)
+        if packet is None:
+            raise Deviation(f"no registration of {self.parts.node(b).name} is on the wire: the specification says that there is one")
+        return packet
+
+    def _do_lose_registration(self, b: int) -> None:
+        self.cluster.network.drop(self._registration(b))
         self.parts.count.losses += 1
         waiting = self._registering.get(b)
         if waiting is not None and not waiting.done.done:
@@ -352,6 +353,8 @@ class SimulatedTarget(ModelTarget):
         self.parts.count.updates += self.constants["update_budget"] >= 0
 
     def _do_crash(self, b: int) -> None:
+        if self.parts.node(b).broker is None:
+            raise Deviation(f"{self.parts.node(b).name} does not run: the specification ends its process")
         self.cluster.crash(self.parts.node(b).name, silent=True)
         self.parts.count.crashes += 1
         for key in [k for k in self.parts.count.creations if k[0] == b]:
@@ -363,11 +366,15 @@ class SimulatedTarget(ModelTarget):
                 job.handler, job.result = None, "lost"
 
     def _do_restart(self, b: int) -> None:
+        if self.parts.node(b).broker is not None:
+            raise Deviation(f"{self.parts.node(b).name} runs already: the specification starts it")
         self._boot(b)
 
     def _do_expire(self, b: int) -> None:
-        server = self.cluster.name_server
-        channel = server.broker_live_table[self.parts.node(b).settings.address].channel
+        server, node = self.cluster.name_server, self.parts.node(b)
+        if node.broker is not None:
+            raise Deviation(f"{node.name} runs, and its channel is open: the specification says that it is gone")
+        channel = server.broker_live_table[node.settings.address].channel
         assert channel is not None, "the broker registered over one"
         server.channel_closed(channel)
 

@@ -25,6 +25,8 @@ class ExpiryTarget(ModelTarget):
         self.died: int | None = None
 
     def _do_begin(self, offset: int) -> None:
+        if self.begun:
+            raise Deviation("the clocks run already: the specification starts them once")
         self.scan = self._now() + offset * SECOND
         self.begun = True
 
@@ -41,14 +43,21 @@ class ExpiryTarget(ModelTarget):
         self._end(silent=False)
 
     def _end(self, *, silent: bool) -> None:
+        if self.died is not None:
+            raise Deviation("the broker's machine is dead: the specification says that it lives")
         self.cluster.crash(silent=silent)
         self.died = self._now()
 
     def _do_look(self) -> None:
+        if self.scan != self._now():
+            raise Deviation(f"the next scan is in {self.scan - self._now()} ms: the specification says that it is time now")
         self.cluster.name_server.scan()
         self.scan = self._now() + self.cluster.name_server.PERIODIC[0].period
 
     def _do_second(self) -> None:
+        (periodic,) = Registration.PERIODIC
+        if self.died is None and self._now() - self.heard >= periodic.period:
+            raise Deviation("the broker registers now: the specification lets a second pass first")
         self.cluster.scheduler.advance(SECOND)
 
     def _now(self) -> int:

@@ -59,6 +59,8 @@ class NewsTarget(ModelTarget):
                 self.since.setdefault(event, self._now())
 
     def _do_begin(self, offset: int) -> None:
+        if self.begun:
+            raise Deviation("the clocks run already: the specification starts them once")
         self.refresh = self._now() + self.refreshes - offset * SECOND
         self.begun = True
 
@@ -73,6 +75,8 @@ class NewsTarget(ModelTarget):
         self.cluster.scheduler.settle()
 
     def _do_register(self) -> None:
+        if self._until(self.register) > 0:
+            raise Deviation(f"the next registration is in {self.register - self._now()} ms: the specification says that it is time now")
         self.cluster.scheduler.complete(self.cluster.broker().registration.register_periodically(), "registration")
         self.register = self._now() // SECOND * SECOND + self.registers
 
@@ -98,6 +102,8 @@ class NewsTarget(ModelTarget):
 
     def _do_second(self) -> None:
         """Up to the next whole second."""
+        if not self.begun:
+            raise Deviation("the clocks stand still: the specification lets a second pass")
         self.cluster.scheduler.advance(SECOND - self._now() % SECOND)
 
     # What is seen

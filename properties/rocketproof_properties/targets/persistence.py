@@ -177,6 +177,9 @@ class PersistenceTarget(ModelTarget):
 
     def _do_power_loss(self, main: str, bak: str) -> None:
         """What the device has of each file is the action's choice: any of it may be there if nothing was forced."""
+        for name, fate in (("main", main), ("bak", bak)):
+            if fate != "kept" and name not in self.dirty:
+                raise Deviation(f"the device has the {name} file as it is: the specification says that it is {fate}")
         self._end()
         self.count["powers"] += 1
         for name, fate in (("main", main), ("bak", bak)):
@@ -185,6 +188,8 @@ class PersistenceTarget(ModelTarget):
         self.dirty.clear()
 
     def _end(self) -> None:
+        if self.node.broker is None:
+            raise Deviation("no process runs that could end: the specification has one")
         self.cluster.crash(silent=True)
         self.life = "down"
 
@@ -192,6 +197,8 @@ class PersistenceTarget(ModelTarget):
         self.dirty.clear()
 
     def _do_start(self) -> None:
+        if self.node.broker is not None:
+            raise Deviation("the broker runs already: the specification starts it")
         """Later than what was: a data version has the time in it."""
         self.cluster.scheduler.advance(1)
         self.life = "runs" if self.cluster.start(self.node, register=False) else "refused"

@@ -121,11 +121,15 @@ class RecoveryTarget(ModelTarget):
         self.forced = self._entries()
 
     def _do_crash(self) -> None:
+        self._must_run()
         self.entries = self._entries()
         self.cluster.crash(silent=True)
         self.count["crashes"] += 1
 
     def _do_power_loss(self, records: int, entries: int, torn: bool) -> None:
+        self._must_run()
+        if entries < self.forced:
+            raise Deviation(f"{self.forced} entries were forced to the device: the specification has {entries} left there")
         ends = [0, *self._ends()]
         self.entries = entries
         self.cluster.crash(silent=True)
@@ -134,6 +138,10 @@ class RecoveryTarget(ModelTarget):
         self._wipe(self.log_file, kept)
         self._wipe(self.queue_file, entries * ENTRY)
 
+    def _must_run(self) -> None:
+        if self.node.broker is None:
+            raise Deviation("no process runs that could end: the specification has one")
+
     def _wipe(self, path: str, start: int) -> None:
         content = self.node.disk.files.get(path)
         if isinstance(content, MappedContent) and len(content) > start:
@@ -141,6 +149,8 @@ class RecoveryTarget(ModelTarget):
             content.force()
 
     def _do_start(self) -> None:
+        if self.node.broker is not None:
+            raise Deviation("the broker runs already: the specification starts it")
         self.forced = min(self.forced, self._entries(), len(self._ends()))
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")

@@ -1,0 +1,156 @@
+"""Where two instances of one kernel differ: states in which an action does not do the same.
+
+What an action does depends on the variables that it reads, so of all states that agree in these one is enough. That leaves a few
+hundred of a million, and a mutant is compared with the model in all of them in less than a millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..language import Action, Instance, Variable, walk
+from ..result import Move
+from ..routines import address, addresses, call, compile_routine, get, put, routine
+from .graph import Graph
+from .layout import Layout
+from .loops import WIDTH, hash_of, same, successors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Places in the block of `first_difference`.
+SUCC, ONE, OTHER, STATES, MOST, OUTS, TAGS, COUNTS, COVER = range(9)
+
+
+def read_by(action: Action) -> set[Variable]:
+    """The variables that an action's guards, values and places are computed from."""
+    terms = [guard.condition for guard in action.guards]
+    for update in action.updates:
+        terms += [update.value, *update.target.args[1:]]
+    return {e.args[0] for e in walk(*terms) if e.op == "ref"}
+
+
+def representatives(graph: Graph, variables: Iterable[Variable]) -> NDArray[np.int64]:
+    """Numbers of states, the first one of each set of states that agree in these variables, in the graph's order."""
+    states, layout = graph.states, graph.kernel.layout
+    masked = np.ascontiguousarray(states & mask_of(layout, variables)).ravel()
+    slots = np.zeros(1 << max(4, (2 * len(states)).bit_length()), dtype=np.int64)
+    found = np.empty(len(states), dtype=np.int64)
+    put_distinct = compile_routine(distinct, WIDTH=layout.words)
+    return found[: put_distinct(address(masked), len(states), address(slots), len(slots) - 1, address(found))].copy()
+
+
+def mask_of(layout: Layout, variables: Iterable[Variable]) -> NDArray[np.int64]:
+    """The bits in which these variables are packed; the one that is always set, too, so that no row is zero."""
+    mask = np.zeros(layout.words, dtype=np.int64)
+    mask[0] = 1 << layout.present
+    for variable in variables:
+        for slot in range(variable.first, variable.first + variable.size):
+            mask[layout.slot_word[slot]] |= layout.slot_mask[slot] << layout.slot_shift[slot]
+    return mask
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A step that leads elsewhere: `one` and `other` are the packed states after it, None where the instance does not allow it."""
+
+    move: Move
+    one: tuple[int, ...] | None
+    other: tuple[int, ...] | None
+
+
+class Differences:
+    """What instances of one model do otherwise than `one` does in the states of its graph."""
+
+    def __init__(self, graph: Graph, one: Instance) -> None:
+        self.graph, self.one = graph, graph.kernel.consts(one)
+        made = graph.kernel
+        self._width, self._most = made.layout.words, max(made.most, 1)
+        self._outs = np.empty(2 * self._most * self._width, dtype=np.int64)
+        self._tags = np.empty(2 * self._most, dtype=np.int64)
+        self._counts = np.zeros(max(len(made.model.actions), 1), dtype=np.int64)
+        self._cover = np.zeros(made.cover_words, dtype=np.int64)
+        self._chosen: dict[str, NDArray[np.int64]] = {}
+
+    def compared(self, action: Action) -> NDArray[np.int64]:
+        """The states, by number, in which the action is compared: one of all that agree in what it reads."""
+        if action.name not in self._chosen:
+            self._chosen[action.name] = representatives(self.graph, read_by(action))
+        return self._chosen[action.name]
+
+    def alike(self, state: int, action: Action, most: int) -> list[int]:
+        """Some of the states, by number, that agree with this one in what the action reads: at most so many, from everywhere."""
+        states = self.graph.states & mask_of(self.graph.kernel.layout, read_by(action))
+        found = np.flatnonzero((states == states[state]).all(axis=1))
+        return [int(k) for k in dict.fromkeys(found[np.linspace(0, len(found) - 1, most).astype(np.int64)].tolist())]
+
+    def states(self, other: Instance, action: Action) -> Iterator[int]:
+        """The states, by number and in the graph's order, in which the instances differ, if they do in this action only."""
+        made, chosen = self.graph.kernel, self.compared(action)
+        rows, consts, at = np.ascontiguousarray(self.graph.states[chosen]), made.consts(other), -1
+        block = addresses(made.succ, self.one, consts, rows, self._most, self._outs, self._tags, self._counts, self._cover)
+        find = compile_routine(first_difference, WIDTH=self._width)
+        while (at := find(address(block), at + 1, len(rows))) >= 0:
+            yield int(chosen[at])
+
+    def steps(self, other: Instance, state: int) -> list[Difference]:
+        """The steps from a state that differ; none where the other instance has no value there, which is an error of its model."""
+        made = self.graph.kernel
+        one, its = self._steps(self.one, state), self._steps(made.consts(other), state)
+        if one is None or its is None:
+            return []
+        return [Difference(made.move(tag), one.get(tag), its.get(tag)) for tag in sorted(one | its) if one.get(tag) != its.get(tag)]
+
+    def _steps(self, consts: NDArray[np.int64], state: int) -> dict[int, tuple[int, ...]] | None:
+        """Instance number to the state that it leads to; None where the kernel meets a fault."""
+        row = np.ascontiguousarray(self.graph.states[state])
+        n = successors(self.graph.kernel.succ, row, consts, self._outs, self._tags, self._counts, self._cover)
+        width = self._width
+        return None if n < 0 else {int(self._tags[k]): tuple(self._outs[k * width : (k + 1) * width].tolist()) for k in range(n)}
+
+
+@routine
+def distinct(states: int, total: int, slots: int, slot_mask: int, found: int) -> int:
+    """Put the numbers of the first of equal rows into `found`, in order; says how many there are. `slots` hold numbers + 1."""
+    many = 0
+    for i in range(total):
+        slot = hash_of(states, i * WIDTH) & slot_mask
+        while get(slots, slot) != 0 and not same(states, (get(slots, slot) - 1) * WIDTH, states, i * WIDTH):
+            slot = slot + 1 & slot_mask
+        if get(slots, slot) == 0:
+            put(slots, slot, i + 1)
+            put(found, many, i)
+            many = many + 1
+    return many
+
+
+@routine
+def equal_words(one: int, other: int, words: int) -> int:
+    for k in range(words):
+        if get(one, k) != get(other, k):
+            return 0
+    return 1
+
+
+@routine
+def first_difference(p: int, begin: int, total: int) -> int:
+    """The first of the states from `begin` on whose successors differ; -1 if there is none."""
+    most, counts, cover = get(p, MOST), get(p, COUNTS), get(p, COVER)
+    outs, tags = get(p, OUTS), get(p, TAGS)
+    more_outs, more_tags = outs + 8 * most * WIDTH, tags + 8 * most
+    for i in range(begin, total):
+        state = get(p, STATES) + i * 8 * WIDTH
+        n = call(get(p, SUCC), state, get(p, ONE), outs, tags, counts, cover)
+        m = call(get(p, SUCC), state, get(p, OTHER), more_outs, more_tags, counts, cover)
+        if n != m:
+            return i
+        if n > 0:
+            if not equal_words(tags, more_tags, n):
+                return i
+            if not equal_words(outs, more_outs, n * WIDTH):
+                return i
+    return -1

@@ -1,0 +1,1 @@
+"""The command `mutate --specification`: mutants of the specification by machine, and what notices each."""

@@ -1,0 +1,198 @@
+"""Mutants of the specification in one instance: where each differs, which claim notices it, and what the implementation does there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache, partial
+from itertools import islice
+
+from rocketproof_model import EvaluationError, Instance, RocketproofError, liveness, search
+from rocketproof_model.explicit.difference import Difference, Differences
+from rocketproof_model.explicit.exploration import Exploration
+from rocketproof_model.explicit.paths import Paths
+from rocketproof_model.faults import ModelFault
+from rocketproof_model.interpreter import State, labelled
+from rocketproof_model.mutation import CONSTANT, Mutant
+from rocketproof_model.result import SEARCHED, Limits, Move, Outcome
+
+from ..stateful.attempts import attempt
+from ..stateful.engine import target_of
+from ..stateful.follow import Finding, Refused
+from ..stateful.machine import Campaign
+from .instances import Catalogued, Spoilt, spoilt
+
+IMPLEMENTATION, TYPES = "implementation", "types"
+SMALL, MOST = 60_000, 5_000_000
+"""States of an instance that is small, and that an instance may have at all."""
+_MORE = 3, 200_000  # times the specification's states, and so many more, in which a mutant is searched
+_TRIED, _STEPS, _ALIKE = 24, 4, 12  # states in which the implementation is asked about a mutant, steps of each, states like each
+_DETOURS = 3  # actions that the implementation does not take where a path has them
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What notices a mutant: the id of a property, IMPLEMENTATION, or TYPES: the search ends as a value leaves its type. `where` is the
+    instance, `how` in words what was seen."""
+
+    by: str
+    where: str
+    how: str
+
+
+class Trial:
+    """One instance, explored."""
+
+    def __init__(self, one: Catalogued, spoilt_: Spoilt, found: Exploration) -> None:
+        self.one, self.spoilt, self.states = one, spoilt_, found.states
+        self.subject = one.source.subject()
+        graph = found.graph(found.states)
+        self.differences, self.kernel = Differences(graph, found.instance), graph.kernel
+        self._shown: dict[tuple[int, Move], State | str | None] = {}
+        self._paths: dict[frozenset[str], Paths] = {}
+        self._claims = [p for p in self.subject.properties if (p.id, p.kind) in one.expected]
+
+    def compared(self, mutant: Mutant) -> int:
+        """In how many states the mutant is compared; they stand for all."""
+        return len(self.differences.compared(self.spoilt.model.named(mutant.action)))
+
+    def differing(self, mutant: Mutant) -> Iterator[int]:
+        """The states in which the mutant differs, one of all that are alike to its action."""
+        return self.differences.states(self._with(mutant), self.spoilt.model.named(mutant.action))
+
+    def _with(self, mutant: Mutant) -> Instance:
+        return mutated(self.subject.instance, self.spoilt, self.spoilt.number[mutant.id])
+
+    def stutters(self, mutant: Mutant) -> bool:
+        """Whether all that the mutant does otherwise is to allow steps that change nothing."""
+        instance, graph = self._with(mutant), self.differences.graph
+        for state in self.differing(mutant):
+            here, steps = tuple(graph.states[state].tolist()), self.differences.steps(instance, state)
+            if not steps or any(step.one is not None or step.other != here for step in steps):
+                return False
+        return True
+
+    # By the claims
+
+    def by_claims(self, mutant: Mutant) -> Notice | None:
+        """The first claim whose verdict is another one, if any."""
+        if not self._claims:
+            return None
+        instance, (times, more) = self._with(mutant), _MORE
+        asked = [claim for claim in self._claims if claim.kind in SEARCHED]
+        limits = Limits(states=times * self.states + more)
+        try:
+            found = search.explore(instance, asked, limits=limits, stop_when_decided=True)
+            changed = self._changed(found.outcomes)
+            live = [claim for claim in self._claims if claim.kind == "leads_to"]
+            if changed is None and live and found.finished:
+                changed = self._changed(liveness.check(instance, live, exploration=found))
+        except EvaluationError as error:
+            decided = error.outcomes if isinstance(error, ModelFault) else ()
+            return self._changed(decided) or Notice(TYPES, str(self.one), str(error))
+        return changed
+
+    def _changed(self, outcomes: Iterable[Outcome]) -> Notice | None:
+        for outcome in outcomes:
+            claim, verdict = outcome.property, outcome.verdict
+            usual = self.one.expected[claim.id, claim.kind]
+            if verdict in ("holds", "violated") and verdict != usual:
+                return Notice(claim.id, str(self.one), f"{verdict}, and {usual} was expected")
+        return None
+
+    # By the implementation
+
+    def by_implementation(self, mutant: Mutant) -> Notice | None:
+        """The first step found that the implementation does otherwise than the mutant says, if any.
+
+        Raises RocketproofError where it does otherwise than the specification itself says.
+        """
+        instance, action = self._with(mutant), self.spoilt.model.named(mutant.action)
+        for state in islice(self.differing(mutant), _TRIED):
+            notice, told = self._asked(instance, state)
+            if not told:  # of all states that are alike to the action, the implementation may not do it in this one
+                others = self.differences.alike(state, action, _ALIKE)
+                notice = next((found for found, _ in map(partial(self._asked, instance), others) if found is not None), None)
+            if notice is not None:
+                return notice
+        return None
+
+    def _asked(self, instance: Instance, state: int) -> tuple[Notice | None, bool]:
+        """What the implementation says about the steps that differ in a state, and whether it says anything."""
+        told = False
+        for step in self.differences.steps(instance, state)[:_STEPS]:
+            shown = self._tried(state, step)
+            told |= shown is not None
+            how = None if shown is None else self._contradicts(step, shown)
+            if how:
+                label = self.subject.instance.model.named(step.move.action).label(step.move.args)
+                return Notice(IMPLEMENTATION, str(self.one), f"{label}: {how}"), True
+        return None, told
+
+    def _contradicts(self, step: Difference, shown: State | str) -> str:
+        """In words how the mutant is contradicted by what was shown; "" if it is not."""
+        if isinstance(shown, str):
+            if step.one is not None:
+                raise RocketproofError(f"the implementation cannot do what the specification allows: {step.move.action}: {shown}")
+            return f"allowed, and the implementation cannot do it: {shown}"
+        found = tuple(self.kernel.layout.pack(shown).tolist())
+        if step.one is not None and found != step.one:
+            raise RocketproofError(f"the implementation does {step.move.action} otherwise than the specification in {self.one}")
+        if found == step.other:
+            return ""
+        if step.other is None:
+            return "refused, and the implementation does it"
+        expected, seen = (labelled(self.subject.instance, state) for state in (self.kernel.layout.unpack(step.other), shown))
+        differs = [f"{name} is {seen[name]}, not {value}" for name, value in expected.items() if seen[name] != value]
+        return f"in the implementation {'; '.join(differs[:3])}"
+
+    def _tried(self, state: int, step: Difference) -> State | str | None:
+        """What the implementation does when the step is tried there; None if it never gets there, or chooses not to."""
+        key = (state, step.move)
+        if key not in self._shown:
+            self._shown[key] = self._try(state, step.move)
+        return self._shown[key]
+
+    def _try(self, state: int, move: Move) -> State | str | None:
+        action = self.subject.instance.model.named(move.action)
+        without: frozenset[str] = frozenset()
+        for _ in range(_DETOURS):
+            if without not in self._paths:
+                self._paths[without] = Paths(self.differences.graph, without)
+            moves = self._paths[without].to(state)
+            if moves is None:
+                return None
+            try:
+                return attempt(self.campaign, moves, action, move.args)
+            except Refused as refused:
+                without |= {refused.action}
+            except Finding as finding:
+                raise RocketproofError(f"the implementation deviates from the specification in {self.one}: {finding.text}") from None
+        return None
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        return Campaign(self.subject.instance, target_of(self.one.source, self.subject))
+
+
+def mutated(instance: Instance, spoilt_: Spoilt, number: int) -> Instance:
+    """The instance with a mutant, by its number; 0 is none."""
+    return Instance(spoilt_.model, {**instance.constants, CONSTANT: number})
+
+
+def _explored(one: Catalogued, most: int) -> Trial | None:
+    made = spoilt(one.source.scope)
+    found = search.explore(mutated(one.source.subject().instance, made, 0), [], limits=Limits(states=most), symmetry=False)
+    return Trial(one, made, found) if found.finished else None
+
+
+@cache
+def small(one: Catalogued) -> Trial | None:
+    """The instance, if it is small: all of those fit memory together."""
+    return _explored(one, SMALL)
+
+
+@lru_cache(maxsize=1)
+def large(one: Catalogued) -> Trial | None:
+    """The instance, if it is not small."""
+    return _explored(one, MOST) if small(one) is None else None

@@ -1,0 +1,27 @@
+"""All mutants of the faults' small models, on two processes: what notices each, and nothing survives."""
+
+from collections import Counter
+
+import pytest
+
+from rocketproof_properties.mutants import arguments, run
+from rocketproof_properties.mutants.results import ARGUED, SURVIVED, UNREACHABLE
+
+PARTS = {"recovery": 212, "locks": 128, "expiry": 89, "news": 148, "patience": 158}
+
+
+def test_two_processes_find_what_one_finds() -> None:
+    sample = run.chosen(["locks"], 60, 1)
+    assert run.run(sample, workers=2).rows == run.run(sample, workers=1).rows
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_mutant_of_a_fault_survives(part: str) -> None:
+    report = run.run(run.chosen([part], None, 0), workers=2)
+    assert len(report.rows) == PARTS[part]
+    assert not [row.id for row in report.rows if row.verdict == SURVIVED]
+    assert Counter(bool(row.by) for row in report.rows)[True] > 0.8 * len(report.rows), "most are noticed"
+    without = [row.id for row in report.rows if row.verdict in (UNREACHABLE, ARGUED) and not row.how]
+    assert not without, "say why nothing has to notice them"
+    unneeded = [row.id for row in report.rows if row.verdict not in (UNREACHABLE, ARGUED) and arguments.of(row.id)]
+    assert not unneeded, "something notices them: narrow the argument"

@@ -1,0 +1,188 @@
+"""Mutants of the specification by machine: what notices them, which nothing needs to notice, and runs that stop and go on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketproof_properties.choices import InputError
+from rocketproof_properties.cli import run as command
+from rocketproof_properties.mutants import arguments, results, run
+from rocketproof_properties.mutants.results import UNDECIDED, Report, Row
+
+SOME = {
+    "locks/give_up: job.step without ~job[r].second": ("noticed", "INV-25.twice"),
+    "locks/second: guard 'nobody has to give up' dropped": ("noticed", "INV-25"),
+    "locks/arrive: job.step without (job[request 0].step != holds)": ("noticed", "implementation"),
+    "locks/release: held set to one less": ("noticed", "types"),
+    "locks/give_up: job.second without ~job[r].second": ("equal", ""),
+    "locks/give_up: guard 'waits' dropped": ("unreachable", ""),
+    "patience/lock_times_out: guard 'at it' negated": ("noticed", "LIV-07.fair"),
+    "patience/second: cost with ((cost + 1) < 16) taken for <=": ("equal", ""),
+    "news/begin: guard 'not begun' dropped": ("noticed", "implementation"),
+}
+
+
+def tried(*ids: str, **more: Any) -> Report:
+    return run.run(run.chosen(ids, None, 0), workers=1, **more)
+
+
+@pytest.fixture(scope="module")
+def some() -> Report:
+    return tried(*SOME)
+
+
+def test_what_notices_a_mutant_and_why_nothing_does(some: Report) -> None:
+    assert {row.id: (row.verdict, row.by) for row in some.rows} == SOME
+    assert some.exit_code == 0
+    by_id = {row.id: row for row in some.rows}
+    refused = by_id["news/begin: guard 'not begun' dropped"]
+    assert refused.how.startswith("begin(offset=0): allowed, and the implementation cannot do it: the clocks run already")
+    other = by_id["locks/arrive: job.step without (job[request 0].step != holds)"]
+    assert "in the implementation job[request 1].step is waits, not holds" in other.how
+    assert all(row.compared > 0 for row in some.rows)
+
+
+def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
+    from rocketproof_properties.mutants.trial import Trial
+
+    monkeypatch.setattr(Trial, "by_claims", lambda *_: None)
+    monkeypatch.setattr(Trial, "by_implementation", lambda *_: None)
+    assert command(["mutate", "--specification", "locks/give_up: job.step not set", "--workers", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "Survived:\n  locks/give_up: job.step not set" in out
+    assert "1 mutant, 0.0 % of the decided ones did not survive" in out
+
+
+def stops_after(times: int) -> Callable[[str, int, int], None]:
+    heard: list[str] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        heard.append(what)
+        if len(heard) > times:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.fixture(scope="module")
+def sample() -> tuple[run.Generated, ...]:
+    return run.chosen(["locks"], 60, 1)
+
+
+@pytest.fixture(scope="module")
+def every(sample: tuple[run.Generated, ...]) -> Report:
+    return run.run(sample, workers=1)
+
+
+def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
+    sample: tuple[run.Generated, ...], every: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = run.run(sample, workers=1, progress=stops_after(1))
+    assert stopped.stopped == run.CTRL_C and stopped.exit_code == 3
+    counts = stopped.counts
+    assert 0 < counts[UNDECIDED] < len(stopped.rows) == len(every.rows) == 60
+    file = tmp_path / "mutants.json"
+    file.write_text(json.dumps(stopped.record()))
+    known = results.known(file)
+    assert len(known) == len(stopped.rows) - counts[UNDECIDED]
+    original, asked = run.in_small, []
+    monkeypatch.setattr(run, "in_small", lambda task: asked.extend(task.mutants) or original(task))
+    again = run.run(sample, workers=1, known=known)
+    assert again.rows == every.rows
+    assert {each.id for each in asked} == {row.id for row in every.rows} - known.keys()
+
+
+def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.Generated, ...]) -> None:
+    report = run.run(sample, workers=1, seconds=1e-9)
+    assert report.stopped == run.TIME and report.exit_code == 3
+    assert 0 < report.counts[UNDECIDED] < len(report.rows)
+
+
+def test_a_sample_is_drawn_by_its_seed() -> None:
+    one, two, other = (run.chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
+    assert one == two != other
+    assert len(one) == len(other) == 20
+    assert {each.part for each in one} == {"persistence"}
+
+
+def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
+    parts = {each.part for each in run.chosen(["start"], None, 0)}
+    assert parts == {"sending", "persistence", "recovery"}
+    assert {each.part for each in run.chosen(["recovery/start"], None, 0)} == {"recovery"}
+
+
+def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
+    from rocketproof_model.specification import part
+    from rocketproof_properties.mutants.instances import PARTS, scopes, spoilt
+
+    for name in PARTS:
+        for scope in scopes(name):
+            made = spoilt(scope).mutants.values()
+            guards = {(mutant.action, mutant.guard) for mutant in made if mutant.guard}
+            sets = {(mutant.action, mutant.sets) for mutant in made if mutant.sets}
+            for action in part(scope).model.actions:
+                wanted = {(action.name, guard.name) for guard in action.guards if not guard.bound and guard.condition.op != "const"}
+                assert wanted <= guards
+                assert {(action.name, u.target.args[0].name) for u in action.updates if u.target.args[0].type.size > 1} <= sets
+
+
+def test_each_argument_is_about_some_mutant() -> None:
+    ids = [each.id for each in run.generated()]
+    unused = [argument.ids for argument in arguments.ARGUMENTS if not any(re.fullmatch(argument.ids, id_) for id_ in ids)]
+    assert not unused, "remove them, or name the mutants that are meant"
+
+
+BAD_FILES = {
+    "no file": (None, "cannot be read (No such file or directory); give the file that --json wrote"),
+    "no json": ("{", "is no result of mutate --specification"),
+    "another schema": ('{"schema": "x", "version": 1}', "is no result of mutate --specification"),
+    "another specification": (json.dumps({**Report().record(), "specification": "0"}), "is about another specification or catalogue"),
+    "odd rows": (json.dumps({**Report().record(), "mutants": [{"id": 1}]}), "is no result of mutate --specification"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_file_to_go_on_with_that_cannot_be_used(text: str | None, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "mutants.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InputError, match=re.escape(words)):
+        results.known(file)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["--specification", "aquire_lock"], "'aquire_lock' is no part, action or mutant of the specification; the nearest of"),
+        (["--specification", "--tests", "tests"], "--tests with --specification"),
+        (["--sample", "3"], "--sample is for mutants of the specification: add --specification or leave it out"),
+        (["--resume", "x.json"], "--resume is for mutants of the specification"),
+        (["--all"], "--all is for mutants of the specification"),
+    ],
+)
+def test_bad_use_is_told_in_a_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["mutate", *tokens]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert words in err and len(err.splitlines()) == 1
+
+
+def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "out.json"
+    asked = ["patience/second: cost with ((cost + 1) < 16) taken for <=", "locks/give_up: job.step not set"]
+    assert command(["mutate", "--specification", *asked, "--json", str(file), "--workers", "1", "--all"]) == 0
+    data = json.loads(file.read_text())
+    assert data.keys() == {"schema", "version", "specification", "stopped", "seconds", "counts", "mutants"}
+    assert (data["schema"], data["version"], data["stopped"]) == ("rocketproof-specification-mutants", 1, None)
+    assert {row["id"] for row in data["mutants"]} == set(asked)
+    assert all(row.keys() == Row("", "", "", "").record().keys() for row in data["mutants"])
+    out = capsys.readouterr().out
+    assert "equal" in out and asked[0] in out
+    assert "2 mutants, 100.0 % of the decided ones did not survive" in out

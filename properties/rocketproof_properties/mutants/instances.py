@@ -21,7 +21,9 @@ PARTS = (SENDING, *FAULTS)
 
 _KNOWN = ("existing", True)  # P533's name server refuses the first registration of a broker that has one topic alone
 _FURTHER = (
-    Source("tiny", "P49"),
+    Source("tiny", "P49", (("loss_budget", 1), ("sends", 0))),
+    Source("small", "P49", (("retries", 1), ("sends", 1))),
+    Source("store", "P49", (_KNOWN, ("sends", 2))),
     Source("restart", "P533", (("broker_readable", False), _KNOWN)),
     Source("restart", "P533", (_KNOWN,)),
     Source("names", "P533", (_KNOWN, ("sends", 1), ("update_budget", 1))),

@@ -160,9 +160,11 @@ class _Work:
             done += len(task.mutants)
             self.progress("mutants in small instances:", done, len(self.asked))
             self._add(found)
-        for number, one in enumerate(catalogued()):
+        many = [len(spoilt(one.source.scope).model.actions) for one in catalogued()]
+        for done, number in enumerate(sorted(range(len(many)), key=lambda k: -many[k])):  # where more happens, more is noticed
+            one = catalogued()[number]
             left = [each for each in self._left() if one.source.scope in each.scopes]
-            self.progress("large instances:", number, len(catalogued()))
+            self.progress("large instances:", done, len(many))
             for _, found in self._spread(in_large, [Task(some, number=number) for some in _cut(left, -(-len(left) // self.workers) or 1)]):
                 self._add(found)
         same = [each for each in self._left() if not self.seen[each.id].differs]

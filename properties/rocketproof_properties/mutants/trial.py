@@ -23,7 +23,7 @@ from ..stateful.machine import Campaign
 from .instances import Catalogued, Spoilt, spoilt
 
 IMPLEMENTATION, TYPES = "implementation", "types"
-SMALL, MOST = 60_000, 5_000_000
+SMALL, MOST = 65_000, 5_000_000
 """States of an instance that is small, and that an instance may have at all."""
 _MORE = 3, 200_000  # times the specification's states, and so many more, in which a mutant is searched
 _TRIED, _STEPS, _ALIKE = 24, 4, 12  # states in which the implementation is asked about a mutant, steps of each, states like each

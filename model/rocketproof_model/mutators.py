@@ -151,8 +151,9 @@ def _update_variants(model: Model, variable: Variable, updates: Sequence[Update]
     if all(_when(u) for u in updates):
         yield "set always", each(lambda u: _when(u)[1])  # type: ignore[index]
         yield "set when it should not be", each(lambda u: ite(~_when(u)[0], _when(u)[1], u.target))  # type: ignore[index]
-    if len(set(variable.init)) == 1:
-        yield "set to its initial value", each(lambda u: _given(u, variable.init[0]))
+    starts = {start for element in variable.init for start in element}
+    if len(starts) == 1:
+        yield "set to its initial value", each(lambda u: _given(u, variable.init[0][0]))
     lowest = const(min(max(0, variable.type.lo), variable.type.hi), variable.type)
     yield f"set to {show(lowest)}", each(lambda u: _given(u, lowest))
     if variable.type.sort == "bool":

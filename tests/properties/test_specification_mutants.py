@@ -14,6 +14,7 @@ from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run as command
 from rocketproof_properties.mutants import arguments, results, run
 from rocketproof_properties.mutants.results import UNDECIDED, Report, Row
+from rocketproof_properties.stateful.follow import Finding
 
 SOME = {
     "locks/give_up: job.step without ~job[r].second": ("noticed", "INV-25.twice"),
@@ -58,6 +59,26 @@ def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, ca
     out = capsys.readouterr().out
     assert "Survived:\n  locks/give_up: job.step not set" in out
     assert "1 mutant, 0.0 % of the decided ones did not survive" in out
+
+
+def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rocketproof_properties.mutants import trial
+
+    class Found(Finding):
+        def __init__(self) -> None:
+            self.text, self.steps = "begin() should lead elsewhere", ["begin()"]
+
+    def deviates(*_: Any) -> None:
+        raise Found
+
+    monkeypatch.setattr(trial, "attempt", deviates)
+    monkeypatch.setattr(trial.Trial, "by_claims", lambda *_: None)
+    assert command(["mutate", "--specification", "patience/begin: doing with known the other way round", "--workers", "1"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "The implementation deviates from the specification itself: patience P40" in out
+    assert "begin(): begin() should lead elsewhere" in out
 
 
 def stops_after(times: int) -> Callable[[str, int, int], None]:
@@ -179,7 +200,7 @@ def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFi
     asked = ["patience/second: cost with ((cost + 1) < 16) taken for <=", "locks/give_up: job.step not set"]
     assert command(["mutate", "--specification", *asked, "--json", str(file), "--workers", "1", "--all"]) == 0
     data = json.loads(file.read_text())
-    assert data.keys() == {"schema", "version", "specification", "stopped", "seconds", "counts", "mutants"}
+    assert data.keys() == {"schema", "version", "specification", "stopped", "seconds", "counts", "deviations", "mutants"}
     assert (data["schema"], data["version"], data["stopped"]) == ("rocketproof-specification-mutants", 1, None)
     assert {row["id"] for row in data["mutants"]} == set(asked)
     assert all(row.keys() == Row("", "", "", "").record().keys() for row in data["mutants"])

@@ -27,7 +27,10 @@ ARGUMENTS: tuple[Argument, ...] = (
         r"answers/(submit|overload|put_fails|completion_rejected): guard '(room|full)' without ~.*",
         "where the thread is free the queue is empty (AUX-11), so that there is room anyway",
     ),
-    Argument(r"answers/.*: guard 'asynchronous' dropped", "a request has a future only where the release puts asynchronously"),
+    Argument(
+        r"answers/(put|put_fails|completion_rejected|future_throws|reply|end): guard 'asynchronous' dropped",
+        "a request has a future only where the release puts asynchronously",
+    ),
     # locks
     Argument(r"locks/give_up: guard 'waits' dropped", "who does not wait has waited 0 s this time"),
     Argument(
@@ -55,7 +58,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         "a start builds the queue anew in every condition, so that the next offset is the number of records",
     ),
     Argument(
-        r"recovery/start: (torn set to odd|(entries|offset) (set to written|with (\(entries < written\)|forced) .*))",
+        r"recovery/start: (torn set to odd|(entries|offset) (set to written|with (\(entries < written\)|forced) (?!taken).*))",
         "a start builds the queue anew in every condition, so that the next offset is the number of records",
     ),
     Argument(r"recovery/start: forced with (\(entries < written\) one earlier|forced .*)", "never are more entries forced than there are"),

@@ -49,11 +49,15 @@ class Row:
 
 @dataclass
 class Report:
-    """The rows in the order of the specification, and what stopped the run before its end, "" if nothing did."""
+    """The rows in the order of the specification, and what stopped the run before its end, "" if nothing did.
+
+    `deviations`: where the implementation does otherwise than the specification itself, in words with the program.
+    """
 
     rows: list[Row] = field(default_factory=list)
     stopped: str = ""
     seconds: float = 0.0
+    deviations: list[str] = field(default_factory=list)
 
     @property
     def counts(self) -> Counter[str]:
@@ -68,8 +72,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1 if a mutant survived, else 3 if one is undecided, else 0."""
-        return 1 if self.counts[SURVIVED] else 3 if self.counts[UNDECIDED] else 0
+        """1 if a mutant survived or the implementation deviates, else 3 if a mutant is undecided, else 0."""
+        return 1 if self.counts[SURVIVED] or self.deviations else 3 if self.counts[UNDECIDED] else 0
 
     def record(self) -> dict[str, Any]:
         return {
@@ -79,6 +83,7 @@ class Report:
             "stopped": self.stopped or None,
             "seconds": round(self.seconds, 3),
             "counts": {verdict: self.counts[verdict] for verdict in VERDICTS},
+            "deviations": self.deviations,
             "mutants": [row.record() for row in self.rows],
         }
 

@@ -63,11 +63,13 @@ class Seen:
     compared: int = 0
     differs: bool = False
     moves: bool = False
+    deviations: frozenset[str] = frozenset()
 
     def add(self, other: Seen) -> None:
         self.compared += other.compared
         self.differs |= other.differs
         self.moves |= other.moves
+        self.deviations |= other.deviations
         if other.notice is not None and (self.notice is None or self.notice.by == TYPES):
             self.notice = other.notice
 
@@ -110,10 +112,7 @@ def run(
     progress: Progress = lambda *_: None,
     known: dict[str, Row] | None = None,
 ) -> Report:
-    """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone.
-
-    Raises RocketproofError where the implementation deviates from the specification.
-    """
+    """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone."""
     begun = time.monotonic()
     rows = dict(known or {})
     work = _Work([each for each in asked if each.id not in rows], workers, None if seconds is None else begun + seconds, progress)
@@ -126,6 +125,7 @@ def run(
         report.stopped = TIME
     rows |= {each.id: work.row(each) for each in work.asked}
     report.rows = [rows[each.id] for each in asked]
+    report.deviations = sorted(frozenset().union(*(seen.deviations for seen in work.seen.values())))
     report.seconds = time.monotonic() - begun
     return report
 
@@ -239,7 +239,7 @@ def _seen(each: Generated, trials: Sequence[Trial], first: str = "") -> Seen:
     asked = [Trial.by_claims, Trial.by_implementation]
     for by in asked[::-1] if first == IMPLEMENTATION else asked:
         for trial, mutant in where:
-            seen.add(Seen(by(trial, mutant)))
+            seen.add(Seen(by(trial, mutant), deviations=frozenset(trial.deviations)))
             if seen.notice is not None and seen.notice.by != TYPES:
                 return seen
     seen.moves = any(not trial.stutters(mutant) for trial, mutant in where)

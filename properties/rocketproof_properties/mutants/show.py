@@ -40,6 +40,10 @@ def print_mutants(report: Report, *, every: bool) -> None:
         page.line("\nSurvived:")
     for row in survived:
         page.wrapped(row.id, first="  ", indent=4)
+    if report.deviations:
+        page.line("\nThe implementation deviates from the specification itself:", "bold red")
+    for text in report.deviations:
+        page.wrapped(" ".join(text.split()), first="  ", indent=4)
     stopped = f", stopped by {report.stopped}" if report.stopped else ""
     share = f"{100 * report.accounted:.1f} % of the decided ones did not survive"
     page.line(f"\n{counted(len(report.rows), 'mutant')}, {share}{stopped}, {report.seconds:.1f} s", "bold")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from itertools import islice
 
-from rocketproof_model import EvaluationError, Instance, RocketproofError, liveness, search
+from rocketproof_model import EvaluationError, Instance, liveness, search
 from rocketproof_model.explicit.difference import Difference, Differences
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.paths import Paths
@@ -48,6 +48,7 @@ class Trial:
         self.subject = one.source.subject()
         graph = found.graph(found.states)
         self.differences, self.kernel = Differences(graph, found.instance), graph.kernel
+        self.deviations: set[str] = set()
         self._shown: dict[tuple[int, Move], State | str | None] = {}
         self._paths: dict[frozenset[str], Paths] = {}
         self._claims = [p for p in self.subject.properties if (p.id, p.kind) in one.expected]
@@ -105,7 +106,7 @@ class Trial:
     def by_implementation(self, mutant: Mutant) -> Notice | None:
         """The first step found that the implementation does otherwise than the mutant says, if any.
 
-        Raises RocketproofError where it does otherwise than the specification itself says.
+        Where it does otherwise than the specification itself says, that is one of `deviations`, and says nothing about mutants.
         """
         instance, action = self._with(mutant), self.spoilt.model.named(mutant.action)
         for state in islice(self.differing(mutant), _TRIED):
@@ -133,11 +134,13 @@ class Trial:
         """In words how the mutant is contradicted by what was shown; "" if it is not."""
         if isinstance(shown, str):
             if step.one is not None:
-                raise RocketproofError(f"the implementation cannot do what the specification allows: {step.move.action}: {shown}")
+                self.deviations.add(f"{self.one}: {step.move.action} is allowed, and the implementation cannot do it: {shown}")
+                return ""
             return f"allowed, and the implementation cannot do it: {shown}"
         found = tuple(self.kernel.layout.pack(shown).tolist())
         if step.one is not None and found != step.one:
-            raise RocketproofError(f"the implementation does {step.move.action} otherwise than the specification in {self.one}")
+            self.deviations.add(f"{self.one}: the implementation does {step.move.action} otherwise than the specification")
+            return ""
         if found == step.other:
             return ""
         if step.other is None:
@@ -167,7 +170,8 @@ class Trial:
             except Refused as refused:
                 without |= {refused.action}
             except Finding as finding:
-                raise RocketproofError(f"the implementation deviates from the specification in {self.one}: {finding.text}") from None
+                self.deviations.add(f"{self.one}: {'; '.join(finding.steps)}: {finding.text}")
+                return None
         return None
 
     @cached_property

@@ -65,4 +65,5 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
         constants=dict(model.constants),
         actions=[action(a) for a in model.actions],
         properties=[claim(p) for p in model.properties],
+        starts=[term(e) for e in model.starts],
     )

@@ -24,6 +24,8 @@ from rocketproof_model import (
     symbolic,
 )
 from rocketproof_model.interpreter import initial, initials, starts_in
+from rocketproof_model.language import walk
+from rocketproof_model.widening import widened
 
 
 def counters() -> Model:
@@ -151,3 +153,9 @@ def test_mistakes_are_refused(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(ModelError, match=words):
         make(Model("mistakes"))
+
+
+def test_a_wider_model_starts_as_the_narrow_one() -> None:
+    m = widened(counters(), {"x": Int(0, 30)})
+    assert list(initials(m.given())) == STARTS
+    assert next(e.type for e in walk(*m.starts) if e.op == "ref") == Int(0, 30)

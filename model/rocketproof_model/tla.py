@@ -282,7 +282,8 @@ class _Writer:
         body = [self.condition(guard.condition) for guard in action.guards]
         written: dict[Variable | Container, list[Update]] = {}
         for update in action.updates:
-            written.setdefault(self.held.get(update.target.args[0], update.target.args[0]), []).append(update)
+            variable: Variable = update.target.args[0]
+            written.setdefault(self.held.get(variable) or variable, []).append(update)
         body += [f"{self.names[whole]}' = {self._becomes(whole, updates)}" for whole, updates in written.items()]
         same = [self.names[whole] for whole in self._wholes() if whole not in written]
         body += [f"UNCHANGED <<{', '.join(same)}>>"] if same else []

@@ -27,6 +27,7 @@ from .explicit.layout import WORD_BITS
 from .explicit.marks import Marks
 from .explicit.table import Shape, Table
 from .explicit.workers import ROOM, Seen, Worker
+from .interrupts import uninterrupted
 from .language import Instance, Property
 from .result import DISK, INTERRUPTED, MEMORY, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
 
@@ -111,7 +112,7 @@ class _Search:
         self.waiting: deque[tuple[Words, int, int]] = deque()  # what no worker has taken of the level: states, the first and the last
         self.gathered: dict[int, Words] = {}
         self.held = self.peak = 0  # bytes of the level and of the next one, now and at most
-        self.threads: list[threading.Thread] = []
+        self.running: list[threading.Event] = []  # each is set when a worker's thread has ended
         self.reason = ""
         self.reported = self.watch.seconds
         self._ready()
@@ -224,8 +225,8 @@ class _Search:
     def _halt(self) -> None:
         """Stop the workers, wherever the interruption came, and keep what they found."""
         self.shared[loops.STOP] = 1
-        for thread in self.threads:
-            thread.join()
+        for ended in self.running:
+            ended.wait()
         self._merge(len(self.sizes))
 
     def _begin(self) -> list[Words]:
@@ -254,9 +255,8 @@ class _Search:
         if self.sizes[-1] < _ALONE:
             self._work(self.workers[0])
         else:
-            for worker in self.workers:
-                self.threads.append(threading.Thread(target=self._work, args=(worker,), daemon=True))
-                self.threads[-1].start()
+            with uninterrupted():
+                self.running = [self._start(worker) for worker in self.workers]
             self._wait()
         for worker in self.workers:
             if isinstance(worker.error, MemoryError):
@@ -264,18 +264,31 @@ class _Search:
             elif worker.error is not None:
                 raise worker.error
 
+    def _start(self, worker: Worker) -> threading.Event:
+        """Let a worker run in a thread; what is set when it has ended. (Thread.join, interrupted, takes a thread that runs for ended.)"""
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                self._work(worker)
+            finally:
+                ended.set()
+
+        threading.Thread(target=work, daemon=True).start()
+        return ended
+
     def _wait(self) -> None:
-        while self.threads:
-            while self.threads[-1].is_alive():
+        while self.running:
+            while not self.running[-1].is_set():
                 try:
-                    self.threads[-1].join(0.1)
+                    self.running[-1].wait(0.1)
                     self._tell()
                     if self._limited():
                         self.shared[loops.STOP] = 1
                 except KeyboardInterrupt:
                     self.reason = INTERRUPTED
                     self.shared[loops.STOP] = 1
-            self.threads.pop()
+            self.running.pop()
 
     def _work(self, worker: Worker) -> None:
         try:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..interrupts import uninterrupted
 from ..routines import Constant, address, compile_routine
 from .buckets import AT, FAR, collect_levels, move_table
 from .layout import Layout
@@ -146,7 +147,7 @@ class Table:
         return shape
 
     def grow(self, shape: Shape) -> None:
-        """Lay the table out anew; MemoryError if there is none, and then nothing has changed."""
+        """Lay the table out anew; MemoryError if there is none, and then nothing has changed. A table half moved is none: Ctrl-C waits."""
         old, was, memory = self.block.copy(), self.shape, self.memory
         if shape.bytes > len(memory):
             memory = _room(shape.bytes)
@@ -157,12 +158,13 @@ class Table:
         pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
         aside = min(_ASIDE, was.buckets)
         kept = memory[: aside * was.size].copy()
-        memory[: aside * was.size] = 0
-        done = move(address(old), address(new), aside, was.buckets, address(pocket), address(state))
-        old[AT] = address(kept)
-        done = done and move(address(old), address(new), 0, aside, address(pocket), address(state))
-        assert done, "a table that has grown has no room"
-        self.memory, self.shape, self.block[:] = memory, shape, new
+        with uninterrupted():
+            memory[: aside * was.size] = 0
+            done = move(address(old), address(new), aside, was.buckets, address(pocket), address(state))
+            old[AT] = address(kept)
+            done = done and move(address(old), address(new), 0, aside, address(pocket), address(state))
+            assert done, "a table that has grown has no room"
+            self.memory, self.shape, self.block[:] = memory, shape, new
 
     def clear(self) -> None:
         """Forget all states."""

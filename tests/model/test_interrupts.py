@@ -1,0 +1,42 @@
+"""What must not be left half done is not: a signal waits for the end of the block, and is not lost."""
+
+import signal
+import threading
+
+import pytest
+
+from rocketproof_model.interrupts import uninterrupted
+
+
+def test_ctrl_c_comes_behind_the_block() -> None:
+    done = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_inside_is_raised_and_handlers_are_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="inside"), uninterrupted():
+        raise ValueError("inside")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_in_another_thread_nothing_is_changed() -> None:
+    seen = []
+
+    def work() -> None:
+        with uninterrupted():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGINT)]

@@ -25,6 +25,7 @@ CALLS = {
     f"to-test {WITNESS}": 0,
     f"explore {WITNESS} --html few.html": 0,
     "graph few.py --output few.dot": 0,
+    "export tla few.py": 0,
     "hazard HAZ-03": 0,
     "docs": 0,
     "docs porting": 0,

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -194,12 +194,13 @@ class _Validation:
 
     def _group(self, needs: str, programs: Sequence[Program], running: Deployment) -> None:
         """The programs of one configuration."""
-        with configured(running, CONFIGURED.get(needs, {})):
+        with configured(running, CONFIGURED.get(needs, {})), ExitStack() as at_the_end:
             running.name_server = self.request.name_server or running.name_server
             origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
             folder = self.request.folder / HISTORIES
             clean = Capability.START in self.target.offers
             runner = Runner(running, folder, origin, self.bounds, self.mark, CONFIGURED.get(needs), self.numbers, clean)
+            at_the_end.callback(runner.close)
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[Judged]()
             programs = [one for one in programs if one.number not in self.over]
@@ -229,7 +230,6 @@ class _Validation:
                     new = self._gather(both)
                 if whole:
                     self._shrink(runner, new)
-                runner.close()
 
     def _logs(self, needs: str, running: Deployment) -> None:
         """What the brokers have stored on all programs of a stage together."""

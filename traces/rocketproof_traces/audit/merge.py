@@ -26,6 +26,7 @@ from .segment import NOT_READ, SHOWN, Segment
 from .store import Store, is_created, legal
 
 Numbers = dict[str, list[Any]]
+NEAR = 4 << 20  # bytes behind a log's end in which its next record with an entry lies: those without are few
 
 
 @dataclass
@@ -275,8 +276,7 @@ class Merger:
         self._decide("queue", rows, None, place)
         end = max((_end_of([part], part.blanks) for part in self.parts), default=0)
         behind = {key: queue.between(start, end)[1] for key, queue in known.items()}
-        # One entry that points behind the log's end is itself wrong; where several do, the log has lost its end.
-        short = _Short(end) if sum(queue.max - behind[key] for key, queue in known.items()) > 1 else None
+        short = self._short(end, [(queue, behind[key]) for key, queue in known.items()])
         for key, queue in sorted(known.items()):
             first, past = begins[key], behind[key]
             claimed = past - first == (self.lines[key].matched if key in self.lines else 0)
@@ -286,6 +286,15 @@ class Merger:
                 self.totals.problems.append(str(error))
         if short is not None:
             self._ending(short)
+
+    def _short(self, end: int, behind: Sequence[tuple[Queue, int]]) -> _Short | None:
+        """Whether the log has lost its end: several entries point behind it, and the first of them where its next record would lie. Others
+        are themselves wrong."""
+        if sum(queue.max - past for queue, past in behind) < 2 or not self.files:
+            return None
+        first = min(int(queue.entries(past, 1).physicalOffset[0]) for queue, past in behind if past < queue.max)
+        following = end, self.files[-1].base + self.files[-1].length
+        return _Short(end) if any(0 <= first - place <= NEAR for place in following) else None
 
     def _entries(self, queue: Queue, first: int, short: _Short | None) -> None:
         """The entries of a queue from a number on, which no record claims."""

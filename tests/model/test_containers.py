@@ -202,15 +202,42 @@ def test_mistakes_are_refused(mistake: str) -> None:
         make(*declared())
 
 
-def test_only_containers_are_added_to() -> None:
+@pytest.mark.parametrize("of", [Int(0, 1), SHAPE], ids=["a value", "a variable for each member"])
+def test_adding_and_removing_happen_in_their_order(of: Any) -> None:
+    """Also where two elements of an array turn out to be one."""
+    m = Model("order")
+    s = m.var("s", SetOf(of), over=Bool, init=())
+    first, second = (0, 1) if of is not SHAPE else (("x", 0), ("y", 1))
+
+    @m.action(i=Bool, j=Bool)
+    def put(a: Any, i: Any, j: Any) -> None:
+        """A value is put in at one place, another at a second."""
+        a.add(s[i], first)
+        a.add(s[j], second)
+
+    @m.action(i=Bool, j=Bool)
+    def swap(a: Any, i: Any, j: Any) -> None:
+        """The same, and the first one is taken out of the second place."""
+        put(a, i, j)
+        a.remove(s[j], first)
+
+    instance = m.given()
+    steps = {(step.action.name, step.args): step.state for step in successors(instance, initial(instance))}
+    sizes = {key: [len(readable(instance, state)[f"s[{k}]"]) for k in range(2)] for key, state in steps.items()}
+    apart, together = {(0, 1): [1, 1], (1, 0): [1, 1]}, {"put": {(0, 0): [2, 0], (1, 1): [0, 2]}, "swap": {(0, 0): [1, 0], (1, 1): [0, 1]}}
+    assert sizes == {(name, args): size for name, same in together.items() for args, size in (apart | same).items()}
+
+
+@pytest.mark.parametrize("what", [lambda x, s: x, lambda x, s: s | s.including(1)], ids=["a number", "a term"])
+def test_only_containers_are_added_to(what: Any) -> None:
     m = declared()[0]
-    x = m.var("x", Int(0, 3), init=0)
+    x, s = m.var("x", Int(0, 3), init=0), m.var("small", SetOf(Int(0, 3)), init=())
     with pytest.raises(ModelError, match="no set and no bag"):
 
         @m.action()
         def act(a: Any) -> None:
-            """It adds to a number."""
-            a.add(x, 1)
+            """It adds to what is no variable of a set."""
+            a.add(what(x, s), 1)
 
 
 @pytest.mark.parametrize(

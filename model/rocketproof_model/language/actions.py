@@ -192,15 +192,16 @@ class Body:
         self._change(target, value, when, -1)
 
     def _change(self, target: Any, value: Any, when: Any, by: int) -> None:
-        if isinstance(target, Expr) and target.type.sort == "set":
-            before = next((u.value for u in self.updates if u.target is target), target)
-            self._override(target, ite(when, before.including(value) if by > 0 else before.excluding(value), before))
-            return
-        if not isinstance(target, Many):
+        if isinstance(target, Many):
+            element = target.cell(value)
+            before = written(self.updates, element)
+            changed = before + by if target.type.most else by > 0
+        elif isinstance(target, Expr) and target.op == "ref" and target.type.sort == "set":
+            element, before = target, written(self.updates, target)
+            changed = before.including(value) if by > 0 else before.excluding(value)
+        else:
             raise ModelError(f"'{target}' in {self._action} is no set and no bag", "add to and remove from a variable of SetOf or BagOf")
-        cell = target.cell(value)
-        before = written(self.updates, cell)
-        self._override(cell, ite(when, before + by if target.type.most else by > 0, before))
+        self._override(element, ite(when, changed, before))
 
     def _override(self, target: Expr, value: Expr) -> None:
         """Add an update that comes after those so far: where one of them means the same element, it gives the same value."""

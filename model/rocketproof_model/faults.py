@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import EvaluationError
 from .interpreter import State, effect, holds, initial, labelled, refusing
-from .language import Action, Expr, Instance, Model, Property, all_of, const, implies
+from .language import Action, Expr, Instance, Model, Property, Type, all_of, const, implies, walk
 from .result import Move, Outcome, Witness
 
 PREFIX = "model error in "
@@ -36,17 +36,39 @@ class ModelFault(EvaluationError):
 
 
 def well_typed(model: Model, action: Action, args: Sequence[int]) -> Property:
-    """The claim that the action instance, where its guards hold, has values of the variables' types to assign."""
+    """The claim that the action instance, where its guards hold, has values of the variables' types to assign, one for each element."""
     put = _substitution({name: const(code, type_) for (name, type_), code in zip(action.parameters.items(), args, strict=True)})
     guards = all_of(put(guard.condition) for guard in action.guards)
     inside: list[Expr] = []
     for update in action.updates:
         variable, *at = update.target.args
         for term, type_ in ((update.value, variable.type), *zip(at, variable.over, strict=True)):
-            if term.type.lo < type_.lo or term.type.hi > type_.hi:
+            if _may_leave(term, type_):
                 inside += [put(term) >= type_.lo, put(term) <= type_.hi]
+            elif any(map(_may_lack_value, walk(term))):
+                inside.append(_has_value(put(term)))
+    inside += [~put(clash) for clash in action.clashes]
     label = action.label(args)
-    return Property(PREFIX + label, f"{label} gives the variables values of their types", "always", implies(guards, all_of(inside)))
+    # A guard without value is an error too, so the guards stay where nothing else is claimed.
+    formula = implies(guards, all_of(inside or [guards]))
+    return Property(PREFIX + label, f"{label} gives the variables values of their types", "always", formula)
+
+
+def _may_leave(term: Expr, type_: Type) -> bool:
+    return term.type.lo < type_.lo or term.type.hi > type_.hi
+
+
+def _may_lack_value(term: Expr) -> bool:
+    """Whether the operation itself has no value for some values of its arguments."""
+    if term.op == "ref":
+        return any(map(_may_leave, term.args[1:], term.args[0].over))
+    return term.op in ("rem", "get")
+
+
+def _has_value(term: Expr) -> Expr:
+    """A formula that is true where the term has a value, and has none itself elsewhere."""
+    asked: Expr = term == const(term.type.lo, term.type)
+    return asked | ~asked
 
 
 def _substitution(bound: Mapping[str, Expr]) -> Callable[[Expr], Expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,33 @@ def test_the_claim_about_an_action_asks_only_where_it_is_enabled() -> None:
     with pytest.raises(ModelFault, match=r"index 2 is outside Node\(0..1\), in flip\(k=2\), after 0 steps") as raised:
         search.explore(instance)
     assert raised.value.witness.property.id == "model error in flip(k=2)"
+
+
+ERRORS: dict[str, tuple[Callable[..., Any], str]] = {
+    "a remainder": (lambda a, n, x, at, y: a.set(x, rem(6, x)), "no value"),
+    "an element of None": (lambda a, n, x, at, y: a.set(y[n], at.get), "no value"),
+    "a place of None": (lambda a, n, x, at, y: a.set(y[at.get], n), "no value"),
+    "a place out of range": (lambda a, n, x, at, y: a.set(x, y[x + 2 * n] + 1), "no value"),
+    "a guard": (lambda a, n, x, at, y: (a.guard("there", at.get == n, "it is there"), a.set(x, 1)), "no value"),
+    "two values": (lambda a, n, x, at, y: (a.set(y[n], 0), a.set(y[x], 1)), "fails"),
+}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_the_claim_about_an_action_tells_the_error_at_the_paths_end(error: str) -> None:
+    m = Model("errors")
+    Node = m.index("Node", 2)
+    x, at, y = m.var("x", Int(0, 9), init=0), m.var("at", Maybe(Node), init=None), m.var("y", Node, over=Node, init=0)
+    fill, word = ERRORS[error]
+
+    @m.action(n=Node)
+    def act(a, n):  # type: ignore[no-untyped-def]
+        """It has an error."""
+        fill(a, n, x, at, y)
+
+    with pytest.raises(ModelFault) as raised:
+        search.explore(m.given())
+    assert [one.word for one in truths(raised.value.witness)] == [word]
 
 
 def test_an_error_in_unreachable_states_is_a_counterexample_to_induction() -> None:

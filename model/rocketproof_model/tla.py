@@ -7,14 +7,17 @@ with numbers of 32 bits, so a model of wider ones is for other tools.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .language import JAVA_INT, Action, Container, Expr, Instance, Property, Type, Update, Variable, children, held, walk
+from .language import JAVA_INT, Action, Container, Expr, Instance, Property, SetType, Type, Update, Variable, children, held, walk
 from .language.containers import SequenceType
-from .language.shapes import Shape, parts_of
+from .language.shapes import Shape, codes_of, parts_of
+from .language.shown import wholes
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
 _RESERVED = frozenset(
@@ -35,6 +38,8 @@ _HELPERS = {
 }
 _IN = "\\in"
 _OF_SETS = {"bitand": "\\cap", "bitor": "\\cup", "bitandnot": "\\"}
+_LOCAL = re.compile(r"[it]\d+|[fm]")
+"""Names that the text binds where it needs them; TLA+ refuses to bind a name that stands for something else."""
 _LONG = 60  # letters of a term that is worth a name where it stands twice
 
 
@@ -45,6 +50,13 @@ class Module:
     name: str
     text: str
     config: str
+
+
+class _Start(NamedTuple):
+    """What something starts as: a value, or any member of a set of values."""
+
+    text: str
+    several: bool = False
 
 
 def module(instance: Instance, *, properties: Iterable[Property] | None = None) -> Module:
@@ -59,7 +71,8 @@ class _Writer:
         self.taken = set(_RESERVED)
         self.name = self._named("module", "".join(word.capitalize() for word in re.findall(r"\w+", self.model.name)) or "Model")
         self.held = {v: c for c in self.model.containers for v in c.variables}
-        for variable in self._wholes():
+        self.wholes = list(wholes(self.model.variables, self.model.containers))
+        for variable in self.wholes:
             self._named(variable, variable.name)
         for action in self.model.actions:
             self._named(action, action.name)
@@ -72,20 +85,11 @@ class _Writer:
     def _named(self, thing: object, wanted: str) -> str:
         name = re.sub(r"\W+", "_", wanted, flags=re.ASCII).strip("_") or "x"
         name = f"n{name}" if name[0].isdigit() else name
-        while name in self.taken or name.startswith(("WF_", "SF_")):
+        while name in self.taken or name.startswith(("WF_", "SF_")) or _LOCAL.fullmatch(name):
             name += "_"
         self.taken.add(name)
         self.names[thing] = name
         return name
-
-    def _wholes(self) -> Iterator[Variable | Container]:
-        """What becomes a variable of the module: variables, and containers, which have several."""
-        for variable in self.model.variables:
-            container = self.held.get(variable)
-            if container is None:
-                yield variable
-            elif variable is container.variables[0]:
-                yield container
 
     # -- types and values -----------------------------------------------------------------------------------------------
 
@@ -112,9 +116,8 @@ class _Writer:
             return f'"{type_.decode(code)}"'
         if type_.sort == "maybe":
             return self.value(held(type_), code - 1 + held(type_).lo) if code else "None"
-        if type_.sort == "set":
-            of = held(type_)
-            return "{" + ", ".join(self.value(of, each) for each in of.codes() if code >> each - of.lo & 1) + "}"
+        if isinstance(type_, SetType):
+            return "{" + ", ".join(self.value(type_.of, each) for each in type_.members(code)) + "}"
         return str(code) if code >= 0 else f"({code})"
 
     def member(self, shape: Shape, parts: Iterator[str]) -> str:
@@ -203,18 +206,13 @@ class _Writer:
         return f"[{', '.join(at)}]" if at else ""
 
     def _path(self, container: Container, variable: Variable) -> str:
-        """The field of an item that a variable holds, as TLA+ selects it."""
-        fields = [name for name, _ in parts_of(container.type.of)][container.variables.index(variable) - 1]
-        shape, text = container.type.of, ""
-        for field in fields.split(".") if fields else []:
-            text += f"[{int(field) + 1}]" if isinstance(shape, tuple) else f".{field}"
-            shape = shape[int(field)] if isinstance(shape, tuple) else shape.fields[field]  # type: ignore[union-attr]
-        return text
+        """What selects the part of an item that a variable holds."""
+        return list(_selectors(container.type.of))[container.variables.index(variable) - 1]
 
     # -- states ---------------------------------------------------------------------------------------------------------
 
     def initial(self) -> str:
-        lines = [self._starts(whole) for whole in self._wholes()]
+        lines = [self._starts(whole) for whole in self.wholes]
         lines += [self.condition(condition) for condition in self.model.starts]
         return "\n".join(f"  /\\ {line}" for line in lines)
 
@@ -222,25 +220,24 @@ class _Writer:
         name = self.names[whole]
         if isinstance(whole, Variable):
             ways = [[self.term(value) for value in element] for element in whole.init]
-            return self._function(name, whole.over, [way[0] if len(way) == 1 else way for way in ways])
-        outer = math.prod(axis.size for axis in whole.over)
-        return self._function(name, whole.over, [self._first(whole, k) for k in range(outer)])
+            return self._function(name, whole.over, [_Start(w[0]) if len(w) == 1 else _Start(f"{{{', '.join(w)}}}", True) for w in ways])
+        return self._function(name, whole.over, [self._first(whole, at) for at in _elements(whole.over)])
 
-    def _function(self, name: str, over: Sequence[Type], values: Sequence[str | list[str]]) -> str:
-        """That a variable starts with these values, one for each element; a list is a choice of them."""
-        chosen = [f"{{{', '.join(v)}}}" if isinstance(v, list) else v for v in values]
+    def _function(self, name: str, over: Sequence[Type], starts: Sequence[_Start]) -> str:
+        """That a variable starts so, each element with a start of its own."""
         if not over:
-            return f"{name} {_IN if isinstance(values[0], list) else '='} {chosen[0]}"
+            return f"{name} {_IN if starts[0].several else '='} {starts[0].text}"
         axes = [f"i{k} \\in {self.domain(axis)}" for k, axis in enumerate(over)]
-        if len(set(chosen)) == 1 and not isinstance(values[0], list):
-            return f"{name} = [{', '.join(axes)} |-> {chosen[0]}]"
-        codes = _product(over)
+        if len(set(starts)) == 1 and not starts[0].several:
+            return f"{name} = [{', '.join(axes)} |-> {starts[0].text}]"
+        codes = _elements(over)
         keys = [
             " /\\ ".join(f"i{k} = {self.value(axis, code)}" for k, (axis, code) in enumerate(zip(over, at, strict=True))) for at in codes
         ]
-        if not any(isinstance(v, list) for v in values):
-            return f"{name} = [{', '.join(axes)} |-> CASE " + " [] ".join(f"{k} -> {v}" for k, v in zip(keys, chosen, strict=True)) + "]"
-        sets = [v if isinstance(values[k], list) else f"{{{v}}}" for k, v in enumerate(chosen)]
+        if not any(start.several for start in starts):
+            cases = " [] ".join(f"{key} -> {start.text}" for key, start in zip(keys, starts, strict=True))
+            return f"{name} = [{', '.join(axes)} |-> CASE {cases}]"
+        sets = [start.text if start.several else f"{{{start.text}}}" for start in starts]
         domain = " \\X ".join(self.domain(axis) for axis in over)
         if len(set(sets)) == 1:
             return f"{name} \\in [{domain} -> {sets[0]}]"
@@ -249,22 +246,23 @@ class _Writer:
         whole = " \\cup ".join(dict.fromkeys(sets))
         return f"{name} \\in {{f \\in [{domain} -> {whole}]: {limits}}}"
 
-    def _first(self, container: Container, outer: int) -> str:
-        """The first value of one container."""
-        at = list(_product(container.over))[outer]
-        shape = container.type.of
+    def _first(self, container: Container, at: tuple[int, ...]) -> _Start:
+        """What one container starts as."""
+        shape, most = container.type.of, container.type.most
         if isinstance(container.type, SequenceType):
             long, *columns = container.variables
-            length = _known(self, long, at)
-            items = [self.member(shape, iter([self.term(_init(c, (*at, k))) for c in columns])) for k in range(length)]
-            return "<<" + ", ".join(items) + ">>"
+            (length,) = _init(long, at)
+            items = [self.member(shape, iter([self.term(_init(c, (*at, k))[0]) for c in columns])) for k in range(length.args[0])]
+            return _Start("<<" + ", ".join(items) + ">>")
         (variable,) = container.variables
-        members = [(codes, _known(self, variable, (*at, *codes))) for codes in _product([t for _, t in parts_of(shape)])]
-        texts = [(self._literal(shape, codes), count) for codes, count in members if count]
-        if not container.type.most:
-            return "{" + ", ".join(text for text, _ in texts) + "}"
+        cells = [(codes, _init(variable, (*at, *codes))) for codes in codes_of(shape)]
+        if any(len(ways) > 1 for _, ways in cells):
+            return _Start(f"[{self.domain(shape)} -> 0..{most}]" if most else f"(SUBSET {self.domain(shape)})", True)
+        texts = [(self._literal(shape, codes), count.args[0]) for codes, (count,) in cells if count.args[0]]
+        if not most:
+            return _Start("{" + ", ".join(text for text, _ in texts) + "}")
         cases = "".join(f"IF m = {text} THEN {count} ELSE " for text, count in texts)
-        return f"[m \\in {self.domain(shape)} |-> {cases}0]"
+        return _Start(f"[m \\in {self.domain(shape)} |-> {cases}0]")
 
     def _literal(self, shape: Shape, codes: Sequence[int]) -> str:
         types = [type_ for _, type_ in parts_of(shape)]
@@ -285,7 +283,7 @@ class _Writer:
             variable: Variable = update.target.args[0]
             written.setdefault(self.held.get(variable) or variable, []).append(update)
         body += [f"{self.names[whole]}' = {self._becomes(whole, updates)}" for whole, updates in written.items()]
-        same = [self.names[whole] for whole in self._wholes() if whole not in written]
+        same = [self.names[whole] for whole in self.wholes if whole not in written]
         body += [f"UNCHANGED <<{', '.join(same)}>>"] if same else []
         self.lets = {}
         shared = _let(lines)
@@ -362,7 +360,7 @@ class _Writer:
     # -- the module -----------------------------------------------------------------------------------------------------
 
     def module(self) -> Module:
-        names = ", ".join(self.names[whole] for whole in self._wholes())
+        names = ", ".join(self.names[whole] for whole in self.wholes)
         actions = [self.define(action) for action in self.model.actions]
         steps, fair = [], []
         for action in self.model.actions:
@@ -416,6 +414,18 @@ class _Writer:
         return lines, "\n".join(config) + "\n"
 
 
+def _selectors(shape: Shape) -> Iterator[str]:
+    """How TLA+ selects each part of a value, in the order of `parts_of`."""
+    if isinstance(shape, Type):
+        yield ""
+        return
+    fields = (
+        {f"[{k}]": each for k, each in enumerate(shape, 1)} if isinstance(shape, tuple) else {f".{n}": e for n, e in shape.fields.items()}
+    )
+    for field, of in fields.items():
+        yield from (field + rest for rest in _selectors(of))
+
+
 def _call(name: str, arguments: Sequence[str]) -> str:
     return f"{name}({', '.join(arguments)})" if arguments else name
 
@@ -424,19 +434,12 @@ def _let(lines: Sequence[str]) -> str:
     return "  LET " + "\n      ".join(lines) + "\n  IN\n" if lines else ""
 
 
-def _product(over: Sequence[Type]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
-    for axis in over:
-        found = [(*at, code) for at in found for code in axis.codes()]
-    return found
+def _elements(over: Sequence[Type]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(axis.codes() for axis in over)))
 
 
-def _init(variable: Variable, at: tuple[int, ...]) -> Expr:
-    return variable.init[variable.slot(at) - variable.first][0]
-
-
-def _known(writer: _Writer, variable: Variable, at: tuple[int, ...]) -> int:
-    return int(_init(variable, at).args[0])
+def _init(variable: Variable, at: tuple[int, ...]) -> tuple[Expr, ...]:
+    return variable.init[variable.slot(at) - variable.first]
 
 
 __all__ = ["Module", "module"]

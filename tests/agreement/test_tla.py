@@ -12,11 +12,12 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from rocketproof_model import Instance, liveness, search, tla
+from rocketproof_model import ANY, BagOf, Bool, Instance, Int, Model, Record, SeqOf, SetOf, liveness, one_of, search, tla
 from rocketproof_properties.sources.modelfile import load
 from rocketproof_properties.sources.source import choose
 
@@ -96,6 +97,32 @@ def test_tlc_finds_as_many_states_of_the_specification(tlc: Path, tmp_path: Path
     made = instance("specification", "tiny")
     found = search.explore(made, [], symmetry=False)
     assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+
+
+def odd() -> Instance:
+    """Sets and bags that start as any, in names that the module's own text could take."""
+    m = Model("odd")
+    kinds = (Bool, Int(0, 1))
+    f = m.var("f", SetOf(kinds), init=ANY)
+    i0 = m.var("i0", BagOf(Bool, 1), over=Bool, init=ANY)
+    last = m.var("m", SeqOf((Bool, Record(t1=Int(0, 1))), 1), init=((False, {"t1": 1}),))
+    t0 = m.var("t0", Int(0, 1), over=(Bool, Bool), init=lambda i, j: one_of(0, 1) if i else int(j))
+
+    @m.action(i1=Bool)
+    def t2(a: Any, i1: Any) -> None:
+        """Something is taken out."""
+        for value in (0, 1):
+            a.guard(f"long {value}", ~f.has((i1, value)) | (t0[i1, True] + t0[i1, False] + t0[True, i1] > value), "a long term, often")
+        a.add(i0[i1], i1, when=i0[i1].times(i1) < 1)
+        a.remove(f, (i1, last[0][1].t1), when=~last.is_empty)
+
+    m.always("few", f.size <= 4, "there are few")
+    return m.given()
+
+
+def test_tlc_starts_in_the_same_states(tlc: Path, tmp_path: Path) -> None:
+    found = search.explore(odd())
+    assert counted(tla.module(odd()), tlc, tmp_path) == (found.transitions, found.states, found.depth)
 
 
 SMALL = [key for key, (generated, _, _) in COUNTS.items() if generated < 30_000]

@@ -79,19 +79,28 @@ class Shown:
         return one[slot] != other[slot]
 
 
-def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Shown]:
-    """Everything that a state holds, in the order of the slots."""
+def wholes(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Variable | Container]:
+    """The containers, and the variables that hold no part of one, in the order of the slots."""
     held = {variable: container for container in containers for variable in container.variables}
     for variable in variables:
         container = held.get(variable)
         if container is None:
-            for at in variable.elements():
-                yield Shown(variable.name_at(at), variable.label_at(at), variable, at)
+            yield variable
         elif variable is container.variables[0]:
-            for at in itertools.product(*(axis.codes() for axis in container.over)):
-                name = container.name + (f"[{','.join(map(str, at))}]" if at else "")
-                label = element_name(container.name, [axis.text(k) for axis, k in zip(container.over, at, strict=True)])
-                yield Shown(name, label, variable, at, container)
+            yield container
 
 
-__all__ = ["Container", "Shown", "shown"]
+def shown(variables: Iterable[Variable], containers: Iterable[Container]) -> Iterator[Shown]:
+    """Everything that a state holds, in the order of the slots."""
+    for whole in wholes(variables, containers):
+        if isinstance(whole, Variable):
+            for at in whole.elements():
+                yield Shown(whole.name_at(at), whole.label_at(at), whole, at)
+        else:
+            for at in itertools.product(*(axis.codes() for axis in whole.over)):
+                name = whole.name + (f"[{','.join(map(str, at))}]" if at else "")
+                label = element_name(whole.name, [axis.text(k) for axis, k in zip(whole.over, at, strict=True)])
+                yield Shown(name, label, whole.variables[0], at, whole)
+
+
+__all__ = ["Container", "Shown", "shown", "wholes"]

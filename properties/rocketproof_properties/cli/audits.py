@@ -23,7 +23,7 @@ def audit(
     cores: Count | None = None,
     limit: Count = 100,
     report: reporting.Reports = (),
-    since: Path | None = None,
+    since: reporting.Since = None,
     pages: Pages = None,
 ) -> int:
     """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
@@ -55,11 +55,6 @@ def audit(
         Cores of this machine; all unless given.
     limit
         How many findings of a rule each part of the log keeps; they are all counted.
-    report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
-        alone (annotations in the log and the summary of a job); may be repeated.
-    since
-        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
         A folder for the run's page.
     """

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+
 from ..choices import InputError
 from . import reporting
 from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, Pages, Profile, Seconds, Settings, write
@@ -13,6 +15,11 @@ from .common import DIFFERS, OK, Count, Flag, Json, Many, Natural, NotNegative, 
 if TYPE_CHECKING:
     from ..deployments.deployment import Target
     from ..exploring.pages import Entry
+
+_REPORT = (
+    "The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given. Or a further report "
+    + reporting.KINDS
+)
 
 
 def serve(
@@ -94,7 +101,7 @@ def validate(
     profile: Profile | None = None,
     programs: Count = 500,
     seed: Natural = 0,
-    report: reporting.Reports = (),
+    report: Annotated[reporting.Reports, Parameter(help=_REPORT)] = (),
     since: Path | None = None,
     again: Path | None = None,
     resume: Path | None = None,
@@ -130,10 +137,6 @@ def validate(
         How many programs to perform.
     seed
         Seed of the programs: the same one gives the same programs.
-    report
-        The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given. Or a further report
-        of a KIND, as KIND:PATH, which may be repeated: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for
-        --since), or github alone (annotations in the log and the summary of a job).
     since
         A saved run, from --report run:FILE or --json FILE or the report.json of a folder: what changed since then is printed, and is in
         the reports.

@@ -10,7 +10,16 @@ from cyclopts import Parameter
 
 from ..choices import InputError
 from . import reporting
-from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, Settings, write
+from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
+
+ModelFile = Annotated[str | None, Parameter(help="A Python file with a model of your own; without it the built-in specification.")]
+Scope = Annotated[str | None, Parameter(help="The finite sizes; `tiny` for the specification, the first scope of a file unless given.")]
+ModelProfile = Annotated[Profile | None, Parameter(help="The profile of the specification, P49 unless given.")]
+Sizes = Annotated[
+    tuple[str, ...],
+    Parameter(name="--set", help="A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated."),
+    Many,
+]
 
 
 def check(
@@ -22,7 +31,7 @@ def check(
     scope: str | None = None,
     engine: str | None = None,
     condition: str | None = None,
-    settings: Settings = (),
+    settings: Sizes = (),
     seed: Natural = 0,
     time: Seconds | None = None,
     memory: Count | None = None,
@@ -36,7 +45,7 @@ def check(
     every: All = False,
     json: Json = None,
     report: reporting.Reports = (),
-    since: Path | None = None,
+    since: reporting.Since = None,
     pages: Pages = None,
     witnesses: Path | None = None,
 ) -> int:
@@ -61,8 +70,6 @@ def check(
         explicit search on the workers of a cluster.
     condition
         Only verdicts under this condition (its words, or some of them).
-    settings
-        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
     seed
         Seed of the simulation.
     time
@@ -89,11 +96,6 @@ def check(
         Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
         Write the verdicts to this file.
-    report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
-        alone (annotations in the log and the summary of a job); may be repeated.
-    since
-        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
         A folder for the run's page and the explorer's pages of its witnesses, those of what is not as expected first.
     witnesses
@@ -226,12 +228,12 @@ def picture(witness: str, /, *, output: Path) -> int:
 
 
 def graph(
-    file: str | None = None,
+    file: ModelFile = None,
     /,
     *,
-    scope: str | None = None,
-    profile: Profile | None = None,
-    settings: Settings = (),
+    scope: Scope = None,
+    profile: ModelProfile = None,
+    settings: Sizes = (),
     form: Annotated[Literal["dot", "graphml"], Parameter(name="--format")] = "dot",
     output: Path | None = None,
     states: Count = 5_000,
@@ -240,14 +242,6 @@ def graph(
 
     Parameters
     ----------
-    file
-        A Python file with a model of your own; without it the built-in specification.
-    scope
-        The finite sizes; `tiny` for the specification, the first scope of a file unless given.
-    profile
-        The profile of the specification, P49 unless given.
-    settings
-        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
     form
         dot or graphml.
     output
@@ -272,12 +266,12 @@ def graph(
 
 def export(
     form: Literal["tla"],
-    file: str | None = None,
+    file: ModelFile = None,
     /,
     *,
-    scope: str | None = None,
-    profile: Profile | None = None,
-    settings: Settings = (),
+    scope: Scope = None,
+    profile: ModelProfile = None,
+    settings: Sizes = (),
     output: Path = Path(),
 ) -> int:
     """Write a model for another tool: a TLA+ module and the configuration with which TLC checks it.
@@ -286,14 +280,6 @@ def export(
     ----------
     form
         tla.
-    file
-        A Python file with a model of your own; without it the built-in specification.
-    scope
-        The finite sizes; `tiny` for the specification, the first scope of a file unless given.
-    profile
-        The profile of the specification, P49 unless given.
-    settings
-        A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated.
     output
         The folder to write to, this one unless given.
     """

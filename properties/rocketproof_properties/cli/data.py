@@ -28,7 +28,7 @@ def judge(
     cores: Count | None = None,
     json: Json = None,
     report: reporting.Reports = (),
-    since: Path | None = None,
+    since: reporting.Since = None,
     pages: Pages = None,
 ) -> int:
     """Judge what a real or simulated broker answered: does the specification explain it?
@@ -61,11 +61,6 @@ def judge(
         Cores of this machine; all unless given.
     json
         Write the judgement to this file.
-    report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
-        alone (annotations in the log and the summary of a job); may be repeated.
-    since
-        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
         A folder for the run's page and, without --out, the explorer's page of the history, of a recording one for each cfg.
     """

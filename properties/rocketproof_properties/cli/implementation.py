@@ -21,7 +21,7 @@ def run_tests(
     every: All = False,
     json: Json = None,
     report: reporting.Reports = (),
-    since: Path | None = None,
+    since: reporting.Since = None,
     pages: Pages = None,
 ) -> int:
     """Test the reference implementation: against a recording of a real broker, or against the specification.
@@ -48,11 +48,6 @@ def run_tests(
         Print every verdict, or every case that differs, not only a summary.
     json
         Write every case, or every verdict, to this file.
-    report
-        A report of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github
-        alone (annotations in the log and the summary of a job); may be repeated.
-    since
-        A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports.
     pages
         A folder for the run's page and the explorer's pages of what it links.
     """

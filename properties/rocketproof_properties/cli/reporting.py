@@ -1,4 +1,4 @@
-"""`--report` and `--since` of the commands that judge: refused before a run begins, written when it is over."""
+"""`--report`, `--html` and `--since` of the commands that judge: refused before a run begins, written when it is over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ PAGES = 20
 """Of witnesses, that the folder of --html gets; each takes a second or so."""
 _VERDICTS = {"test": "check"}
 """Both have verdicts on the catalogue's properties, and the same --json."""
-Reports = Annotated[tuple[str, ...], Parameter(name="--report"), Many]
+KINDS = (
+    "of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), or github "
+    "alone (annotations in the log and the summary of a job); may be repeated."
+)
+"""What --report takes, as its help says it."""
+_SINCE = "A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports."
+Reports = Annotated[tuple[str, ...], Parameter(name="--report", help=f"A report {KINDS}"), Many]
+Since = Annotated[Path | None, Parameter(help=_SINCE)]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ BAD = {
     "a size of the specification": (["check", "--set", "rms=4"], "--set rms=4 without a model file"),
     "an export to what is no tool": (["export", "promela", MODEL], "promela"),
     "an export into a file": (["export", "tla", MODEL, "--output", MODEL], "is a file; give a folder"),
+    "an export behind a file": (["export", "tla", MODEL, "--output", f"{MODEL}/out"], "cannot be made"),
+    "a graph behind a file": (["graph", MODEL, "--output", f"{MODEL}/out.dot"], "cannot be written"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
     "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, stateful, spark, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import TraceError
@@ -18,4 +19,5 @@ def replace_text(path: str | Path, text: str) -> None:
     except OSError as error:
         raise TraceError(str(path), f"cannot be written ({error.strerror})", "give a file in a folder of your own") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # mostly because it is the file now
+            part.unlink()

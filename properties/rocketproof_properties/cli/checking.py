@@ -292,7 +292,10 @@ def export(
     if output.exists() and not output.is_dir():
         raise InputError(f"--output {output} is a file; give a folder for the module and its configuration")
     made = tla.module(subject.instance, properties=subject.properties)
-    output.mkdir(parents=True, exist_ok=True)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--output {output} cannot be made ({error.strerror}); give a folder of your own") from None
     for suffix, text in (("tla", made.text), ("cfg", made.config)):
         path = output / f"{made.name}.{suffix}"
         replace_text(path, text)

@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 import routing
-from rocketproof_model import Int, Model, after
+from rocketproof_model import ANY, Int, Model, after
 from rocketproof_model.result import Move, Witness
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.witness import graph, picture, show
@@ -57,6 +57,20 @@ def test_step_properties_stand_on_edges(loud: Witness) -> None:
     assert [(a, b) for a, b, row in whole.edges(data=True) if not row["property up"]] == [(1, 0), (2, 1)]
     assert whole.number_of_edges() == 7
     assert list(whole.nodes[0]) == ["level", "initial", "deadlock", "depth"]
+
+
+def test_initial_states_beyond_the_limit_are_not_left_out_without_a_word() -> None:
+    m = Model("still")
+    m.var("x", Int(0, 9), init=ANY)
+
+    @m.action()
+    def stay(a: Any) -> None:
+        """Nothing changes."""
+
+    with pytest.raises(TraceError, match="graph of still: has more than 9 states"):
+        graph.state_graph(m.given(), limit=9)
+    whole = graph.state_graph(m.given(), limit=10)
+    assert [row["initial"] for _, row in whole.nodes(data=True)] == [True] * 10
 
 
 def test_a_limit_that_just_fits_is_no_error() -> None:

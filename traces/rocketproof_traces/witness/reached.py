@@ -41,8 +41,9 @@ def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda
     functions = Functions(instance)
     actions: Sequence[Action] = instance.model.actions
     instances = [(number, functions[action.name], args) for number, action in enumerate(actions) for args in action.instances]
-    numbers = {state: number for number, state in enumerate(itertools.islice(initials(instance), limit))}
-    found = Reached(list(numbers), [0] * len(numbers))
+    first = list(itertools.islice(initials(instance), limit + 1))
+    found = Reached(first[:limit], [0] * len(first[:limit]), complete=len(first) <= limit)
+    numbers = {state: number for number, state in enumerate(found.states)}
     at = 0
     while at < len(found.states):
         state, depth = found.states[at], found.depths[at]

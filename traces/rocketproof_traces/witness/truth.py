@@ -37,21 +37,9 @@ def truths(witness: Witness) -> list[Truth]:
     pending = False
     for k, state in enumerate(witness.states):
         found.append(truth(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
-        pending = still(found[-1].word, pending)
+        said = found[-1].word
+        pending = said == WAITING or (said == NO_VALUE and pending)
     return found
-
-
-def still(said: str, pending: bool) -> bool:
-    """Whether something is waited for after a state with this word; where there is no value, what was waited for before."""
-    return said == WAITING or (said == NO_VALUE and pending)
-
-
-def word(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> str:
-    """The word for a state that was reached from `before`; `pending` if something was waited for there."""
-    try:
-        return _word(instance, claim, before, state, pending)
-    except EvaluationError:
-        return NO_VALUE
 
 
 def _word(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> str:
@@ -75,8 +63,11 @@ def _word(instance: Instance, claim: Property, before: State | None, state: Stat
 
 
 def truth(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> Truth:
-    """The word with what decides it."""
-    said = word(instance, claim, before, state, pending)
+    """What is said in a state that was reached from `before`; `pending` if something was waited for there."""
+    try:
+        said = _word(instance, claim, before, state, pending)
+    except EvaluationError:
+        said = NO_VALUE
     term = claim.goal if said in (WAITING, "reached") and claim.goal is not None else claim.formula
     if not said or said == "goes on":
         return Truth(said)
@@ -94,4 +85,4 @@ def _deciding(term: Expr, scope: Scope) -> Expr:
     return term
 
 
-__all__ = ["NO_VALUE", "WAITING", "Truth", "still", "truth", "truths", "word"]
+__all__ = ["NO_VALUE", "WAITING", "Truth", "truth", "truths"]

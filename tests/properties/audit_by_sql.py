@@ -192,7 +192,10 @@ create view reached as select entries.*, entryTopic topic, entryQueue queueId, p
     saidQueue recordQueueId, saidIndex recordQueueOffset, flags sysFlag,
     place is null and entryOffset >= (select max(physicalOffset + size) from parts) behind
     from entries left join heads on entryOffset = place;
-create view entry as select *, behind and count(*) filter (where behind) over () > 1 behindEnd from reached;
+create view following as select max(physicalOffset + size) place from parts union all select max(base + size) from file;
+create view lost as select count(*) > 1 and exists (from following where min(entryOffset) between place and place + 4194304) lostEnd
+    from reached where behind;
+create view entry as select reached.*, behind and lostEnd behindEnd from reached cross join lost;
 create view topic as select *, class_of(key) topicClass, name = key sameName from topics;
 create view queue as select record.topic, queueId, any_value(record.topicClass) topicClass, min(physicalOffset) begun, true tableThere,
     count(key) > 0 known, any_value(readQueueNums) readQueueNums, any_value(writeQueueNums) writeQueueNums, any_value(perm) perm,

@@ -180,6 +180,16 @@ def _more_entries(d: Damaged) -> int:
     return at
 
 
+def points_behind(d: Damaged, entries: int, behind: int) -> None:
+    """Let entries, each in the middle of its queue, point so many bytes behind the end of the log."""
+    queues = sorted({(r.topic, r.queue) for r in d.records if r.is_plain})
+    end = d.records[-1].offset + d.records[-1].size
+    for topic, queue in queues[:entries]:
+        members = sorted((r for r in d.records if (r.topic, r.queue) == (topic, queue) and r.flags & 12 in (0, 8)), key=lambda r: r.index)
+        path, at = d.entry(members[len(members) // 2])
+        d.write(path, at, struct.pack(">q", end + behind))
+
+
 def _property(d: Damaged, wanted: Callable[[Stored], bool], old: bytes, new: bytes) -> int:
     record = d.take(lambda r: wanted(r) and old in r.properties)
     assert len(old) == len(new)

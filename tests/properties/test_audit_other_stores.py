@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from damaged_stores import SMALL, Damaged, Stored, copied, made
+from damaged_stores import SMALL, Damaged, Stored, copied, made, points_behind
 
 from rocketproof_properties.audits import command
 from rocketproof_properties.audits.brokerconf import of_broker
@@ -368,3 +368,15 @@ def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) ->
     assert finding.found == str(max(r.offset + r.size for r in store.records if r not in lost))
     assert finding.expected == f"at least {lost[-1].offset + lost[-1].size}"
     assert f"{sum(r.flags & 12 in (0, 8) for r in lost)} entries of {len({r.topic for r in lost})} topics" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("entries", "behind", "wrong"),
+    [(1, 0, {"INV-44.record": 1}), (2, 0, {"INV-44.ended": 1}), (2, 4 << 20, {"INV-44.ended": 1}), (2, 5 << 20, {"INV-44.record": 2})],
+)
+def test_a_log_has_lost_its_end_where_several_entries_point_near_it(
+    store: Damaged, entries: int, behind: int, wrong: dict[str, int]
+) -> None:
+    """Whichever entries those are: the first one here is in the middle of its queue."""
+    points_behind(store, entries, behind)
+    assert found(store.root) == {"INV-44.later": entries} | wrong

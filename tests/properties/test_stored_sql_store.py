@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from audit_by_sql import GIVEN, SQL, broken, load
-from damaged_stores import DAMAGES, Damage, Stored, copied, made
+from damaged_stores import DAMAGES, Damage, Stored, copied, made, points_behind
 
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.programs import Plan
@@ -81,3 +81,12 @@ def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_
     found = by_sql(store.root)
     assert by_audit(store.root) == found
     assert found.get(damage.property, True), "the damage is not one that is looked for here"
+
+
+@pytest.mark.parametrize(("entries", "behind", "wrong"), [(1, 0, 1), (2, 0, 0), (2, 4 << 20, 0), (2, 5 << 20, 2)])
+def test_entries_that_point_behind_the_log(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    store = copied(*sound, tmp_path / "store", 7)
+    points_behind(store, entries, behind)
+    found = by_sql(store.root)
+    assert by_audit(store.root) == found
+    assert len(found["INV-44.record"]) == wrong

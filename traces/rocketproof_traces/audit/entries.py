@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from rocketproof_protocol.topics import LMQ_PREFIX
 
-from ..stored.layout import ENTRY_SIZE
+from ..stored.layout import ENTRY, ENTRY_SIZE
 from ..stored.segments import LogFile
 from .records import Found, Records
 
 if TYPE_CHECKING:
-    from ..stored.queues import Queue
+    from ..stored.queues import Entries, Queue
 
 ROWS = 8192
 _ENTRY = Struct(">qiq")
@@ -24,8 +24,7 @@ def facts(queue: Queue, first: int, files: Sequence[LogFile]) -> Iterator[tuple[
     """Columns of the vocabulary `entry` for the entries from number `first` on, some thousand at a time, and of each the file, the place in
     it, and its bytes. Raises StoredError."""
     with Records(files) as log:
-        for start in range(first, queue.max, ROWS):
-            found = queue.entries(start, min(ROWS, queue.max - start))
+        for start, found in _parts(queue, first):
             rows: dict[str, list[int]] = {}
             places = []
             for n, (offset, size, tags) in enumerate(
@@ -38,6 +37,21 @@ def facts(queue: Queue, first: int, files: Sequence[LogFile]) -> Iterator[tuple[
                 places.append((path, at, _ENTRY.pack(offset, size, tags).hex()))
             if rows:
                 yield rows, places
+
+
+def places_behind(queue: Queue, first: int, end: int) -> Iterator[list[int]]:
+    """The physical offsets of the entries from number `first` on that point at `end` or behind it, some thousand each time. Raises
+    StoredError."""
+    for _, found in _parts(queue, first):
+        places = found.physicalOffset[(found.found == ENTRY) & (found.physicalOffset >= end)]
+        if len(places):
+            yield places.tolist()
+
+
+def _parts(queue: Queue, first: int) -> Iterator[tuple[int, Entries]]:
+    """The entries from number `first` on, some thousand at a time, each time with the number of the first."""
+    for start in range(first, queue.max, ROWS):
+        yield start, queue.entries(start, min(ROWS, queue.max - start))
 
 
 def _place(queue: Queue, index: int) -> tuple[str, int]:

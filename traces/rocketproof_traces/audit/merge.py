@@ -7,6 +7,7 @@ stretches, not with the records; only a queue whose entries are more or fewer th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,18 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TraceError
-from ..stored.paths import join, open_source, read
+from ..stored.facts import LIMIT
+from ..stored.paths import open_source, read
 from ..stored.queues import Queue
 from ..stored.segments import LogFile, log_files
 from . import unread
-from .entries import facts
+from .entries import facts, places_behind
 from .findings import Finding
 from .programs import Plan, programs
 from .segment import NOT_READ, SHOWN, Segment
 from .store import Store, is_created, legal
 
 Numbers = dict[str, list[Any]]
-NEAR = 4 << 20  # bytes behind a log's end in which its next record with an entry lies: those without are few
+NEAR = 4 << 20  # bytes; a log's next record that has an entry lies so near behind its end: those that have none are few
 
 
 @dataclass
@@ -67,14 +69,14 @@ class _Short:
     topics: set[str] = field(default_factory=set)
 
     def take(self, rows: Numbers, topic: str) -> list[int]:
-        """Which entries do, counted."""
-        told = [int(not there and at >= self.end) for there, at in zip(rows["recordThere"], rows["entryOffset"], strict=True)]
-        if any(told):
-            reaches = zip(told, rows["entryOffset"], rows["entrySize"], strict=True)
-            self.furthest = max(self.furthest, *(at + size for behind, at, size in reaches if behind))
-            self.entries += sum(told)
+        """The column `behindEnd` of entries of a topic, which are counted."""
+        behind = [int(not there and at >= self.end) for there, at in zip(rows["recordThere"], rows["entryOffset"], strict=True)]
+        reached = [at + size for told, at, size in zip(behind, rows["entryOffset"], rows["entrySize"], strict=True) if told]
+        if reached:
+            self.furthest = max(self.furthest, *reached)
+            self.entries += len(reached)
             self.topics.add(topic)
-        return told
+        return behind
 
 
 class Merger:
@@ -275,24 +277,30 @@ class Merger:
 
         self._decide("queue", rows, None, place)
         end = max((_end_of([part], part.blanks) for part in self.parts), default=0)
-        behind = {key: queue.between(start, end)[1] for key, queue in known.items()}
-        short = self._short(end, [(queue, behind[key]) for key, queue in known.items()])
+        unclaimed: list[tuple[Queue, int]] = []
         for key, queue in sorted(known.items()):
-            first, past = begins[key], behind[key]
+            first, past = begins[key], queue.between(start, end)[1]
             claimed = past - first == (self.lines[key].matched if key in self.lines else 0)
+            unclaimed.append((queue, past if claimed else first))
+        short = self._short(end, unclaimed)
+        for queue, first in unclaimed:
             try:
-                self._entries(queue, past if claimed else first, short)
+                self._entries(queue, first, short)
             except TraceError as error:
                 self.totals.problems.append(str(error))
         if short is not None:
-            self._ending(short)
+            self._ending(self.files[-1], short)
 
-    def _short(self, end: int, behind: Sequence[tuple[Queue, int]]) -> _Short | None:
+    def _short(self, end: int, unclaimed: Sequence[tuple[Queue, int]]) -> _Short | None:
         """Whether the log has lost its end: several entries point behind it, and the first of them where its next record would lie. Others
         are themselves wrong."""
-        if sum(queue.max - past for queue, past in behind) < 2 or not self.files:
+        count, first = 0, LIMIT
+        for queue, start in unclaimed:
+            with suppress(TraceError):  # `_entries` meets it too, and tells
+                for places in places_behind(queue, start, end):
+                    count, first = count + len(places), min(first, *places)
+        if count < 2 or not self.files:
             return None
-        first = min(int(queue.entries(past, 1).physicalOffset[0]) for queue, past in behind if past < queue.max)
         following = end, self.files[-1].base + self.files[-1].length
         return _Short(end) if any(0 <= first - place <= NEAR for place in following) else None
 
@@ -316,12 +324,10 @@ class Merger:
 
             self._decide("entry", rows, None, place)
 
-    def _ending(self, short: _Short) -> None:
-        path = self.files[-1].path if self.files else join(self.store.folder, "commitlog")
+    def _ending(self, last: LogFile, short: _Short) -> None:
         more = f"{short.entries:,} entries of {len(short.topics)} topic{'s' if len(short.topics) != 1 else ''} point behind its end"
-        self._decide(
-            "ending", {"end": [short.end], "furthest": [short.furthest]}, None, lambda _: {"file": path, "offset": short.end, "more": more}
-        )
+        place = {"file": last.path, "offset": short.end, "more": more}
+        self._decide("ending", {"end": [short.end], "furthest": [short.furthest]}, None, lambda _: place)
 
     @cached_property
     def _log_now(self) -> tuple[LogFile, ...]:

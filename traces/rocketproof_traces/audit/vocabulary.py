@@ -117,8 +117,8 @@ ENTRY: Mapping[str, Type] = {
     "recordQueueOffset": I64,
     "sysFlag": I32,
 }
-"""An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say? `behindEnd`: it is one of
-several that point behind the log's last record, so that it is the log that is too short."""
+"""An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say? `behindEnd`: it points
+behind the log's last record, as several do, the first of them near its end: it is the log that is too short."""
 
 ENDING: Mapping[str, Type] = {"end": I64, "furthest": I64}
 """Where the records of the log end, and where the record of the furthest entry would."""

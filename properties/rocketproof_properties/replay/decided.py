@@ -9,8 +9,9 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from rocketproof_impl.message import parse_properties
 from rocketproof_protocol import codes
-from rocketproof_protocol.properties import NAME_END, PROPERTY_END
+from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
 from ..runs.parsed import Asked, ParsedHistory
@@ -66,9 +67,8 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
         elif made_by is not None and topic.startswith(_PUT_ELSEWHERE):
             yield deciding(made_by, "stored.topic")
         elif made_by is not None:
-            sent = (each.fields.get("properties", "") for each in parsed.asked if each.fields.get("topic") == topic)
-            properties = {one.partition(NAME_END)[0] for text in sent for one in text.split(PROPERTY_END) if one}
-            fields = ("bodyCRC", "body", "queueId", *(f"props.{name}" for name in sorted(properties)))
+            sent = {name for each in parsed.asked if each.fields.get("topic") == topic for name in _properties(each)}
+            fields = ("bodyCRC", "body", "queueId", *(f"props.{name}" for name in sorted(sent)))
             yield from (deciding(made_by, f"stored.{field}") for field in fields)
 
 
@@ -95,15 +95,16 @@ def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:
     if codes.END_TRANSACTION in kinds:
         return None
     if _BACK in kinds and topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SCHEDULE)):
-        others = any(one.op in ("send", "batch") and (_is_delayed(one) or one.fields.get("topic") == topic) for one in parsed.asked)
+        sent = (one for one in parsed.asked if one.op in ("send", "batch"))
+        others = any(DELAY in _properties(one) or one.fields.get("topic") == topic for one in sent)
         backs = [one.fields for one in parsed.asked if one.op == "send_back"]
         return None if others else Decision(_BACK, backs[0] if len(backs) == 1 else {}, stored=(topic,))
     sends = kinds - {_BACK}
     return Decision(min(sends), {}, stored=(topic,)) if len(sends) == 1 else None
 
 
-def _is_delayed(one: Asked) -> bool:
-    return f"DELAY{NAME_END}" in one.fields.get("properties", "")
+def _properties(one: Asked) -> dict[str, str]:
+    return parse_properties(one.fields.get("properties"), exact=False)
 
 
 def _of_entry(parsed: ParsedHistory, topic: str) -> Decision | None:

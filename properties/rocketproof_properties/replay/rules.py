@@ -6,7 +6,7 @@ another value contradicts it; where it names several, the value alone does not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
@@ -147,10 +147,6 @@ TOGETHER: Final = frozenset(rule for line in _TABLE for rule in line.rules) - SH
 
 def deciding(one: Decision, field: str) -> tuple[str, ...]:
     """The ids of the rules that decide this field, by its name in a recording; none where they are not known."""
-    return next((line.rules for line in _lines(one, field)), ())
-
-
-def _lines(one: Decision, field: str) -> Iterator[_Line]:
     for line in _TABLE:
         if (
             (not line.requests or one.request in line.requests)
@@ -160,7 +156,8 @@ def _lines(one: Decision, field: str) -> Iterator[_Line]:
             and (not line.stored or any(topic.startswith(line.stored) for topic in one.stored))
             and line.when(one)
         ):
-            yield line
+            return line.rules
+    return ()
 
 
 def rules_of(case: Recorded, field: str) -> tuple[str, ...]:

@@ -35,8 +35,8 @@ def judged(store: Path, path: Path) -> dict[str, bool]:
     assert storefiles.record(store, path, "broker-a", "", {}, PROFILE)
     found = judge_log(path, PROFILE)
     items = {one.id: one for one in entries(PROFILE, frozenset(Capability))}
-    assert all(entry_of(one, PROFILE) in items for one in found.findings)
-    assert puts_to_the_test(found, items["INV-41.stored"], PROFILE)
+    assert all(entry_of(one) in items for one in found.findings)
+    assert puts_to_the_test(found, items["INV-41.stored"])
     return {id_: held for id_, (held, _, _) in found.claims.items()}
 
 

@@ -129,7 +129,7 @@ def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, g
     ],
 )
 def test_every_finding_contradicts_an_entry(verdict: Verdict, id_: str) -> None:
-    assert entry_of(verdict, "P494") == id_
+    assert entry_of(verdict) == id_
     assert entry(id_).id == id_
 
 
@@ -138,15 +138,15 @@ def test_every_finding_contradicts_an_entry(verdict: Verdict, id_: str) -> None:
 
 def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Path) -> None:
     plain = judged(tmp_path, claims={"INV-44": (True, "holds", "")}, exercised=frozenset({"INV-44"}))
-    assert puts_to_the_test(plain, entry("INV-44"), "P494")
-    assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"), "P494")  # it held because nothing happened
-    assert not puts_to_the_test(plain, entry(KNOWN), "P494")
-    assert puts_to_the_test(half(tmp_path, 1, held=True), entry(KNOWN), "P494")
+    assert puts_to_the_test(plain, entry("INV-44"))
+    assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"))  # it held because nothing happened
+    assert not puts_to_the_test(plain, entry(KNOWN))
+    assert puts_to_the_test(half(tmp_path, 1, held=True), entry(KNOWN))
     actions = frozenset({"look_up", "accept_queue"})
     sent = judged(tmp_path, actions=actions, kept=kept("P494", actions), asked=frozenset({"send"}))
-    assert puts_to_the_test(sent, entry("CHK-10"), "P494") and puts_to_the_test(sent, entry("reference.send"), "P494")
-    assert not puts_to_the_test(sent, entry("CHK-02"), "P494") and not puts_to_the_test(sent, entry("reference.send_back"), "P494")
-    assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"), "P494")
+    assert puts_to_the_test(sent, entry("CHK-10")) and puts_to_the_test(sent, entry("reference.send"))
+    assert not puts_to_the_test(sent, entry("CHK-02")) and not puts_to_the_test(sent, entry("reference.send_back"))
+    assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"))
 
 
 def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:

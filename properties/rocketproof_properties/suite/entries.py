@@ -117,8 +117,7 @@ def entries(profile: str, offers: frozenset[Capability]) -> tuple[Entry, ...]:
     found += [Entry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
     found += [Entry(one.id, one.sentence, "reference") for one in _COMPARED]
     for one in witnesses:
-        claims = (one.claim, *one.claims)
-        found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=claims))
+        found.append(Entry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=one.broken))
     return tuple(found)
 
 
@@ -132,7 +131,7 @@ def _of_states(one: KnownHazard) -> list[Entry]:
     sentences = {claim.id: claim.sentence for claim in CLAIMS}
     return [
         Entry(f"{id_}[{one.condition}]", sentences[id_], "property", "violated", one.condition, one.case.reason, witness=one.hazard)
-        for id_ in (one.claim, *one.claims)
+        for id_ in one.broken
     ]
 
 
@@ -157,7 +156,7 @@ def _rules(profile: str) -> list[Entry]:
     return [Entry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in shown]
 
 
-def entry_of(verdict: Verdict, profile: str) -> str:
+def entry_of(verdict: Verdict) -> str:
     """The id of the entry that a finding contradicts. Every finding contradicts one."""
     if verdict.judge == "claims":
         return verdict.property
@@ -169,7 +168,7 @@ def entry_of(verdict: Verdict, profile: str) -> str:
     return verdict.property if verdict.property in _SPECIFIED else "specification.topics"
 
 
-def puts_to_the_test(judged: Judged, entry: Entry, profile: str) -> bool:
+def puts_to_the_test(judged: Judged, entry: Entry) -> bool:
     """Whether a program could have contradicted an entry, as far as it was judged."""
     if entry.witness:
         return False

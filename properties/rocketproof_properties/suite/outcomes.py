@@ -66,7 +66,7 @@ class _Outcomes:
         self.shown: dict[str, list[_Shown]] = {}
         for judged in self.everything:
             for verdict in judged.findings:
-                self.shown.setdefault(entry_of(verdict, report.profile), []).append(_Shown(judged, verdict))
+                self.shown.setdefault(entry_of(verdict), []).append(_Shown(judged, verdict))
         self.found = {one.key: one for one in report.findings}
 
     def all(self) -> dict[str, Outcome]:
@@ -76,7 +76,7 @@ class _Outcomes:
     def _of(self, entry: Entry, replayed: HazardReplayed | None) -> Outcome:
         if entry.kind == "hazard" or entry.witness:
             return self._hazard(entry, replayed)
-        tested = [one for one in self.everything if puts_to_the_test(one, entry, self.report.profile)]
+        tested = [one for one in self.everything if puts_to_the_test(one, entry)]
         if entry.expected == "violated":
             return self._known(entry, tested)
         shown = self.shown.get(entry.id, [])
@@ -124,7 +124,7 @@ class _Outcomes:
     def _contradicted(self, entry: Entry, shown: Sequence[_Shown], tried: int) -> Outcome:
         """The evidence is the program that was made smaller, if it still shows this, or the shortest of all."""
         mine = [self.found[key] for key in dict.fromkeys((one.verdict.judge, one.verdict.property) for one in shown) if key in self.found]
-        small = [one for one in mine if entry_of(one.verdict, self.report.profile) == entry.id]
+        small = [one for one in mine if entry_of(one.verdict) == entry.id]
         evidence = min(small, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
         programs = len({id(one.judged) for one in shown})
         lost = [one for one in mine if one.reproduced is False]
@@ -160,9 +160,8 @@ class _Outcomes:
     def _first(self, entry: Entry, evidence: ValidationFinding, shown: Sequence[_Shown]) -> str:
         """The entry at which to begin, "" if it is this one: of those with the same cause, or that all programs contradict which contradict
         this one, the one that says most."""
-        profile = self.report.profile
-        alike = {entry_of(one.verdict, profile) for one in self.report.findings if evidence.cause and one.cause == evidence.cause}
-        alike |= set.intersection(*({entry_of(v, profile) for v in one.judged.findings} for one in shown))
+        alike = {entry_of(one.verdict) for one in self.report.findings if evidence.cause and one.cause == evidence.cause}
+        alike |= set.intersection(*({entry_of(v) for v in one.judged.findings} for one in shown))
         rank = {one.id: (_rank(one), number) for number, one in enumerate(self.entries)}
         better = [id_ for id_ in alike if id_ in rank and rank[id_] < rank[entry.id]]
         return min(better, key=lambda id_: rank[id_], default="")

@@ -60,6 +60,11 @@ class KnownHazard:
     also: frozenset[Capability] = frozenset()
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """All properties that its steps break."""
+        return self.claim, *self.claims
+
+    @property
     def case(self) -> Case:
         mine = (self.claim, self.scope, self.condition, BASE)
         return next(
@@ -100,7 +105,7 @@ def replay(target: Target, wanted: KnownHazard, mark: str) -> HazardReplayed:
     Raises TargetError where it cannot be set up.
     """
     case = wanted.case
-    properties = " ".join((wanted.claim, *wanted.claims))
+    properties = " ".join(wanted.broken)
 
     def row(reproduced: bool | None, said: Sequence[str], witness: Witness | None = None) -> HazardReplayed:
         steps = () if witness is None else tuple(witness.labels())

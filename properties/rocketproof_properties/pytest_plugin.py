@@ -142,9 +142,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if any(one != NAME for one in config.stash[_CHOSEN]) and not hasattr(config, "workerinput"):
         from .choices import offer
-        from .suite.shared import chosen
+        from .suite.shared import entries_of, target_of
 
-        ids = [one.id for one in chosen(config.stash[_OPTIONS])[1]]
+        options = config.stash[_OPTIONS]
+        ids = [one.id for one in entries_of(target_of(options), options)]
         for one in config.stash[_CHOSEN]:
             if not any(_names(one, f"{NAME}::{id_}") for id_ in ids):
                 raise pytest.UsageError(f"{one}: there is no such item; {offer(one.removeprefix(f'{NAME}::'), ids)}")

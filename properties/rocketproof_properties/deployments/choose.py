@@ -8,7 +8,7 @@ from typing import Final
 from ..choices import InputError, offer
 from .address import AddressTarget
 from .deployment import Target
-from .forms import KINDS, form_of
+from .forms import KINDS, Form, form_of, is_address
 
 _PROFILE: Final = "P494"
 
@@ -19,24 +19,31 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
         raise InputError("give either the address of a broker, such as 127.0.0.1:10911, or --target, such as --target apache:4.9.4")
     if target is None:
         return AddressTarget([str(address)], profile=profile or "P49", may_configure=configure)
-    form = form_of(target)
-    if form is not None and form.kind == "apache":
-        from .apache import Apache
+    match form_of(target):
+        case Form("apache", release):
+            from .apache import Apache
 
-        return Apache(form.rest, profile=profile)
-    if form is not None and form.kind == "served":
-        from .served import Served
+            return Apache(release, profile=profile)
+        case Form("served", named):
+            from .served import Served
 
-        return Served(profile or form.rest or _PROFILE)
-    if form is not None and form.kind == "inprocess":
-        from .inprocess import InProcess
+            return Served(profile or named or _PROFILE)
+        case Form("inprocess", named):
+            from .inprocess import InProcess
 
-        return InProcess(profile or form.rest or _PROFILE)
-    if form is not None and form.kind == "file":
-        from .command import CommandTarget
+            return InProcess(profile or named or _PROFILE)
+        case Form("file", path):
+            from .command import CommandTarget
 
-        found: Target = CommandTarget(Path(target))
-        if profile is not None:
-            found.profile = profile
-        return found
+            found: Target = CommandTarget(Path(path))
+            if profile is not None:
+                found.profile = profile
+            return found
     raise InputError(f"--target {target}: {offer(target, KINDS)}")
+
+
+def choose_named(where: str, profile: str | None) -> Target:
+    """The target that a text of any form names, whose brokers keep their settings if they run already. Raises InputError."""
+    if is_address(where):
+        return choose(where, None, profile, configure=False)
+    return choose(None, where, profile, configure=False)

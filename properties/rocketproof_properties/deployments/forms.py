@@ -21,8 +21,10 @@ def form_of(text: str) -> Form | None:
     kind, colon, rest = text.partition(":")
     if kind == "apache" and rest:
         return Form("apache", rest)
-    if (kind == "served" or kind == "inprocess") and (rest or not colon):
-        return Form("served" if kind == "served" else "inprocess", rest)
+    if kind == "served" and (rest or not colon):
+        return Form("served", rest)
+    if kind == "inprocess" and (rest or not colon):
+        return Form("inprocess", rest)
     if text.endswith(".toml"):
         return Form("file", text)
     try:
@@ -30,6 +32,12 @@ def form_of(text: str) -> Form | None:
     except ValueError:
         return None
     return Form("address", text)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a broker or a name server."""
+    form = form_of(text)
+    return form is not None and form.kind == "address"
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -40,4 +48,4 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-__all__ = ["KINDS", "Form", "form_of", "host_and_port"]
+__all__ = ["KINDS", "Form", "form_of", "host_and_port", "is_address"]

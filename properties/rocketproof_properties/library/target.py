@@ -53,20 +53,17 @@ class Target:
 
     def __enter__(self) -> Target:
         """Reach the broker, or start it. Raises RocketproofError if that fails."""
-        from ..deployments.choose import choose
+        from ..deployments.choose import choose_named
         from ..deployments.deployment import Setup
-        from ..deployments.forms import form_of
         from ..generators.programs import CONFIGURED, STARTED
+        from ..runs.configured import configured
         from ..validation.ownprograms import Suite
 
         needs = known("configuration", self._needs, (*CONFIGURED, *STARTED)) if self._needs else ""
-        form = form_of(self.where)
-        is_address = form is not None and form.kind == "address"
-        target = choose(self.where if is_address else None, None if is_address else self.where, self.profile, configure=False)
+        target = choose_named(self.where, self.profile)
         with ExitStack() as stack:
             running = stack.enter_context(target.open(Setup(settings=STARTED.get(needs, {}))))
-            for broker in running.brokers if needs in CONFIGURED else ():
-                running.configure(broker, CONFIGURED[needs])
+            stack.enter_context(configured(running, CONFIGURED.get(needs, {})))
             folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
             folder.mkdir(parents=True, exist_ok=True)
             self._suite = Suite(running, target.profile, folder, self._nameserver, needs)

@@ -30,10 +30,10 @@ class Catalogue(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         options = self.config.stash[OPTIONS]
-        profile, entries = shared.chosen(options)
-        for entry in entries:
+        target = shared.target_of(options)
+        for entry in shared.entries_of(target, options):
             if self._wanted(f"{NAME}::{entry.id}"):
-                yield CatalogueItem.from_parent(self, name=entry.id, entry=entry, profile=profile)
+                yield CatalogueItem.from_parent(self, name=entry.id, entry=entry, profile=target.profile)
 
 
 class CatalogueItem(pytest.Item):

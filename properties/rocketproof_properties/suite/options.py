@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 import pytest
 
-from ..deployments.forms import form_of
+from ..deployments.forms import form_of, is_address
 
 if TYPE_CHECKING:
     from ..validation.accept import Accepted
@@ -97,11 +97,6 @@ class Options:
         from ..validation import accept
 
         return () if self.accept is None else accept.read(self.accept, ACCEPT.flag)
-
-
-def is_address(text: str) -> bool:
-    form = form_of(text)
-    return form is not None and form.kind == "address"
 
 
 def read(config: pytest.Config) -> Options:

@@ -21,7 +21,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_traces.explorer import page as pages
 
 from .. import failures
-from ..deployments.choose import choose
+from ..deployments.choose import choose_named
 from ..deployments.deployment import Target
 from ..exploring import histories
 from ..steps.parts import Capability
@@ -72,14 +72,12 @@ class Results:
 
 def target_of(options: Options) -> Target:
     """What is validated. Raises InputError, TargetError."""
-    address = options.target if options.address else None
-    return choose(address, None if address else options.target, options.profile, configure=False)
+    return choose_named(options.target, options.profile)
 
 
-def chosen(options: Options) -> tuple[str, tuple[Entry, ...]]:
-    """The profile, and all entries for these options. Raises InputError, TargetError."""
-    target = target_of(options)
-    return target.profile, entries(target.profile, target.offers | ({Capability.STORE} if options.store is not None else set()))
+def entries_of(target: Target, options: Options) -> tuple[Entry, ...]:
+    """All entries for a target. Its store is offered too where a folder is given."""
+    return entries(target.profile, target.offers | ({Capability.STORE} if options.store is not None else set()))
 
 
 def known(scratch: Path) -> Results | None:
@@ -151,7 +149,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     def page(history: Path, entry: Entry) -> Path | None:
         return _drawn(history, folder / PAGES / f"{re.sub('[^A-Za-z0-9.-]+', '-', entry.id)}.html", target.profile, entry.title)
 
-    found = outcomes(report, chosen(options)[1], folder, page)
+    found = outcomes(report, entries_of(target, options), folder, page)
     stopped = report.stopped or report.transport.undecided
     results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
     (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -12,6 +12,7 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import ConnectFailed, RemotingError
 from rocketproof_protocol.codes import TOPIC_NOT_EXIST
+from rocketproof_traces.history.operations import STRAY
 
 from ..deployments.connection import Connection
 from ..deployments.deployment import Deployment
@@ -161,7 +162,7 @@ class Client:
         line = self._lines.get(key)
         for answer in line.strays if line is not None else ():
             of = self._asked.get((key, answer.opaque))
-            self._recording.add("info", self.process, "stray", {"of": of, **answer_data(answer)})
+            self._recording.add("info", self.process, STRAY, {"of": of, **answer_data(answer)})
         if line is not None:
             line.strays.clear()
 

@@ -12,7 +12,7 @@ from typing import Any
 from rocketproof_protocol.codes import SYSTEM_BUSY
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
-from rocketproof_traces.history.operations import Call, paired
+from rocketproof_traces.history.operations import STRAY, Call, paired
 
 from ..generators.programs import Program
 from ..steps.names import Names
@@ -142,7 +142,7 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
         elif found.type == "state":
             parsed.states[found.op] = found.value
             parsed.looks.append((found.process, found.op, found.value))
-        elif found.op == "stray":
+        elif found.op == STRAY:
             strays.append(found)
         elif found.type != "invoke":
             parsed.items.append(Other(found.seq, found.op, found.value))

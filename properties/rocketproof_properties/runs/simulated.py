@@ -17,6 +17,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_profiles import Profile
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 from rocketproof_traces.history import Event
+from rocketproof_traces.history.operations import STRAY
 from rocketproof_traces.stored.record import Record
 
 from ..deployments.simulated import SECOND, Setting, SimulatedConnection, SimulatedDeployment
@@ -168,7 +169,7 @@ class SimulatedRun:
             self._close(asked, "ok", value)
         else:
             of = asked.event.seq if answer.opaque == asked.opaque else None
-            self._add("info", asked.event.process, "stray", {"of": of, **value})
+            self._add("info", asked.event.process, STRAY, {"of": of, **value})
 
     def _close(self, asked: _Asked, type_: str, value: Mapping[str, Any]) -> None:
         asked.open = False

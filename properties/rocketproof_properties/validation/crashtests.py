@@ -36,6 +36,7 @@ from ..runs.client import PATIENCE, Client, places
 from ..runs.parsed import Asked, load
 from ..runs.readback import Reader
 from ..runs.recording import Recording, body_of, worded
+from ..runs.waiting import until
 from ..steps.call import Context
 from ..steps.names import Names
 from ..steps.parts import Capability
@@ -172,11 +173,8 @@ class _Store:
         ]
         for thread in load_:
             thread.start()
-        end = time.monotonic() + _FIRST_ANSWER
-        while not any(context.known for context in contexts):
-            if time.monotonic() > end:
-                raise TargetError(f"{self._running.name}: no send was answered in {_FIRST_ANSWER:g} s")
-            time.sleep(0.001)
+        if not until(lambda: any(context.known for context in contexts), bool, _FIRST_ANSWER, 0.001):
+            raise TargetError(f"{self._running.name}: no send was answered in {_FIRST_ANSWER:g} s")
         time.sleep(self._chance.uniform(0, _LONGEST))
         self._running.kill(BROKER)
         for thread, client in zip(load_, clients, strict=True):
@@ -246,12 +244,7 @@ class _Store:
 
     def _dispatched(self, key: tuple[str, int], wanted: list[Place]) -> bool:
         """Whether the consume queue leads to exactly these records, within a while."""
-        end = time.monotonic() + _SECONDS
-        while queue_entries(self._running.store(BROKER), *key) != wanted:
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
+        return until(lambda: queue_entries(self._running.store(BROKER), *key) == wanted, bool, _SECONDS, 0.05)
 
     def _unknown(self, what: str, why: str) -> None:
         self._found.unknown.append(f"kill {self._found.kills + 1}, store {self._first}: {what}: {why}")

@@ -9,8 +9,9 @@ or has been killed before. A state is compared in what an action has to have bro
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
+from operator import eq
 from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.message import Message
@@ -31,6 +32,7 @@ from rocketproof_traces.stored.record import record_at
 from ..deployments import probe
 from ..deployments.deployment import Deployment
 from ..runs.client import places
+from ..runs.waiting import until
 from ..steps.actions import ANSWERS, STEPS, TOPICS
 from ..steps.vocabulary import plain
 from ..targets.base import decoded
@@ -223,12 +225,13 @@ class WireReplay:
         table, version = table_from_data(json.loads(answer.body or b"{}"))
         return table, version.counter if version else 0
 
-    def _route(self, topic: str) -> dict[str, tuple[int, int, int]]:
+    def _route(self, topic: str, brokers: Collection[str]) -> dict[str, tuple[int, int, int]]:
+        """The queues of a topic that some brokers have, as the name server tells."""
         answer = probe.ask(str(self.running.name_server), plain("route", topic=topic))
         if answer.code != codes.SUCCESS:
             return {}
         queues = loads(answer.body or b"{}")["queueDatas"]
-        return {q["brokerName"]: (q["readQueueNums"], q["writeQueueNums"], q["perm"]) for q in queues}
+        return {q["brokerName"]: (q["readQueueNums"], q["writeQueueNums"], q["perm"]) for q in queues if q["brokerName"] in brokers}
 
     # What the state says beside it
 
@@ -276,11 +279,8 @@ class WireReplay:
                 continue
             expected = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
             wanted = {name: row for name, row in expected.items() if row is not None}
-            end = time.monotonic() + PATIENCE
-            while (seen := {name: row for name, row in self._route(topic).items() if name in expected}) != wanted:
-                if time.monotonic() > end:
-                    _same(f"the route of {topic}", seen, wanted)
-                time.sleep(0.02)
+            seen = until(partial(self._route, topic, expected), partial(eq, wanted), PATIENCE, 0.02)
+            _same(f"the route of {topic}", seen, wanted)
 
 
 def _row(state: dict[str, Any], table: str, at: str, present: str) -> tuple[int, int, int] | None:

@@ -42,7 +42,7 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     ids = tuple(one.id for one in rules())
     plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT)
     try:
-        (found,) = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan), _silent).totals
+        (found,) = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan)).totals
     except TraceError:
         return False
     program = Program(0, SOURCE, (), needs)
@@ -56,10 +56,6 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     recording.add("state", broker, STATE, {"records": found.records, "counts": counts, "said": said, "problems": found.problems})
     recording.close()
     return True
-
-
-def _silent(done: int, of: int) -> None:
-    """Nobody hears how far it is."""
 
 
 def judge(parsed: ParsedHistory, path: Path) -> Judged:

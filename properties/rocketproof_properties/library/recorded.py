@@ -56,6 +56,8 @@ def audit(
     from ..audits.folders import folders_of
 
     folders = folders_of([os.fspath(store) for store in stores])
+    from rocketproof_traces.audit.run import silent
+
     from ..audits import brokerconf, command
     from ..engines import spreading
 
@@ -66,8 +68,4 @@ def audit(
     plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, given)
     spread = spreading("local", workers, None, None, short=True)
     folder = None if out is None else Path(out)
-    return command.run(folders, plan, name, folder, spread, report or _silent)
-
-
-def _silent(done: int, of: int) -> None:
-    """Nobody hears how far it is."""
+    return command.run(folders, plan, name, folder, spread, report or silent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,27 @@ def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path)
     log.write_bytes(log.read_bytes().replace(BODY, BODY.swapcase()))
     held = judged(spoiled, tmp_path / "logs" / "2.ndjson")
     assert not held["INV-41.stored"] and held["INV-37.stored"]
+
+
+def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn"
+    shutil.copytree(store, torn)
+    (torn / "config" / "topics.json").write_text("{")
+    path = tmp_path / "logs" / "1.ndjson"
+    assert storefiles.record(torn, path, "broker-a", "", {}, PROFILE)
+    found = judge_log(path, PROFILE)
+    broken = {one.property for one in found.verdicts}
+    assert found.exercised == found.claims.keys() == broken
+
+
+def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Iterator[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storefiles, "spreading", lambda *_, **__: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        storefiles.record(store, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE)
+    assert not (tmp_path / "1.ndjson").exists()
 
 
 def test_a_folder_without_a_store_says_nothing(tmp_path: Path) -> None:

@@ -35,16 +35,19 @@ def rules() -> list[Rule]:
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], profile: str) -> bool:
-    """Audit a store directory and write down what came of it; False where there is no store."""
+    """Audit a store directory and write down what came of it; False where there is no store. Raises KeyboardInterrupt."""
     from rocketproof_traces.audit.programs import Plan
     from rocketproof_traces.audit.run import Kept, audit
 
     ids = tuple(one.id for one in rules())
     plan = Plan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT)
     try:
-        (found,) = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan)).totals
+        outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), Kept(None, plan))
     except TraceError:
         return False
+    if outcome.stopped:
+        raise KeyboardInterrupt
+    (found,) = outcome.totals
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
     recording = Recording(path, {**origin, "program": program.data(), "broker": broker})
@@ -59,14 +62,15 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
 
 
 def judge(parsed: ParsedHistory, path: Path) -> Judged:
-    """Judge what an audit said."""
+    """Judge what an audit said. Where it could not read something, only what it found broken is judged."""
     state = parsed.states[STATE]
     judged = Judged(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     sentences = {one.id: one.claim.sentence for one in rules()}
     for id_, count in state["counts"].items():
-        judged.claims[id_] = (not count, "holds", "")
+        if count or not state["problems"]:
+            judged.claims[id_] = (not count, "holds", "")
         if count:
             text = f"{sentences.get(id_, id_)}: {state['said'].get(id_, '')} ({count:,} in {SOURCE})"
             judged.verdicts.append(Verdict("claims", id_, text))
-    judged.exercised = frozenset(id_ for id_, count in state["counts"].items() if state["records"] or count)
+    judged.exercised = frozenset(id_ for id_, (held, _, _) in judged.claims.items() if state["records"] or not held)
     return judged

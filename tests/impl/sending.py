@@ -100,8 +100,8 @@ class Stand(Simulated):
         async def put(_: Message) -> PutResult | None:
             return result
 
-        self.broker.store.put_message = put  # type: ignore[method-assign, assignment]
-        self.broker.store.put_messages = put  # type: ignore[method-assign, assignment]
+        self.broker.store.put_message = put  # type: ignore[method-assign, assignment]  # a double of the method
+        self.broker.store.put_messages = put  # type: ignore[method-assign, assignment]  # another one
 
 
 def thrown(answer: Command, start: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from marks import behaviour
@@ -35,11 +36,7 @@ def registrations(stand: Stand) -> list[tuple[bool, bool, bool]]:
     async def register_all(check_order_config: bool, oneway: bool, force: bool) -> None:
         asked.append((check_order_config, oneway, force))
 
-    class Registration:
-        register_all: object
-
-    stand.broker.registration = Registration()  # type: ignore[assignment]
-    stand.broker.registration.register_all = register_all  # type: ignore[method-assign]
+    stand.broker.registration = SimpleNamespace(register_all=register_all)  # type: ignore[assignment]  # a double
     return asked
 
 

@@ -59,7 +59,7 @@ def test_a_busy_page_cache_rejects_before_a_thread_is_asked_for(one_way: bool) -
 @behaviour("REM-06")
 def test_a_pool_without_a_free_buffer_rejects_too() -> None:
     stand = Stand()
-    stand.broker.store.is_transient_store_pool_deficient = lambda: True  # type: ignore[method-assign]
+    stand.broker.store.is_transient_store_pool_deficient = lambda: True  # type: ignore[method-assign]  # a double of the method
     assert "[REJECTREQUEST]" in str(stand.send().remark)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from marks import behaviour, earlier, every
@@ -11,6 +12,7 @@ from sending import Stand, batch_request, send_request
 
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext, counts
 from rocketproof_impl.message import parse_properties, properties_text
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 
 
@@ -34,8 +36,8 @@ class Hook:
         self._see("after", context)
 
 
-def hooked(profile: str = "P49", **settings: object) -> tuple[Stand, list[tuple[str, SendMessageContext]]]:
-    stand = Stand(profile, **settings)  # type: ignore[arg-type]
+def hooked(profile: str = "P49", **settings: Any) -> tuple[Stand, list[tuple[str, SendMessageContext]]]:
+    stand = Stand(profile, **settings)
     events: list[tuple[str, SendMessageContext]] = []
     stand.broker.hooks.send.append(Hook(events))
     return stand, events
@@ -103,9 +105,9 @@ def test_hooks_run_in_order_and_stop_nobody(profile: str) -> None:
 @pytest.mark.parametrize("make", [send_request, batch_request])
 @pytest.mark.parametrize(("profile", "names"), [("P40", 2), ("P45", 2), ("P49", 1), ("P494", 1)])
 @behaviour("SEND-06")
-def test_after_hooks_run_in_earlier_brokers_only(profile: str, names: int, make: Callable[[], object]) -> None:
+def test_after_hooks_run_in_earlier_brokers_only(profile: str, names: int, make: Callable[[], Command]) -> None:
     stand, events = hooked(profile)
-    stand.request(make())  # type: ignore[arg-type]
+    stand.request(make())
     assert [name for name, _ in events] == ["before", "after"][:names]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from marks import behaviour, earlier, every, later
 from sending import NULL_POINTER, Stand, send_request, thrown
@@ -17,16 +19,16 @@ from rocketproof_protocol.flags import PREPARED, READ, WRITE
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
 
-def stand_with(profile: str = "P49", *, times: int = 0, **settings: object) -> Stand:
+def stand_with(profile: str = "P49", *, times: int = 0, **settings: Any) -> Stand:
     """A broker with one message of T in its log, at offset 0."""
-    stand = Stand(profile, **settings)  # type: ignore[arg-type]
+    stand = Stand(profile, **settings)
     stand.send(queue_id=1, reconsume_times=times, properties={"TAGS": "a"}, flag=7, sys_flag=1)
     return stand
 
 
-def back(stand: Stand, *, offset: int = 0, delay_level: int = 0, limit: int | None = 16, **fields: object) -> Command:
+def back(stand: Stand, *, offset: int = 0, delay_level: int = 0, limit: int | None = 16, **fields: Any) -> Command:
     """Give the message back, with a limit that every profile takes."""
-    answer = stand.send_back(offset, delay_level=delay_level, max_reconsume_times=limit, **fields)  # type: ignore[arg-type]
+    answer = stand.send_back(offset, delay_level=delay_level, max_reconsume_times=limit, **fields)
     assert answer.ext_fields is None
     return answer
 

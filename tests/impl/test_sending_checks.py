@@ -294,7 +294,9 @@ def test_a_retry_topic_gets_the_templates_queues_where_it_may(profile: str) -> N
 @behaviour("CHK-08", "M-22", "CHK-06", "TCM-13", "HAZ-02")
 def test_a_retry_topic_without_a_template_gets_one_queue_and_takes_the_template_its_inheritance(profile: str) -> None:
     stand = Stand(profile)
-    stand.broker.groups.find("g").retry_queue_nums = 5  # type: ignore[union-attr]
+    group = stand.broker.groups.find("g")
+    assert group is not None
+    group.retry_queue_nums = 5
     stand.settings.auto_create_topic_enable = False
     version = stand.broker.topics.data_version.counter
     assert stand.send("%RETRY%g", default_topic_queue_nums=8, unit_mode=True, max_reconsume_times=16).code == SUCCESS

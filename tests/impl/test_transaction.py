@@ -262,7 +262,7 @@ def test_the_status_of_the_final_put(status: PutMessageStatus, code: int, remark
         puts.append(message.topic)
         return PutResult(status)
 
-    stand.broker.store.put_message = put  # type: ignore[method-assign]
+    stand.broker.store.put_message = put  # type: ignore[method-assign]  # a double of the method
     assert answered(end(stand)) == (code, remark)
     assert puts == (["T", OP_HALF_TOPIC] if code == 0 else ["T"])
 

@@ -127,15 +127,15 @@ WRONG = {
     "constant out of type": (lambda: check(lock, atomic="perhaps"), "constants of model lock: "),
     "unknown property": (lambda: check(lock, property="exclusoin"), "unknown property 'exclusoin'; use exclusion"),
     "no property named": (lambda: check(lock, property=[]), "no property; name one"),
-    "no model": (lambda: check(7), "int is no model; give a Model, a function"),  # type: ignore[arg-type]
-    "no Model returned": (lambda: check(lambda: None), "returned NoneType; end it with `return m`"),  # type: ignore[arg-type,return-value]
+    "no model": (lambda: check(7), "int is no model; give a Model, a function"),  # type: ignore[arg-type]  # wrong on purpose
+    "no Model returned": (lambda: check(lambda: None), "returned NoneType; end it with `return m`"),  # type: ignore[arg-type,return-value]  # so is this
     "size missing": (lambda: check(lambda n: lock(n)), "cannot be called so: missing a required argument: 'n'; give its sizes"),
     "no properties": (lambda: check(_bare()), "model bare has no properties; state some"),
     "no variables": (lambda: check(Model("empty")), "model empty has no variables"),
     "scope of a model": (lambda: check(lock, scope="tiny"), "scope='tiny' with a model of your own"),
     "no such file": (lambda: check("nowhere.py"), "no such file nowhere.py"),
     "no such name": (lambda: check(f"{__file__}::lok"), "no lok in this file"),
-    "engine": (lambda: check(lock, engine="explict"), "unknown engine 'explict'"),  # type: ignore[arg-type]
+    "engine": (lambda: check(lock, engine="explict"), "unknown engine 'explict'"),  # type: ignore[arg-type]  # and this
     "not by this engine": (lambda: check(lock, engine="symbolic"), "symbolic does not decide progress (leads_to)"),
     "workers": (lambda: check(lock, workers=0), "workers=0 is not positive"),
     "not asked": (lambda: check(lock, property="crowd")["exclusion"], "'exclusion' was not asked for; those that were: crowd"),

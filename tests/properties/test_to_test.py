@@ -146,14 +146,15 @@ def test_a_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest
 
 def test_steps_that_are_none_are_refused(folder: Path) -> None:
     model = "counting.py"
-    for steps, options, said in (
+    wrong: tuple[tuple[list[str], dict[str, Any], str], ...] = (
         (["down()"], {}, "no action 'down'"),
         (["up(1)"], {}, "up has 0 parameters"),
         (["up()"], {"loop": 2}, "loop=2 is the number of no state"),
         (["up()", "up()"], {"on": "implementation"}, "only the specification has an implementation"),
-    ):
+    )
+    for steps, options, said in wrong:
         with pytest.raises(RocketproofError, match=said):
-            assert_shows(model, "low", steps, **options)  # type: ignore[arg-type]
+            assert_shows(model, "low", steps, **options)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_properties.cli import run
-from rocketproof_properties.deployments.deployment import Deployment, Setup, Target
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup, Target
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.deployments.served import Served
 from rocketproof_properties.steps.parts import Capability
@@ -73,7 +73,7 @@ class _Address(Target):
     name, version, profile = "somebody's", "", PROFILE
     offers = frozenset({Capability.CONFIGURE})
 
-    def open(self, setup: Setup = Setup()) -> Deployment:  # noqa: B008
+    def open(self, setup: Setup = DEFAULT) -> Deployment:
         raise AssertionError("nothing is started")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,8 +34,8 @@ def entry(id_: str, profile: str = "P494") -> Entry:
     return next(one for one in entries(profile, EVERYTHING) if one.id == id_)
 
 
-def judged(path: Path, number: int = 1, **more: object) -> Judged:
-    return Judged(number, path, "plain messages", frozenset(), by=("specification", "claims", "reference"), **more)  # type: ignore[arg-type]
+def judged(path: Path, number: int = 1, **more: Any) -> Judged:
+    return Judged(number, path, "plain messages", frozenset(), by=("specification", "claims", "reference"), **more)
 
 
 def half(path: Path, number: int, *, held: bool) -> Judged:
@@ -43,8 +44,8 @@ def half(path: Path, number: int, *, held: bool) -> Judged:
     return judged(path, number, claims=claims, exercised=frozenset({"INV-44"}), verdicts=verdicts)
 
 
-def report(*programs: Judged, **more: object) -> ValidationReport:
-    return ValidationReport({"name": "a broker", "offers": ["start"]}, "P494", 1, len(programs), judged=list(programs), **more)  # type: ignore[arg-type]
+def report(*programs: Judged, **more: Any) -> ValidationReport:
+    return ValidationReport({"name": "a broker", "offers": ["start"]}, "P494", 1, len(programs), judged=list(programs), **more)
 
 
 def outcome(made: ValidationReport, id_: str, folder: Path) -> Outcome:
@@ -181,11 +182,11 @@ def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -
     assert found.words.startswith("violated, as P494 expects (HAZ-13") and found.words.endswith("in 1 of 2 programs")
 
 
-def contradicted(history: Path, **more: object) -> ValidationReport:
+def contradicted(history: Path, **more: Any) -> ValidationReport:
     verdict = Verdict("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
     broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), verdicts=[verdict])
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
-    finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)  # type: ignore[arg-type]
+    finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)
     return report(broken, findings=[finding])
 
 

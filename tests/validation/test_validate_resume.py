@@ -9,6 +9,7 @@ import pytest
 
 from rocketproof_properties.choices import InputError
 from rocketproof_properties.cli import run
+from rocketproof_properties.deployments.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.deployments.inprocess import InProcess
 from rocketproof_properties.validation.resume import is_over
 from rocketproof_properties.validation.validate import ValidationRequest, validate
@@ -74,7 +75,7 @@ def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
     first = validate(request(folder))
 
     class Gone(InProcess):
-        def open(self, *_: object) -> None:  # type: ignore[override]
+        def open(self, setup: Setup = DEFAULT) -> Deployment:
             raise AssertionError
 
     again = validate(ValidationRequest(Gone(), folder, PROGRAMS, SEED, shrink=0, resumes=True))

@@ -115,7 +115,7 @@ class Dispatcher:
         """A future that failed is nobody's to answer: the client waits for its whole timeout (REM-09, HAZ-24)."""
         try:
             answer = future.result()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is lost
             log.error("process request %d exception in the future: %r", request.opaque, error)
             return
         self._callback(channel, request, answer)

@@ -184,5 +184,5 @@ def _report(name: str, ended: Future[None]) -> None:
     """A service that ends by an exception is a fault of this implementation, and nobody else will notice it."""
     try:
         ended.result()
-    except Exception as problem:  # noqa: BLE001
+    except Exception as problem:  # noqa: BLE001 - whatever has ended the service
         log.error("service %s ended: %r", name, problem)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -354,8 +355,7 @@ class SimulatedDeployment(Deployment):
         """Call an object's periodic functions at their times."""
         tasks = thing.periodic() if hasattr(thing, "periodic") else thing.PERIODIC
         for task in tasks:
-            work = getattr(thing, task.name)
-            self.cluster.scheduler.every(task.first, task.period, lambda work=work, name=task.name: self._spawn(work, name))  # type: ignore[misc]
+            self.cluster.scheduler.every(task.first, task.period, partial(self._spawn, getattr(thing, task.name), task.name))
 
     def _spawn(self, work: Callable[[], Any], name: str) -> None:
         self.cluster.scheduler.spawn(work(), name)

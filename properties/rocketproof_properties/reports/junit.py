@@ -40,7 +40,7 @@ def write(run: Run) -> str:
         cases.append(_case(run, one, name if times[name] == 1 else f"{name} #{times[name]}"))
     suite.add_testcases(cases)
     if run.notes:
-        suite.append(SystemOut(printable("\n".join(run.notes))))  # type: ignore[no-untyped-call]
+        suite.append(SystemOut(printable("\n".join(run.notes))))  # type: ignore[no-untyped-call]  # junitparser's has no types
     report = JUnitXml("rocketproof")
     report.add_testsuite(suite)
     report.time = suite.time = round(run.seconds, 3)
@@ -65,11 +65,11 @@ def _case(run: Run, one: Result, name: str) -> TestCase:
         case.result = [found]
     kept = {"cause": one.cause, **one.properties}
     if any(kept.values()):
-        properties = Properties()  # type: ignore[no-untyped-call]
+        properties = Properties()  # type: ignore[no-untyped-call]  # junitparser's has no types
         for key, value in kept.items():
             if value:
                 properties.add_property(Property(one_line(key), one_line(value)))
-        case.append(properties)  # type: ignore[no-untyped-call]
+        case.append(properties)  # type: ignore[no-untyped-call]  # junitparser's has no types
     return case
 
 

@@ -246,7 +246,7 @@ def _sizes(master: str, cores: int | None) -> dict[str, str]:
 
 def _close(spark: SparkSession, folder: Path) -> None:
     """At the end of the process: the session, its Java process, its folder."""
-    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001
+    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001  (nothing public leads to it)
     spark.stop()
     if java_process is not None:
         gateway.end(java_process)

@@ -22,8 +22,8 @@ _ENTRY = np.dtype([("keyHash", ">i4"), ("physicalOffset", ">i8"), ("seconds", ">
 class IndexEntries:
     """Columns of entries: the key's hash, the record's place, seconds since the file's first record, the entry before in the slot."""
 
-    keyHash: Column  # noqa: N815
-    physicalOffset: Column  # noqa: N815
+    keyHash: Column  # noqa: N815  (columns have the names that rules give them)
+    physicalOffset: Column  # noqa: N815  (so has this)
     seconds: Column
     previous: Column
 

@@ -335,7 +335,8 @@ class _Search:
     def _bytes(self) -> int:
         """What all arrays take; remembers the most that it was."""
         arrays = {id(a): a.nbytes for w in self.workers for a in (*map(_whole, w.parts), w.fresh)}
-        arrays |= {id(a): a.nbytes for a in (*self.spare, *(_whole(part) for part, _, _ in self.waiting))}
+        waiting = self.waiting.copy()  # at once: workers take from it meanwhile
+        arrays |= {id(a): a.nbytes for a in (*self.spare, *(_whole(part) for part, _, _ in waiting))}
         taken = self.table.bytes + sum(arrays.values()) + sum(w.bytes() for w in self.workers)
         self.peak = max(self.peak, taken)
         return taken

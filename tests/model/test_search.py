@@ -289,6 +289,21 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
     replayed(found)
 
 
+def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, real = search._Search(ring().given(), None, 1, Limits(), None, True, False, Tuning(), True, None), search._whole
+    level = np.zeros(8, dtype=np.int64)
+    one.waiting.extend((level, k, k + 1) for k in range(8))
+
+    def taken(part: np.ndarray) -> np.ndarray:
+        one.waiting.popleft()
+        return real(part)
+
+    before = one.table.bytes
+    monkeypatch.setattr(search, "_whole", taken)
+    assert one._bytes() >= before + level.nbytes
+    assert not one.waiting
+
+
 def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_REPORT", 0.0)
     told: list[Progress] = []

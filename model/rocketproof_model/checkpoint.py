@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,15 +53,25 @@ class Checkpoint:
     def __init__(self, folder: Path, seconds: float = 30.0) -> None:
         self.folder, self.seconds = folder, seconds
         self.last = time.monotonic()
-        self.sums: list[int] = []
+        self.written: list[tuple[int, int]] = []  # of each level in the file: the byte where it ends, and the sum of its words
         self.file: Any = None
+
+    @property
+    def sums(self) -> list[int]:
+        """The sums of the words of the levels in the file."""
+        return [total for _, total in self.written]
+
+    @property
+    def _end(self) -> int:
+        """The byte where the next level begins."""
+        return self.written[-1][0] if self.written else 0
 
     def open(self, question: str) -> Record | None:
         """Begin, or go on: what an earlier search has left here. RocketproofError if that was another search, or is damaged."""
         path = self.folder / _RECORD
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.folder / _STATES, "r+b" if path.exists() else "w+b")  # noqa: SIM115  closed by `close`
+            self.file = open(self.folder / _STATES, "r+b" if path.exists() else "w+b")  # noqa: SIM115  (open while the search runs; see `close`)
             if not path.exists():
                 return None
             found = json.loads(path.read_text())
@@ -68,12 +79,12 @@ class Checkpoint:
                 self.close()
                 raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
             record = Record(**found)
+            ends = (8 * record.words * states for states in accumulate(record.sizes))
+            self.written = list(zip(ends, record.sums, strict=True))
+            self.file.truncate(self._end)
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.close()
             raise RocketproofError(f"{self.folder} cannot keep a search's progress: {error}; give another folder or remove it") from None
-        self.sums = list(record.sums)
-        self.file.seek(8 * record.words * sum(record.sizes))
-        self.file.truncate()
         return record
 
     def level(self, record: Record, number: int) -> Iterator[Words]:
@@ -94,10 +105,11 @@ class Checkpoint:
         return RocketproofError(f"{self.folder} is damaged: its states are not those that were written; remove it to search from the start")
 
     def append(self, parts: Sequence[Words]) -> None:
-        """Write a level's states. OSError if there is no room: what was saved before stays."""
+        """Write a level's states, over those of an attempt cut short. OSError if there is no room: what was saved before stays."""
+        self.file.seek(self._end)
         for part in parts:
             self.file.write(part.astype("<i8", copy=False).data)
-        self.sums.append(int(_sum(parts, np.int64(0))))
+        self.written.append((self.file.tell(), int(_sum(parts, np.int64(0)))))
 
     @property
     def due(self) -> bool:

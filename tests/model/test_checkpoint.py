@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 
 import routing
 from rocketproof_model import RocketproofError
-from rocketproof_model.checkpoint import Checkpoint
+from rocketproof_model.checkpoint import Checkpoint, Record
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import DISK, INTERRUPTED, MEMORY, STATES, Limits
 from rocketproof_model.search import Tuning, _Search, explore
@@ -57,22 +57,22 @@ def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
 
 def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
     program = (
-        "import routing, sys, time, pathlib\n"
+        "import routing, sys, pathlib\n"
         "from rocketproof_model.checkpoint import Checkpoint\nfrom rocketproof_model.search import explore\n"
-        "class Slow(Checkpoint):\n"
-        "    def save(self, record):\n        super().save(record)\n        time.sleep(0.05 if len(record.sizes) < 8 else 60)\n"
-        f"explore(routing.model(**{LARGER}).given(), checkpoint=Slow(pathlib.Path(sys.argv[1]), 0.0))\n"
+        "class Waiting(Checkpoint):\n"
+        "    def save(self, record):\n        super().save(record)\n"
+        "        if len(record.sizes) == 8:\n            print(flush=True)\n            sys.stdin.read()\n"
+        f"explore(routing.model(**{LARGER}).given(), checkpoint=Waiting(pathlib.Path(sys.argv[1]), 0.0))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], env=environment) as child:
-        record = tmp_path / "search.json"
-        while child.poll() is None and not (record.exists() and len(json.loads(record.read_text())["sizes"]) >= 8):
-            time.sleep(0.01)
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"\n", "it has ended"
         child.kill()
     with (tmp_path / "states").open("ab") as file:
         file.write(b"half a state that was being written")
     instance = routing.model(**LARGER).given()
-    assert len(json.loads(record.read_text())["sizes"]) == 8
+    assert len(json.loads((tmp_path / "search.json").read_text())["sizes"]) == 8
     assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -93,11 +93,11 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) -> None:
     class Full(Checkpoint):
-        def append(self, parts: object) -> None:
+        def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7:
                 self.file.write(b"a part")
                 raise OSError(errno.ENOSPC, "no space left on device")
-            super().append(parts)  # type: ignore[arg-type]
+            super().append(parts)
 
     instance = MODEL.given()
     found = explore(instance, checkpoint=Full(tmp_path, 0.0))
@@ -106,13 +106,34 @@ def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) ->
     assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
 
 
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
+def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: BaseException) -> None:
+    """The first attempt fails half way, the one at the search's end does not."""
+
+    class Failing(Checkpoint):
+        failed = False
+
+        def append(self, parts: Sequence[np.ndarray]) -> None:
+            if len(self.sums) == 7 and not self.failed:
+                self.failed = True
+                self.file.write(b"a part")
+                raise end
+            super().append(parts)
+
+    instance = MODEL.given()
+    found = explore(instance, checkpoint=Failing(tmp_path, 0.0))
+    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    assert len(json.loads((tmp_path / "search.json").read_text())["sizes"]) == 8
+    assert summary(explore(instance, checkpoint=Checkpoint(tmp_path))) == summary(explore(instance))
+
+
 def test_saving_waits_for_its_time(tmp_path: Path) -> None:
     saved: list[int] = []
 
     class Noted(Checkpoint):
-        def save(self, record: object) -> None:
-            saved.append(len(record.sizes))  # type: ignore[attr-defined]
-            super().save(record)  # type: ignore[arg-type]
+        def save(self, record: Record) -> None:
+            saved.append(len(record.sizes))
+            super().save(record)
 
     whole = explore(MODEL.given(), checkpoint=Noted(tmp_path, 0.0))
     assert saved == list(range(1, whole.depth + 1))

@@ -30,11 +30,9 @@ from .text import Constant, routine, text
 from .words import (
     GIVEN,
     acquire,
-    below,
     call,
     exchange,
     fetch_add,
-    first_bit,
     get,
     last_bit,
     load,
@@ -44,11 +42,11 @@ from .words import (
     release,
     store,
     unrolled,
-)  # fmt: skip
+)
 
 __all__ = [
-    "GIVEN", "Constant", "acquire", "address", "addresses", "below", "call", "compile_routine", "exchange", "fetch_add", "first_bit", "get",
-    "last_bit", "load", "matches", "prefetch", "put", "release", "routine", "store", "unrolled",
+    "GIVEN", "Constant", "acquire", "address", "addresses", "call", "compile_routine", "exchange", "fetch_add", "get", "last_bit", "load",
+    "matches", "prefetch", "put", "release", "routine", "store", "unrolled",
 ]  # fmt: skip
 
 

@@ -18,7 +18,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Constant = int | tuple[int, ...]
 
 _HEAD = """\
-declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
@@ -157,8 +156,6 @@ class _Writer:
             return self.chosen(ast.IfExp(node, ast.Constant(1), ast.Constant(0)))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             function = self.names.get(node.func.id)
-            if function is words.below:
-                return self.value(f"zext i1 {self.truth(node)} to i64")
             word = WORDS.get(function)
             if word is not None:
                 return word(self, node.args)
@@ -189,8 +186,6 @@ class _Writer:
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _RELATION:
             relation = _RELATION[type(node.ops[0])]
             return self.value(f"icmp {relation} i64 {self.number(node.left)}, {self.number(node.comparators[0])}")
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.names.get(node.func.id) is words.below:
-            return self.value(f"icmp ult i64 {self.number(node.args[0])}, {self.number(node.args[1])}")
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.value(f"xor i1 {self.truth(node.operand)}, true")
         return self.value(f"icmp ne i64 {self.number(node)}, 0")
@@ -371,9 +366,6 @@ class _Writer:
         every = self.value(f"shufflevector <16 x i8> {one}, <16 x i8> poison, <16 x i32> zeroinitializer")
         equal = self.value(f"icmp eq <16 x i8> {row}, {every}")
         return self.widen(self.value(f"bitcast <16 x i1> {equal} to i16"), 16)
-
-    def word_first_bit(self, a: list[ast.expr]) -> str:
-        return self.value(f"call i64 @llvm.cttz.i64(i64 {self.number(a[0])}, i1 false)")
 
     def word_last_bit(self, a: list[ast.expr]) -> str:
         return self.value(f"sub i64 63, {self.value(f'call i64 @llvm.ctlz.i64(i64 {self.number(a[0])}, i1 false)')}")

@@ -62,19 +62,9 @@ def matches(address: int, byte: int) -> int:
     _read_only(address, byte)
 
 
-def first_bit(word: int) -> int:
-    """The number of the lowest bit that is set; 64 if none is."""
-    _read_only(word)
-
-
 def last_bit(word: int) -> int:
     """The number of the highest bit that is set; -1 if none is."""
     _read_only(word)
-
-
-def below(one: int, other: int) -> bool:
-    """Whether one is less, without sign."""
-    _read_only(one, other)
 
 
 def call(function: int, *arguments: int) -> int:

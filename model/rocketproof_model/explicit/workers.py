@@ -96,7 +96,7 @@ class Worker:
         self, made: kernel.Kernel, consts: Words, seen: Seen, block: int = 1, spare: list[Words] | None = None, room: int = 1
     ) -> None:
         self.seen, self.consts = seen, consts
-        self.words, self.states_at_once, self.room = made.layout.words, block, room
+        self.words, self.room = made.layout.words, room
         self.spare: list[Words] = [] if spare is None else spare
         most = max(made.most, 1)
         self.out = np.empty(block * most * self.words, dtype=np.int64)

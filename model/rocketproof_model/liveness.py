@@ -85,8 +85,8 @@ def check(
 ) -> list[Outcome]:
     """Decide the `leads_to` properties among the given ones (by default the model's); other kinds are left out.
 
-    It needs the whole state graph: `exploration` is one that `explore` has finished for this instance, else it explores
-    itself. `depth` of a violation is the length of its prefix, before the cycle. In `details`: `pending`, the number of
+    It needs the whole state graph: `exploration` is one that `explore` has finished for this instance, and not up to symmetry, else
+    it explores itself. `depth` of a violation is the length of its prefix, before the cycle. In `details`: `pending`, the number of
     states with an obligation; `vacuous`, whether no state has the formula; if it holds, `needs_fairness`, the actions whose
     fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
     to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
@@ -97,7 +97,7 @@ def check(
     if not claims:
         return []
     watch = Watch(limits)
-    if exploration is None or exploration.symmetric:
+    if exploration is not None and exploration.symmetric:
         exploration = None
     found = exploration or explore(instance, [], workers=workers, limits=limits, report=report, checked=checked, symmetry=False)
     outcomes: list[Outcome] = []

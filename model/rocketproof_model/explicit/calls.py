@@ -1,7 +1,4 @@
-"""What Numba lacks: calls of kernels by their address.
-
-Numba's cache watches the file of the compiled function only: after a change here, touch the files that import this one.
-"""
+"""What Numba lacks: calls of kernels by their address."""
 
 # Numba's intrinsics have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped"

@@ -1,4 +1,4 @@
-"""Shortest paths in an explored graph, if need be without some of its actions."""
+"""Shortest paths from one state of an explored graph, if need be without some of its actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .graph import Graph
 
 
 class Paths:
-    """From the initial state to each state, by the first of the shortest ways; `without` names actions that are not taken."""
+    """From state 0, which is initial, to each state, by the first of the shortest ways; `without` names actions that are not taken."""
 
     def __init__(self, graph: Graph, without: Collection[str] = ()) -> None:
         self.graph = graph

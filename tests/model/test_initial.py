@@ -120,16 +120,16 @@ def symmetric(m: Model) -> Any:
 
 
 def one_of_equals(m: Model) -> Any:
-    I = symmetric(m)  # noqa: E741
-    x = m.var("x", Bool, over=I, init=ANY)
+    index = symmetric(m)
+    x = m.var("x", Bool, over=index, init=ANY)
     m.initially(x[0])
 
 
 def test_a_symmetric_index_may_start_as_any_of_its_elements() -> None:
     m = Model("equals")
-    I = symmetric(m)  # noqa: E741
-    x = m.var("x", I, init=ANY)
-    y = m.var("y", Bool, over=I, init=ANY)
+    index = symmetric(m)
+    x = m.var("x", index, init=ANY)
+    y = m.var("y", Bool, over=index, init=ANY)
     m.initially(y[x])
     full, folded = (search.explore(m.given(), [], symmetry=on) for on in (False, True))
     assert (full.states, folded.states) == (4, 2)

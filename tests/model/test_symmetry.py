@@ -252,7 +252,7 @@ def test_a_model_made_from_a_model_is_searched_whole_where_it_tells_elements_apa
 def test_orbits_have_no_graph_and_liveness_takes_all_states() -> None:
     model = crowd(3, False)
     mood = model.variable("mood")
-    model.eventually("over", forall(model.variable("mood").over[0], lambda p: mood[p] == "gone"), "all go")  # type: ignore[arg-type]
+    model.eventually("over", forall(model.variable("mood").over[0], lambda p: mood[p] == "gone"), "all go")
     found = explore(model.given())
     assert found.symmetric == ("Person",)
     with pytest.raises(ModelError, match="explored up to symmetry"):

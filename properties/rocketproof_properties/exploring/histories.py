@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocketproof_traces import history
 from rocketproof_traces.checker.histories import Verdict
@@ -19,45 +19,59 @@ from rocketproof_traces.history import Event, Header, recordings
 from ..choices import InputError
 from ..judging.onefile import judge_file
 
-Documents = dict[str, dict[str, Any]]
+
+class Judged(NamedTuple):
+    """A history with its verdict: the name that its page should have, its title, and what the document is made of."""
+
+    stem: str
+    title: str
+    header: Header
+    events: Sequence[Event]
+    verdict: Verdict
 
 
 def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> History:
     """A history judged by a profile; of a recording the first `cfg` that is not explained, else the first. Of one that is too long for a
-    page what lies around an event. Raises RocketproofError."""
+    page what lies around an event. Raises RocketproofError, also if there is no such event."""
 
     def progress(done: int, everything: int) -> None:
         report(f"judging answer {done} of {everything}")
 
-    found = documents(path, judge_file(path, profile, report=progress), around)
-    shown = next((made for made in found.values() if made["refusal"] is not None), next(iter(found.values())))
-    return History({**shown, "title": title} if title else shown)
+    found = _histories(path, judge_file(path, profile, report=progress))
+    shown = next((one for one in found if one.verdict.findings), found[0])
+    events = shown.events
+    if around is not None and not (events and events[0].seq <= around <= events[-1].seq):
+        has = f"events {events[0].seq} to {events[-1].seq}" if events else "no events"
+        raise InputError(f"--around {around}: {shown.title} has {has}; give the number of one of them")
+    made = of_history(shown.header, events, shown.verdict, title or shown.title, _commands(path, profile), around=around)
+    return History(made)
 
 
-def documents(path: Path, judged: Verdict | Judgement, around: int | None = None) -> Documents:
-    """The documents of a judged file, by the names that their pages should have. Raises InputError if it has no event `around`."""
-    profile = judged.profile
-    commands = (
+def documents(path: Path, judged: Verdict | Judgement) -> dict[str, dict[str, Any]]:
+    """The documents of a judged file, by the names that their pages should have."""
+    commands = _commands(path, judged.profile)
+    return {one.stem: of_history(one.header, one.events, one.verdict, one.title, commands) for one in _histories(path, judged)}
+
+
+def _commands(path: Path, profile: str) -> tuple[CommandLine, CommandLine]:
+    return (
         CommandLine("judge it again", f"rocketproof judge {shlex.quote(str(path))} --profile {profile}"),
         CommandLine("open it again", f"rocketproof explore {shlex.quote(str(path))} --profile {profile}"),
     )
 
-    def document(title: str, header: Header, events: Sequence[Event], verdict: Verdict) -> dict[str, Any]:
-        if around is not None and not (events and events[0].seq <= around <= events[-1].seq):
-            has = f"events {events[0].seq} to {events[-1].seq}" if events else "no events"
-            raise InputError(f"--around {around}: {title} has {has}; give the number of one of them")
-        return of_history(header, events, verdict, title, commands, around=around)
 
+def _histories(path: Path, judged: Verdict | Judgement) -> list[Judged]:
+    """The history of a judged file, or those of a recording."""
     stem = re.sub(r"\.(ndjson|jsonl)(\.\w+)?$", "", path.name)
     if isinstance(judged, Verdict):
         header, lines = history.read(path)
-        return {stem: document(path.name, header, list(lines), judged)}
+        return [Judged(stem, path.name, header, list(lines), judged)]
     origins, events = recordings.histories(path)
     by_cfg: dict[str, list[Event]] = {}
     for cfg, event in events:
         by_cfg.setdefault(cfg, []).append(event)
     judgements = judged.histories.items()
-    return {f"{stem}-{cfg}": document(f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], one) for cfg, one in judgements}
+    return [Judged(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], one) for cfg, one in judgements]
 
 
 __all__ = ["documents", "of_file"]

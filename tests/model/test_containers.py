@@ -188,6 +188,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "another bag": (lambda m, s, b, q: b <= s, "hold different things"),
     "a sequence that is too long": (lambda m, s, b, q: q == (1, 2, 3), "room for 2"),
     "a sequence of nothing": (lambda m, s, b, q: q == 3, "is no sequence"),
+    "an array of sets compared": (lambda m, s, b, q: m.var("c", SetOf(SHAPE), over=Bool, init=()) == (), "no meaning in a model"),
     "a set used as a number": (lambda m, s, b, q: s + 1, "no meaning in a model"),
     "a bag that starts too full": (lambda m, s, b, q: m.var("c", BagOf(Int(0, 1), 1), init=(1, 1)), "not a value of Int"),
     "a sequence that starts too long": (lambda m, s, b, q: m.var("c", SeqOf(Int(0, 1), 1), init=(1, 1)), "room for 1"),

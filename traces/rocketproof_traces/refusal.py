@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketproof_model import EvaluationError, Expr, Guard, Instance, Model
 from rocketproof_model.interpreter import Scope, evaluate
-from rocketproof_model.language import IndexType, MaybeType, SetType, Type, Variable, element_name, show, walk
+from rocketproof_model.language import IndexType, MaybeType, Type, Variable, element_name, held, show, walk
 
 Names = Mapping[str, Sequence[str]]
 """The names of an index's elements, by the index's name. An element with an empty name is not named at all."""
@@ -116,7 +116,7 @@ def _named(type_: Type, code: int, names: Names) -> Any:
         return names[type_.of.name][code - 1]
     if isinstance(type_, IndexType) and type_.name in names:
         return names[type_.name][code]
-    of = type_.of if isinstance(type_, MaybeType | SetType) else type_
+    of = held(type_)
     if isinstance(of, IndexType) and of.names and not (isinstance(type_, MaybeType) and not code):
         return type_.text(code)
     return type_.decode(code)

@@ -22,7 +22,7 @@ from .quantifiers import count, exists, forall, total
 from .records import Record, Row, after, ite
 from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
-from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, IndexType, Int, Maybe, MaybeType, SetType, Type, held
+from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, Maybe, MaybeType, SetType, Type, held
 from .variables import ANY, Table, Variable, one_of
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Expr",
     "Fairness",
     "Guard",
+    "HoldingType",
     "Index",
     "IndexType",
     "Instance",

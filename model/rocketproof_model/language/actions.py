@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .containers import Many, Seq
+from .containers import Many
 from .expr import Expr, coerce, const
 from .operations import all_of
+from .quantifiers import Members
 from .records import Row, ite
-from .shapes import values_of
 from .types import Bool, IndexType, Int, MaybeType, Type
 
 Fairness = Literal["weak", "strong"]
@@ -160,12 +160,8 @@ class Body:
             for name, column in target.fields.items():
                 self.set(column, value.fields[name], when)
             return
-        if isinstance(target, Many):
-            for each, cell in zip(values_of(target.type.of), target.become(value), strict=True):
-                self.set(target.cell(each), cell, when)
-            return
-        if isinstance(target, Seq):
-            for part, becomes in target.parts(target.become(value)):
+        if isinstance(target, Members):
+            for part, becomes in target.parts(value):
                 self.set(part, becomes, when)
             return
         if not isinstance(target, Expr) or target.op != "ref":

@@ -24,7 +24,7 @@ MOST_CELLS = 1 << 14
 """Values that a member of a set or a bag can have."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ManyType:
     """Sets (`most` is 0) of values of a shape, or bags that hold a value up to `most` times."""
 
@@ -36,7 +36,7 @@ class ManyType:
         return Int(0, self.most) if self.most else Bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class SequenceType:
     """Sequences of at most `most` values of a shape."""
 
@@ -95,8 +95,6 @@ def _few(of: Shape, what: str) -> Shape:
 class Many(Members):
     """A set or a bag in a state."""
 
-    __hash__ = object.__hash__
-
     def __init__(self, type_: ManyType, variable: Variable, at: tuple[Expr, ...]) -> None:
         self.type, self.variable, self.at = type_, variable, at
 
@@ -123,7 +121,7 @@ class Many(Members):
 
     def ways(self) -> Iterator[Way]:
         for value in values_of(self.type.of):
-            yield self.has(value), value if isinstance(value, tuple) else (value,)
+            yield self.has(value), _apart(value)
 
     @property
     def size(self) -> Expr:
@@ -136,35 +134,32 @@ class Many(Members):
 
     def __le__(self, other: Any) -> Expr:
         """Whether `other` has every member, and each at least as often."""
-        mine, its = self._beside(other)
-        return all_of(~x | y if x.type.sort == "bool" else x <= y for x, y in zip(mine, its, strict=True))
+        return all_of(self._up_to(mine, its) for mine, its in self.parts(other))
 
     def __ge__(self, other: Any) -> Expr:
-        mine, its = self._beside(other)
-        return all_of(~y | x if x.type.sort == "bool" else y <= x for x, y in zip(mine, its, strict=True))
+        return all_of(self._up_to(its, mine) for mine, its in self.parts(other))
 
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
-        return all_of(x == y for x, y in zip(*self._beside(other), strict=True))
+    def _up_to(self, one: Expr, other: Expr) -> Expr:
+        return one <= other if self.type.most else ~one | other
 
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
-        same: Expr = self == other
-        return ~same
-
-    def _beside(self, other: Any) -> tuple[list[Expr], list[Expr]]:
-        mine = [self.cell(value) for value in values_of(self.type.of)]
-        return mine, self.become(other)
+    def parts(self, value: Any) -> Iterator[tuple[Expr, Expr]]:
+        return zip(map(self.cell, values_of(self.type.of)), self.become(value), strict=True)
 
     def become(self, value: Any) -> list[Expr]:
         """What each cell is where the whole is `value`: members, another set or bag of this kind, or a function that says of each."""
         if isinstance(value, Many):
-            if (value.type.of is not self.type.of and value.type.of != self.type.of) or value.type.most != self.type.most:
+            if value.type != self.type:
                 raise ModelError(f"'{value}' and '{self}' hold different things", "use sets or bags of the same shape")
             return [value.cell(each) for each in values_of(self.type.of)]
         if callable(value) and not isinstance(value, Expr):
-            found = [value(*(each if isinstance(each, tuple) else (each,))) for each in values_of(self.type.of)]
-            return [coerce(each, self.type.cell) for each in found]
+            return [coerce(value(*_apart(each)), self.type.cell) for each in values_of(self.type.of)]
         counts = members_of(self.type, value)
         return [const(counts.get(codes, 0), self.type.cell) for codes in codes_of(self.type.of)]
+
+
+def _apart(value: Any) -> tuple[Any, ...]:
+    """The values that a function of a member is handed: of a tuple its parts."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def members_of(type_: ManyType, value: Any) -> dict[tuple[int, ...], int]:
@@ -231,8 +226,6 @@ def smallest(shape: Shape) -> Any:
 class Seq(Members):
     """A sequence in a state. `columns` are the variables of its items' parts, over the place behind the other indices."""
 
-    __hash__ = object.__hash__
-
     def __init__(self, type_: SequenceType, long: Variable, columns: Sequence[Variable], at: tuple[Expr, ...]) -> None:
         self.type, self.long, self.columns, self.at = type_, long, columns, at
 
@@ -288,37 +281,26 @@ class Seq(Members):
 
     def has(self, value: Any) -> Expr:
         """Whether some item is `value`."""
-        return any_of(condition & _same(self.type.of, item, value) for condition, (item,) in self._items())
-
-    def _items(self) -> Iterator[tuple[Expr, tuple[Any]]]:
-        for k in range(self.type.most):
-            yield self.length > k, (self.place(k),)
+        return any_of((self.length > k) & _same(self.type.of, self.place(k), value) for k in range(self.type.most))
 
     def ways(self) -> Iterator[Way]:
-        for condition, (item,) in self._items():
-            yield condition, item if isinstance(item, tuple) else (item,)
-
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
-        return all_of(x == y for (_, x), (_, y) in zip(self.parts(self.value), self.parts(self.become(other)), strict=True))
-
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
-        same: Expr = self == other
-        return ~same
+        for k in range(self.type.most):
+            yield self.length > k, _apart(self.place(k))
 
     def become(self, value: Any) -> Items:
         """The value of a sequence, of its `append` and `tail`, or of known items in a tuple or list."""
         if isinstance(value, Seq):
             value = value.value
         if isinstance(value, Items):
-            if (value.type.of is not self.type.of and value.type.of != self.type.of) or value.type.most != self.type.most:
+            if value.type != self.type:
                 raise ModelError(f"'{self}' and another sequence hold different things", "use sequences of the same type")
             return value
         return known_items(self.type, value, str(self))
 
-    def parts(self, value: Items) -> Iterator[tuple[Expr, Expr]]:
-        """The terms of the state that hold the sequence, each beside what it is for this value."""
-        yield self.length, value.length
-        for k, item in enumerate(value.items):
+    def parts(self, value: Any) -> Iterator[tuple[Expr, Expr]]:
+        becomes = self.become(value)
+        yield self.length, becomes.length
+        for k, item in enumerate(becomes.items):
             yield from zip(parts_in(self.type.of, self.place(k)), parts_in(self.type.of, item), strict=True)
 
 

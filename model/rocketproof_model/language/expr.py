@@ -25,6 +25,7 @@ sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
@@ -46,18 +47,37 @@ def _refuses(remedy: str | None = None) -> Any:
     return refuse
 
 
+class Compared:
+    """Something of which `==` and `!=` build a term."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    @abstractmethod
+    def same_as(self, other: Any) -> Expr:
+        """That it equals something."""
+
+    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]  # a term, where object has a truth value
+        return self.same_as(other)
+
+    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]  # a term too
+        return ~self.same_as(other)
+
+
 class Whole:
     """Something that is not a term itself and has to be indexed or asked for a field: using it like a term is refused."""
 
     __slots__ = ()
+    __hash__ = object.__hash__
     _remedy = "to read an element, index an array or a record over indices: name[i]"
+    __eq__ = _refuses()
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuses()
     __and__ = __rand__ = __or__ = __ror__ = __invert__ = __mod__ = __truediv__ = __floordiv__ = __iter__ = __len__ = _refuses()
     __contains__ = _refuses()
     __setitem__ = _refuses("assign with a.set(name[i], value) inside an action")
 
 
-class Choice(Whole):
+class Choice(Compared, Whole):
     """`ite` of two values without a type of their own, such as names: a term once the place where it stands gives one."""
 
     __slots__ = ("otherwise", "test", "then")
@@ -71,13 +91,8 @@ class Choice(Whole):
         term: Expr = choose(self.test, coerce(self.then, type_), coerce(self.otherwise, type_))
         return term
 
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+    def same_as(self, other: Any) -> Expr:
         return equal(self, other)
-
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
-        return ~equal(self, other)
 
     __bool__ = __getitem__ = __call__ = _refuses()
 
@@ -85,7 +100,7 @@ class Choice(Whole):
         return f"({self.then!r} if {self.test} else {self.otherwise!r})"
 
 
-class Expr:
+class Expr(Compared):
     """A term. Compare, combine and index it like a value; it has no truth value of its own."""
 
     __slots__ = ("__weakref__", "args", "op", "slot", "type")
@@ -105,8 +120,6 @@ class Expr:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Expr, (self.op, self.args, self.type))
-
-    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise ModelError(f"'{self}' has no truth value while the model is built", "use & | ~ and ite(), not and, or, not, if")
@@ -149,11 +162,8 @@ class Expr:
     def __ge__(self, other: Any) -> Expr:
         return ordered("le", other, self)
 
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
+    def same_as(self, other: Any) -> Expr:
         return equal(self, other)
-
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
-        return ~equal(self, other)
 
     def __and__(self, other: Any) -> Expr:
         return logical("and", "bitand", self, other)
@@ -173,7 +183,8 @@ class Expr:
         if self.op == "const":
             return const(1 - self.args[0], Bool)
         if self.op == "not":
-            return self.args[0]  # type: ignore[no-any-return]
+            denied: Expr = self.args[0]
+            return denied
         return Expr("not", (self,), Bool)
 
     def has(self, element: Any) -> Expr:

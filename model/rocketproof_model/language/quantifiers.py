@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Whole, choose, const, number
+from .expr import Compared, Expr, Whole, choose, const, number
 from .operations import all_of, any_of, implies
 from .records import Record
 from .shapes import Shape, constants_of, values_of
-from .types import Bool, Type
+from .types import Bool, Type, held
 
 LARGEST_RANGE = 1 << 16
 """Choices that a quantifier may unfold into."""
@@ -20,7 +20,7 @@ Way = tuple[Expr, tuple[Any, ...]]
 """A choice: the condition under which it counts, and the values chosen."""
 
 
-class Members(Whole):
+class Members(Compared, Whole):
     """Something with members that a quantifier can range over, and an action choose from."""
 
     __slots__ = ()
@@ -38,6 +38,13 @@ class Members(Whole):
     def ways(self) -> Iterable[Way]:
         """Each value that may be a member, with the condition under which it is one."""
 
+    @abstractmethod
+    def parts(self, value: Any) -> Iterable[tuple[Expr, Expr]]:
+        """The terms of the state that hold it, each beside what it is where the whole is `value`."""
+
+    def same_as(self, other: Any) -> Expr:
+        return all_of(mine == its for mine, its in self.parts(other))
+
 
 def ways(over: Any) -> Iterable[Way]:
     """The choices that a quantifier has: the values of a type, a record or a tuple of ranges, the members of a set, bag or sequence."""
@@ -52,8 +59,7 @@ def ways(over: Any) -> Iterable[Way]:
     elif isinstance(over, Record):
         yield from ((yes, (value,)) for value in values_of(over))
     elif isinstance(over, Expr) and over.type.sort == "set":
-        set_type: Any = over.type
-        yield from ((over.has(value), (value,)) for value in constants_of(set_type.of))
+        yield from ((over.has(value), (value,)) for value in constants_of(held(over.type)))
     elif isinstance(over, Members):
         yield from over.ways()
     else:

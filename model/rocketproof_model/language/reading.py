@@ -21,7 +21,7 @@ from .operations import all_of, any_of, implies, java_abs, maximum, minimum, rem
 from .records import Row, after, ite
 from .spelling import AFTER, Spelled, spell
 from .traverse import walk
-from .types import Bool, IndexType, Maybe, MaybeType, SetType, Type
+from .types import Bool, IndexType, Maybe, MaybeType, SetType, Type, held
 from .variables import Variable
 from .vocabulary import Vocabulary, names_of
 
@@ -183,7 +183,7 @@ class _Reader:
 
     def typed(self, node: ast.expr, type_: Type) -> Any:
         """The value of a part where a value of this type is expected: there a name of one of its values is that value."""
-        of = type_.of if isinstance(type_, MaybeType | SetType) else type_
+        of = held(type_)
         if isinstance(node, ast.Name):
             name = self.spelled.names.get(node.id, node.id)
             if name in names_of(of) and name not in self.bound and name not in self.known.parameters:

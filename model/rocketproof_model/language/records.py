@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ModelError
-from .expr import Expr, Whole, choose, coerce
+from .expr import Compared, Expr, Whole, choose, coerce
 from .operations import all_of
 from .traverse import rewrite
 from .types import Type
@@ -48,10 +48,10 @@ def _field(name: str, value: Any, type_: Type | Record) -> Any:
     return type_(**value.fields)
 
 
-class Row(Whole):
+class Row(Compared, Whole):
     """The fields of one record, as terms or rows: `config[b].read`."""
 
-    __hash__ = object.__hash__
+    fields: dict[str, Any]
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__["fields"] = dict(fields)
@@ -59,23 +59,18 @@ class Row(Whole):
     def __getattr__(self, name: str) -> Expr:
         """A field; of a record in a record it is a row."""
         try:
-            return self.__dict__["fields"][name]  # type: ignore[no-any-return]
+            field: Expr = self.__dict__["fields"][name]
         except KeyError:
             raise ModelError(f"no field {name}", f"the fields are {', '.join(self.__dict__['fields'])}") from None
+        return field
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ModelError(f"field {name} assigned directly", "use a.set(row, ...) inside an action")
 
-    def same_as(self, other: Row) -> Expr:
+    def same_as(self, other: Any) -> Expr:
         """Whether all fields are equal."""
         self.match(other)
         return all_of(value == other.fields[name] for name, value in self.fields.items())
-
-    def __eq__(self, other: Any) -> Expr:  # type: ignore[override]
-        return self.same_as(other)
-
-    def __ne__(self, other: Any) -> Expr:  # type: ignore[override]
-        return ~self.same_as(other)
 
     def __bool__(self) -> bool:
         raise ModelError(f"'{self}' has no truth value while the model is built", "use one of its fields")
@@ -87,10 +82,6 @@ class Row(Whole):
         """Refuse anything but a row of the same fields."""
         if not isinstance(other, Row) or other.fields.keys() != self.fields.keys():
             raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        return self.__dict__["fields"]  # type: ignore[no-any-return]
 
 
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:

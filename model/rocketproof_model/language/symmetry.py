@@ -15,7 +15,7 @@ from typing import Any
 from .actions import Action, Update
 from .expr import Expr, show
 from .traverse import children, walk
-from .types import IndexType, MaybeType, SetType, Type
+from .types import HoldingType, IndexType, MaybeType, SetType, Type
 from .variables import Variable
 
 _SETS = ("bitand", "bitor", "bitandnot")
@@ -31,7 +31,7 @@ def named(type_: Type) -> IndexType | None:
     """The symmetric index whose elements the values of a type name; None if there is none."""
     if isinstance(type_, IndexType):
         return type_ if type_.symmetric else None
-    return named(type_.of) if isinstance(type_, MaybeType | SetType) else None
+    return named(type_.of) if isinstance(type_, HoldingType) else None
 
 
 def exchange(index: IndexType, i: int, j: int) -> Rename:

@@ -57,10 +57,9 @@ def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
         return compare(op, *args)
     if op == "eq":
         return equal(*args)
-    if op == "not":
-        return ~args[0]  # type: ignore[no-any-return]
-    if op == "ite":
-        return choose(*args)  # type: ignore[no-any-return]
+    if op in ("not", "ite"):
+        term: Expr = ~args[0] if op == "not" else choose(*args)
+        return term
     if op == "wrap32":
         return wrap32(*args)
     return Expr(op, args, type_)

@@ -162,10 +162,15 @@ class IndexType(Type):
 
 
 @dataclass(frozen=True)
-class MaybeType(Type):
-    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1."""
+class HoldingType(Type):
+    """A type whose values hold values of the type `of`."""
 
     of: Type
+
+
+@dataclass(frozen=True)
+class MaybeType(HoldingType):
+    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1."""
 
     @property
     def sort(self) -> str:
@@ -199,10 +204,8 @@ def Maybe(of: Type) -> MaybeType:
 
 
 @dataclass(frozen=True)
-class SetType(Type):
+class SetType(HoldingType):
     """A set of values of a small type, one bit a value: the k-th one, counted from 0, is bit k."""
-
-    of: Type
 
     @property
     def sort(self) -> str:
@@ -234,9 +237,8 @@ class SetType(Type):
 
 
 def held(type_: Type) -> Type:
-    """The type of what a Maybe or a set of this type holds."""
-    found: Type = type_.of  # type: ignore[attr-defined]
-    return found
+    """The type of what a Maybe or a set of this type holds; of any other type what its values are themselves."""
+    return type_.of if isinstance(type_, HoldingType) else type_
 
 
 LARGEST_SET = 32

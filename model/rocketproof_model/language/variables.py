@@ -95,9 +95,6 @@ class Table(Whole):
         self.name, self.record = name, record
         self.columns = tuple(columns)
 
-    __hash__ = object.__hash__
-    __eq__ = Whole.__lt__
-
     def __repr__(self) -> str:
         return self.name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Action, Instance, Model, Property
-from rocketproof_model.language import EnumType, IndexType, MaybeType, SetType, Type, show
+from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, show
 
 from ..witness.parts import kinds, owner
 from ..witness.words import elements
@@ -31,7 +31,7 @@ class Indices:
         """The type as the page reads codes by it."""
         if isinstance(type_, EnumType):
             return {"sort": "enum", "names": list(type_.names)}
-        if isinstance(type_, MaybeType | SetType):
+        if isinstance(type_, HoldingType):
             return {"sort": type_.sort, "of": self.name(type_.of)}
         if isinstance(type_, IndexType):
             return {"sort": "index", "of": self.name(type_)}

@@ -107,12 +107,7 @@ def initials(instance: Instance) -> Iterator[State]:
     A condition on them is asked as soon as all is known that it may read. Raises ModelError where no state fulfils the conditions,
     or very many do.
     """
-    model, scope = instance.model, Scope((), {}, instance.constants)
-    ways: list[list[int]] = []
-    for variable in model.variables:
-        for terms in variable.init:
-            codes = (_fit(variable, evaluate(term, scope), "its initial value") for term in terms)
-            ways.append(list(dict.fromkeys(codes)))
+    model, ways = instance.model, first_codes(instance)
     asked: list[list[Expr]] = [[] for _ in range(len(ways) + 1)]
     for condition in model.starts:
         asked[max((_last_slot(e) + 1 for e in walk(condition) if e.op == "ref"), default=0)].append(condition)
@@ -142,11 +137,20 @@ def initials(instance: Instance) -> Iterator[State]:
         raise ModelError(f"model {model.name} has no initial state", "relax what m.initially(...) asks for")
 
 
+def first_codes(instance: Instance) -> list[list[int]]:
+    """What each slot may start as, conditions on initial states aside. Raises EvaluationError for what is no value of its type."""
+    scope = Scope((), {}, instance.constants)
+    return [
+        list(dict.fromkeys(_fit(variable, evaluate(term, scope), "its initial value") for term in terms))
+        for variable in instance.model.variables
+        for terms in variable.init
+    ]
+
+
 def starts_in(instance: Instance, state: State) -> bool:
     """Whether a state is an initial one."""
     scope = Scope(state, {}, instance.constants)
-    ways = (terms for variable in instance.model.variables for terms in variable.init)
-    possible = all(any(evaluate(term, scope) == code for term in terms) for terms, code in zip(ways, state, strict=True))
+    possible = all(code in codes for codes, code in zip(first_codes(instance), state, strict=True))
     return possible and all(evaluate(condition, scope) for condition in instance.model.starts)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import LimitReached
-from .formulas.relation import Relation
+from .formulas.relation import Relation, code_of
 from .formulas.solver import Solver
 from .formulas.values import Value, z3
 from .language import Bool, Expr, IndexType, Instance, Property, SetType, all_of, const
@@ -67,7 +67,7 @@ class Candidates:
         slots = [v[at] for v in instance.model.variables for at in v.elements()]
         if number >= len(self.never):
             i, j, d = self.above[number - len(self.never)].tolist()
-            bounded: Expr = (slots[i] - slots[j] if j != NONE else slots[i] * 1) <= d
+            bounded: Expr = (slots[i] - slots[j] if j != NONE else slots[i]) <= d
             return bounded
         row = self.never[number].tolist()
         literals = [
@@ -198,10 +198,10 @@ class _Step:
                 for number in best.tolist():
                     self.assume(candidates.term(instance, number))
                 continue
-            if fault and _true(model, self.fault):
+            if fault and code_of(model, self.fault):
                 fault = []
-            claims = {claim: against for claim, against in claims.items() if not _true(model, against)}
-            self.live -= {k for k in self.live if _true(model, self.lost[k])}
+            claims = {claim: against for claim, against in claims.items() if not code_of(model, against)}
+            self.live -= {k for k in self.live if code_of(model, self.lost[k])}
 
     def needed(self, claim: Property) -> list[Expr] | None:
         """Of what is assumed the terms that a proof of the claim takes, each kept by the others; None if there is no proof."""
@@ -216,10 +216,6 @@ class _Step:
                     found[k] = None
                     waiting.append(self.lost[k])
         return [self.terms[k] for k in found]
-
-
-def _true(model: Value, term: Value) -> bool:
-    return bool(z3.is_true(model.eval(term, model_completion=True)))
 
 
 def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Limits(), states: int = STATES) -> list[Outcome]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from . import interpreter
 from .errors import EvaluationError, LimitReached, RocketproofError
 from .faults import fault_at_end
-from .formulas.relation import Relation
+from .formulas.relation import Relation, code_of
 from .formulas.solver import EnginesDisagree, Solver
 from .formulas.values import Value, conjunction, negation, z3
 from .interpreter import State
@@ -129,9 +129,9 @@ class _Bounded:
                     self._raise(relation, faulty, at)
                 solver.add(*(z3.Not(term) for term in terms))
                 return
-            if any(_true(model, term) for term in errors):
+            if any(code_of(model, term) for term in errors):
                 faulty, errors = model, []  # first what else this depth decides
-            reached = [aim for aim, term in goals.items() if _true(model, term)]
+            reached = [aim for aim, term in goals.items() if code_of(model, term)]
             if not reached and faulty is not model:
                 raise EnginesDisagree(f"z3 found something at depth {at} of {self.instance.model.name} that it cannot show")
             for aim in reached:
@@ -157,10 +157,6 @@ class _Bounded:
             verdict, witness, seconds = self.found[claim]
             return Outcome(claim, "symbolic", verdict, witness=witness, depth=len(witness), seconds=seconds)
         return Outcome(claim, "symbolic", "unknown", reason, depth=max(self.depth, 0), seconds=self.watch.seconds)
-
-
-def _true(model: Value, term: Value) -> bool:
-    return bool(z3.is_true(model.eval(term, model_completion=True)))
 
 
 def _path(relation: Relation, model: Value, depths: range) -> tuple[tuple[Move, ...], tuple[State, ...]]:
@@ -275,12 +271,12 @@ def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch)
     claim = claims[0]
     if model is None:
         return Outcome(claim, "symbolic", "holds", f"induction k={k}", depth=k, seconds=watch.seconds)
-    faulty = _true(model, fault)
+    faulty = code_of(model, fault)
     moves, states = _path(relation, model, range(last if faulty else k))
     if faulty:
         failed, what = "fault", f"there is a model error: {_fault_of(instance, states[-1])}"
     else:
-        failed = next(name for name, term in breaks if _true(model, term))
+        failed = next(name for name, term in breaks if code_of(model, term))
         what = f"{failed} fails in the last {'step' if claim.kind == 'step' and failed == claim.id else 'state'}"
     note = f"a counterexample to induction: its first state may be unreachable; {what}"
     witness = Witness(instance, claim, moves, states, note=note)

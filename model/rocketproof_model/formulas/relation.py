@@ -51,12 +51,9 @@ class Relation:
     @cached_property
     def begin(self) -> Value:
         """That the state before is an initial one."""
-        scope = interpreter.Scope((), {}, self.instance.constants)
-        ways = (terms for variable in self.instance.model.variables for terms in variable.init)
         chosen = []
-        for x, terms, (_, type_) in zip(self.before, ways, self.slots, strict=True):
-            codes = sorted({interpreter.evaluate(term, scope) for term in terms})
-            every = codes == list(range(type_.lo, type_.hi + 1)) if len(codes) == type_.size else False
+        for x, codes, (_, type_) in zip(self.before, interpreter.first_codes(self.instance), self.slots, strict=True):
+            every = len(codes) == type_.size
             chosen.append(within(x, type_) if every else disjunction(*(x == number(code, type_) for code in codes)))
         return conjunction(*chosen, *map(self.translate.truth, self.instance.model.starts))
 
@@ -184,6 +181,6 @@ def _asts(terms: Sequence[Value]) -> Any:
 
 
 def code_of(model: Value, term: Value) -> int:
-    """The code of a constant in a z3 model; one that does not matter is given a value."""
+    """The code of a term in a z3 model, of a formula 1 where it is true; constants that do not matter are given values."""
     value = model.eval(term, model_completion=True)
     return int(z3.is_true(value)) if z3.is_bool(value) else int(value.as_signed_long())

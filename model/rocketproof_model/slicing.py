@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from .language import Action, Expr, Guard, Model, Update, Variable, children, rewrite, walk
+from .language import Action, Expr, Model, Variable, children, walk
+from .language.actions import moved_action
 
 
 def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = None, last: str = "") -> Model:
@@ -30,12 +31,12 @@ def sliced(model: Model, wanted: Iterable[str], actions: Iterable[str] | None = 
         kept |= more
     order = sorted((v for v in model.variables if v in kept), key=lambda v: bool(last) and v.name.startswith(last))
     part = Model(model.name, constants=dict(model.constants), sentences=model.sentences)
-    moved: dict[Variable, Variable] = {}
+    to: dict[Variable, Variable] = {}
     for variable in order:
-        moved[variable] = replace(variable, first=part.slots)
-        part.variables.append(moved[variable])
+        to[variable] = replace(variable, first=part.slots)
+        part.variables.append(to[variable])
         part.slots += variable.size
-    part.actions = [_moved(a, moved) for a in deciding]
+    part.actions = [moved_action(_without(a, kept), to) for a in deciding]
     return part
 
 
@@ -64,14 +65,10 @@ def _variables(terms: Iterable[Expr]) -> set[Variable]:
     return {e.args[0] for e in walk(*terms) if e.op == "ref"}
 
 
-def _moved(action: Action, moved: dict[Variable, Variable]) -> Action:
-    def change(e: Expr) -> Expr | None:
-        return Expr("ref", (moved[e.args[0]], *e.args[1:]), e.type) if e.op == "ref" else None
-
-    guards = tuple(Guard(g.name, rewrite(g.condition, change), g.sentence, False, g.place) for g in action.guards if not g.bound)
-    updates = tuple(
-        Update(rewrite(u.target, change), rewrite(u.value, change), u.place) for u in action.updates if u.target.args[0] in moved
-    )
+def _without(action: Action, kept: set[Variable]) -> Action:
+    """The action without bounds, and without what it does to other variables."""
+    guards = tuple(g for g in action.guards if not g.bound)
+    updates = tuple(u for u in action.updates if u.target.args[0] in kept)
     # who acts may be a term over a variable that is left out
     return replace(action, guards=guards, updates=updates, by=None, to=None, source=None)
 

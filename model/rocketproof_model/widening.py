@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from .errors import ModelError
-from .language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, rewrite, walk
+from .language import Action, Expr, Guard, Index, Model, Property, Type, Update, Variable, all_of, walk
+from .language.actions import moved_action
+from .language.variables import moved
 
 
 def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True) -> Model:
@@ -31,22 +32,16 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
             raise ModelError(f"variable {name} of type {old.type} widened to {type_}", "give an interval that contains the old one")
         changed[old] = replace(old, type=type_)
 
-    def retarget(e: Expr) -> Expr | None:
-        if e.op in ("ref", "after") and e.args[0] in changed:
-            new = changed[e.args[0]]
-            return Expr(e.op, (new, *e.args[1:]), new.type)
-        return None
-
-    def term(e: Any) -> Any:
-        return rewrite(e, retarget)
+    def term(e: Expr) -> Expr:
+        return moved(e, changed)
 
     def reads(condition: Expr) -> bool:
         return any(e.op == "ref" and e.args[0] in changed for e in walk(condition))
 
     def action(old: Action) -> Action:
-        guards = tuple(replace(g, condition=term(g.condition)) for g in old.guards if not (drop_bounds and g.bound and reads(g.condition)))
-        updates = tuple(replace(u, target=term(u.target), value=term(u.value)) for u in old.updates)
-        return replace(old, guards=guards + tuple(ends(updates)), updates=updates)
+        guards = tuple(g for g in old.guards if not (drop_bounds and g.bound and reads(g.condition)))
+        new = moved_action(replace(old, guards=guards), changed)
+        return replace(new, guards=new.guards + tuple(ends(new.updates)))
 
     def ends(updates: Iterable[Update]) -> Iterator[Guard]:
         for variable in changed.values():
@@ -65,5 +60,6 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
         constants=dict(model.constants),
         actions=[action(a) for a in model.actions],
         properties=[claim(p) for p in model.properties],
+        containers=[replace(c, variables=tuple(changed.get(v, v) for v in c.variables)) for c in model.containers],
         starts=[term(e) for e in model.starts],
     )

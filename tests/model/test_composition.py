@@ -15,7 +15,7 @@ def counter(top: int = 2) -> tuple[Model, Expr]:
     x = m.var("x", Int(0, 3), init=0)
     busy = m.var("busy", Bool, init=False)
     seen = m.var("seen", SetOf((Bool, Int(0, 3))), init=())
-    m.constant("top", Int(0, 3), top)
+    m.constant("top", Int(0, 3), top, "how far it counts")
     top_ = Expr("given", ("top",), Int(0, 3))
 
     @m.action()
@@ -44,6 +44,7 @@ def test_two_counters_beside_each_other_have_the_product_of_their_states() -> No
     m.always("apart", ~((mine(x) == 2) & (its(y) == 2)), "they never both end")
     found = search.explore(m.given())
     assert found.states == single**2
+    assert m.sentences == {"top": "how far it counts"}
     assert {o.property.id: o.verdict for o in found.outcomes} == {"left small": "holds", "right small": "holds", "apart": "violated"}
     assert labelled(m.given(), initial(m.given())) == {
         "left_x": "0",

@@ -23,7 +23,7 @@ from rocketproof_model import (
     simulate,
     symbolic,
 )
-from rocketproof_model.interpreter import initial, initials, starts_in
+from rocketproof_model.interpreter import initial, initials, labelled, starts_in
 from rocketproof_model.language import walk
 from rocketproof_model.widening import widened
 
@@ -153,6 +153,13 @@ def test_mistakes_are_refused(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(ModelError, match=words):
         make(Model("mistakes"))
+
+
+def test_a_wider_sequence_is_shown_as_one() -> None:
+    m = Model("queue")
+    m.var("q", SeqOf(Int(0, 3), 2), init=(3, 1))
+    instance = widened(m, {"q": Int(0, 30)}).given()
+    assert labelled(instance, initial(instance)) == {"q": "<3, 1>"}
 
 
 def test_a_wider_model_starts_as_the_narrow_one() -> None:

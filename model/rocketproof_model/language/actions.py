@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from .operations import all_of
 from .quantifiers import Members
 from .records import Row, ite
 from .types import Bool, IndexType, Int, MaybeType, Type
+from .variables import Variable, moved
 
 Fairness = Literal["weak", "strong"]
 MOST = 2**20
@@ -104,6 +105,17 @@ class Action:
         """`send(p=1, b=0)`, as printed and as typed on the command line."""
         pairs = zip(self.parameters.items(), args, strict=True)
         return f"{self.name}({', '.join(f'{n}={t.text(a)}' for (n, t), a in pairs)})"
+
+
+def moved_action(action: Action, to: Mapping[Variable, Variable]) -> Action:
+    """The action about other variables in the places of some."""
+
+    def role(part: Expr | str | None) -> Expr | str | None:
+        return moved(part, to) if isinstance(part, Expr) else part
+
+    guards = tuple(replace(g, condition=moved(g.condition, to)) for g in action.guards)
+    updates = tuple(replace(u, target=moved(u.target, to), value=moved(u.value, to)) for u in action.updates)
+    return replace(action, guards=guards, updates=updates, by=role(action.by), to=role(action.to), source=role(action.source))
 
 
 class Body:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ModelError, caller
-from .actions import Action, Update, written
+from .actions import Action, Update, moved_action, written
 from .expr import Expr, coerce
 from .model import Model
 from .traverse import rewrite
 from .types import Type
-from .variables import Variable
+from .variables import Variable, moved
 
 
 def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | None = None) -> Callable[[Expr], Expr]:
@@ -30,35 +30,21 @@ def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | 
     for name, (type_, default) in other.constants.items():
         if model.constants.setdefault(name, (type_, default)) != (type_, default):
             raise ModelError(f"constant {name} of model {other.name} is another one here", "give the two constants two names")
-    moved: dict[Variable, Variable] = {}
+    model.sentences = {**other.sentences, **model.sentences}
+    to: dict[Variable, Variable] = {}
     for variable in other.variables:
-        moved[variable] = _shared(model, variable, known[variable.name]) if variable.name in known else _added(model, variable, prefix)
+        to[variable] = _shared(model, variable, known[variable.name]) if variable.name in known else _added(model, variable, prefix)
 
     def here(term: Expr) -> Expr:
-        return rewrite(term, lambda e: Expr(e.op, (moved[e.args[0]], *e.args[1:]), e.type) if e.op in ("ref", "after") else None)
-
-    def role(part: Expr | str | None) -> Expr | str | None:
-        return here(part) if isinstance(part, Expr) else part
+        return moved(term, to)
 
     for container in other.containers:
         if container.variables[0].name not in known:
-            held = tuple(moved[v] for v in container.variables)
+            held = tuple(to[v] for v in container.variables)
             model.containers.append(replace(container, name=f"{prefix}_{container.name}", variables=held))
     model.starts += [here(condition) for condition in other.starts]
     for action in other.actions:
-        guards = tuple(replace(g, condition=here(g.condition)) for g in action.guards)
-        updates = tuple(replace(u, target=here(u.target), value=here(u.value)) for u in action.updates)
-        model.actions.append(
-            replace(
-                action,
-                name=_free(model, f"{prefix}_{action.name}"),
-                guards=guards,
-                updates=updates,
-                by=role(action.by),
-                to=role(action.to),
-                source=role(action.source),
-            )
-        )
+        model.actions.append(replace(moved_action(action, to), name=_free(model, f"{prefix}_{action.name}")))
     for claim in other.properties:
         if any(p.id == f"{prefix} {claim.id}" for p in model.properties):
             raise ModelError(f"property {prefix} {claim.id} is declared twice", "include each model under a prefix of its own")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..errors import ModelError
 from .expr import Expr, Index, Whole, choose, coerce, const, element_name
 from .records import Record, Row
 from .shapes import made_of, parts_in
+from .traverse import rewrite
 from .types import Type
 
 
@@ -77,6 +78,16 @@ class Variable(Whole):
         if len(at) != len(self.over):
             raise ModelError(f"{self.name} indexed by {len(at)} values", f"it is declared over {len(self.over)} indices")
         return Expr("ref", (self, *(_element(self.name, a, i) for a, i in zip(at, self.over, strict=True))), self.type)
+
+
+def moved(term: Expr, to: Mapping[Variable, Variable]) -> Expr:
+    """The term with other variables in the places of some, with types inferred anew."""
+
+    def change(e: Expr) -> Expr | None:
+        new = to.get(e.args[0]) if e.op in ("ref", "after") else None
+        return None if new is None else Expr(e.op, (new, *e.args[1:]), new.type)
+
+    return rewrite(term, change)
 
 
 def _element(name: str, at: Any, of: Type) -> Expr:

@@ -216,7 +216,7 @@ def _mutate_specification(
     from ..mutants import results, run
     from ..mutants.show import print_mutants
 
-    known = results.known(resume) if resume is not None else {}
+    known = results.known(resume) if resume is not None else None
     chosen = run.chosen(ids, sample, seed)
     with output.phases() as progress:
         report = run.run(chosen, workers=workers or pools.cores(), seconds=time, progress=progress, known=known)

@@ -88,20 +88,21 @@ class Report:
         }
 
 
-def known(path: Path) -> dict[str, Row]:
-    """The decided rows of an earlier run, by id. Raises InputError if the file is none, or of another specification."""
+def known(path: Path) -> Report:
+    """An earlier run's decided rows and deviations. Raises InputError if the file is none, or of another specification."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if found["schema"] != SCHEMA or found["version"] != VERSION:
             raise KeyError
         of, rows = found["specification"], [Row(**row) for row in found["mutants"]]
+        deviations = list(map(str, found["deviations"]))
     except OSError as error:
         raise InputError(f"--resume {path} cannot be read ({error.strerror}); give the file that --json wrote") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"--resume {path} is no result of mutate --specification; give the file that --json wrote") from None
     if of != fingerprint():
         raise InputError(f"--resume {path} is about another specification or catalogue; leave out --resume to try all mutants again")
-    return {row.id: row for row in rows if row.verdict != UNDECIDED}
+    return Report([row for row in rows if row.verdict != UNDECIDED], deviations=deviations)
 
 
 @cache

@@ -110,11 +110,12 @@ def run(
     workers: int,
     seconds: float | None = None,
     progress: Progress = lambda *_: None,
-    known: dict[str, Row] | None = None,
+    known: Report | None = None,
 ) -> Report:
-    """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone."""
+    """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone, and known deviations stay."""
     begun = time.monotonic()
-    rows = dict(known or {})
+    known = known or Report()
+    rows = {row.id: row for row in known.rows}
     work = _Work([each for each in asked if each.id not in rows], workers, None if seconds is None else begun + seconds, progress)
     report = Report()
     try:
@@ -125,7 +126,7 @@ def run(
         report.stopped = TIME
     rows |= {each.id: work.row(each) for each in work.asked}
     report.rows = [rows[each.id] for each in asked]
-    report.deviations = sorted(frozenset().union(*(seen.deviations for seen in work.seen.values())))
+    report.deviations = sorted(frozenset(known.deviations).union(*(seen.deviations for seen in work.seen.values())))
     report.seconds = time.monotonic() - begun
     return report
 

@@ -149,8 +149,8 @@ def _update_variants(model: Model, variable: Variable, updates: Sequence[Update]
 
     yield "not set", each(lambda u: u.target)
     if all(_when(u) for u in updates):
-        yield "set always", each(lambda u: _when(u)[1])  # type: ignore[index]
-        yield "set when it should not be", each(lambda u: ite(~_when(u)[0], _when(u)[1], u.target))  # type: ignore[index]
+        yield "set always", each(_value)
+        yield "set when it should not be", each(_otherwise)
     starts = {start for element in variable.init for start in element}
     if len(starts) == 1:
         yield "set to its initial value", each(lambda u: _given(u, variable.init[0][0]))
@@ -190,6 +190,12 @@ def _given(update: Update, value: Expr) -> Expr:
     """The assignment of another value, under the same condition."""
     found = _when(update)
     return value if found is None else ite(found[0], value, update.target)
+
+
+def _otherwise(update: Update) -> Expr:
+    """The assignment of the same value where its condition does not hold."""
+    found = _when(update)
+    return update.value if found is None else ite(~found[0], found[1], update.target)
 
 
 def _neighbour(model: Model, variable: Variable) -> Variable | None:

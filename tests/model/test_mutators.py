@@ -7,6 +7,7 @@ import pytest
 from rocketproof_model import Bool, Enum, Instance, Int, Model, interpreter, search
 from rocketproof_model.explicit.difference import Differences
 from rocketproof_model.explicit.paths import Paths
+from rocketproof_model.language import Body, Expr
 from rocketproof_model.mutation import CONSTANT, with_mutants
 from rocketproof_model.mutators import mutants
 from rocketproof_model.specification import part
@@ -24,7 +25,7 @@ def crossing() -> Model:
     closed = m.var("closed", Bool, init=False)
 
     @m.action(r=road)
-    def turn(a, r):  # type: ignore[no-untyped-def]
+    def turn(a: Body, r: Expr) -> None:
         """A light turns green where no car waits and the other is red."""
         other = light[1 - r]
         a.guard("red", light[r] == "red", "the light is red")
@@ -32,7 +33,7 @@ def crossing() -> Model:
         a.set(light[r], "green")
 
     @m.action(r=road)
-    def drive(a, r):  # type: ignore[no-untyped-def]
+    def drive(a: Body, r: Expr) -> None:
         """A car passes."""
         a.guard("room", cars < most, "there is room for another car")
         a.guard("green", light[r] == "green", "the light is green")
@@ -40,7 +41,7 @@ def crossing() -> Model:
         a.set(closed, True, when=cars == 2)
 
     @m.action(r=road)
-    def stop(a, r):  # type: ignore[no-untyped-def]
+    def stop(a: Body, r: Expr) -> None:
         """The light turns red."""
         a.bound("late", light[r] != "red", "it is not red")
         a.guard("counted", cars <= 3, "the cars are counted")

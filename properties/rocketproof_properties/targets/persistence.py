@@ -197,9 +197,9 @@ class PersistenceTarget(ModelTarget):
         self.dirty.clear()
 
     def _do_start(self) -> None:
+        """Later than what was: a data version has the time in it."""
         if self.node.broker is not None:
             raise Deviation("the broker runs already: the specification starts it")
-        """Later than what was: a data version has the time in it."""
         self.cluster.scheduler.advance(1)
         self.life = "runs" if self.cluster.start(self.node, register=False) else "refused"
         self.persist = None

@@ -68,9 +68,9 @@ def keep_witness(path: str, text: str | None) -> str | None:
     return path
 
 
-def history_beside(test: str) -> str:
-    """The history beside the kept test of a program of messages, which `rocketproof explore` opens."""
-    return test.removesuffix(".py") + ".ndjson"
+def opened(kept: str) -> str:
+    """What `rocketproof explore` opens of a kept witness: itself, or the history beside the test of a program of messages."""
+    return f"{kept.removesuffix('.py')}.ndjson" if kept.endswith(".py") else kept
 
 
 def _replace(path: Path, text: str) -> None:

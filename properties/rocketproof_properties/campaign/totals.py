@@ -15,9 +15,9 @@ from ..checks.plan import Task
 from ..choices import InputError
 from ..generators.shrink import shrink
 from ..stateful import history, report
-from ..stateful.follow import Finding
+from ..stateful.follow import ALLOWED, Finding
 from ..stateful.machine import Campaign, perform
-from ..store import history_beside
+from ..store import opened
 from .shard import Came, Departed, Part, Shown, campaign_of, moves
 
 
@@ -111,10 +111,9 @@ def _departure(part: Part, one: Departed, times: int, seed: int, folder: Path) -
         file = report.save(source, finding, folder)
     else:
         raise _other_release(f"a step of {part.name}")
-    sentence = "each step is one that the specification allows"
     steps = tuple(one.labels)
     trace = str(report.course_of(file))
-    return Found("", sentence, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
+    return Found("", ALLOWED, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
 
 
 def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: str) -> Found:
@@ -129,10 +128,10 @@ def _showing(part: Part, task: Task, one: Shown, times: int, seed: int, path: st
         witnessfiles.save(path, task, witness)
         steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
     expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
-    trace = history_beside(path) if source.is_messages else path
     return Found(
-        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path, trace
-    )
+        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path,
+        opened(path),
+    )  # fmt: skip
 
 
 def smallest(campaign: Campaign, claim: str, program: list[Move]) -> Witness:

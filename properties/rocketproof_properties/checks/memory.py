@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any, Final
 
 from .. import failures
@@ -11,11 +10,6 @@ from .plan import Task
 from .rows import Row
 
 _FIELDS: Final = ("subject", "property", "sentence", "profile", "condition", "engine", "scope")
-
-
-def file(command: str) -> Path:
-    """Where it is kept for a command."""
-    return failures.file_of(command)
 
 
 def key(task: Task) -> tuple[str, ...]:
@@ -26,12 +20,10 @@ def key(task: Task) -> tuple[str, ...]:
 
 def read(command: str) -> frozenset[tuple[str, ...]]:
     """The keys of what differed when it was decided last."""
-    return frozenset(tuple(str(row.get(name, "")) for name in _FIELDS) for row in failures.read(file(command)))
+    return frozenset(tuple(str(row.get(name, "")) for name in _FIELDS) for row in failures.read(failures.file_of(command)))
 
 
-def keep(
-    command: str, tasks: Iterable[Task], rows: Iterable[Row], before: frozenset[tuple[str, ...]], broken: Collection[Task] = ()
-) -> str:
+def keep(command: str, tasks: Iterable[Task], rows: Iterable[Row], before: frozenset[tuple[str, ...]], broken: Collection[Task]) -> str:
     """Remember the rows that differ and those of tasks that are `broken` otherwise, besides what differed before and was not decided now;
     why that was not possible, or ""."""
     known = dict.fromkeys(sorted(before))
@@ -41,4 +33,4 @@ def keep(
         elif row.agrees:
             known.pop(key(task), None)
     found: list[dict[str, Any]] = [dict(zip(_FIELDS, one, strict=True)) for one in known]
-    return failures.keep(file(command), found)
+    return failures.keep(failures.file_of(command), found)

@@ -7,10 +7,12 @@ expected to give. Bounded checking and simulation only refute: where a claim is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..choices import InputError, known, offer
+from ..sources.modelfile import DEFAULT, load, settings
 from ..sources.source import Source, specified
 
 DEPTH = 8
@@ -83,22 +85,18 @@ def expectation(kind: str, engine: str, method: str, expected: str) -> str:
 
 def plan(request: Request) -> Plan:
     """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
-    if request.given and request.file is None:
-        raise InputError(f"--set {request.given[0]} without a model file; the specification has scopes and profiles: leave it out")
+    given = settings(request.given, request.file)
     if request.engine is not None:
         known("engine", request.engine, (*ENGINES, ALL))
-    return _from_catalogue(request) if request.file is None else _from_file(request)
+    return _from_catalogue(request) if request.file is None else _from_file(request, given)
 
 
-def _from_file(request: Request) -> Plan:
-    from ..sources.modelfile import DEFAULT, load, settings
-
+def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
     assert request.file is not None
     if request.profiles:
         raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
     if request.condition is not None:
         raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
-    given = settings(request.given)
     loaded = load(request.file, request.scope, given)
     source = Source(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
     subject = source.subject()

@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, STATES, TIME, Outcome
 
-from ..store import history_beside
+from ..store import opened
 from .plan import Task
 
 FIELDS = (
@@ -69,7 +69,7 @@ class Row:
     @property
     def trace(self) -> str | None:
         """The file that `rocketproof explore` opens: the witness, or the history beside a program of messages; None where there is none."""
-        return self.witness if self.witness is None or not self.witness.endswith(".py") else history_beside(self.witness)
+        return None if self.witness is None else opened(self.witness)
 
     def record(self) -> dict[str, Any]:
         """The JSON object of `check --json`."""

@@ -83,8 +83,10 @@ def _others(module: ModuleType) -> list[str]:
     return [*(name for name, value in vars(module).items() if isinstance(value, Model)), *built]
 
 
-def settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Values given as NAME=VALUE; a value is a number, True, False, None or a name. Raises InputError."""
+def settings(texts: Sequence[str], file: str | None) -> dict[str, Any]:
+    """Values given for a file as NAME=VALUE; a value is a number, True, False, None or a name. Raises InputError, also without a file."""
+    if texts and file is None:
+        raise InputError(f"--set {texts[0]} without a model file; the specification has scopes and profiles: leave it out")
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -109,13 +109,11 @@ def choose(file: str | None, scope: str | None, profile: str | None, given: Sequ
 
     `given` are sizes and constants of a file, as NAME=VALUE.
     """
+    values = modelfile.settings(given, file)
     if file is not None:
         if profile is not None:
             raise InputError(f"--profile {profile} with a model file; a file has scopes, not profiles: leave out --profile")
-        values = modelfile.settings(given)
         return Source(modelfile.load(file, scope, values).scope, given=tuple(sorted(values.items())), file=file)
-    if given:
-        raise InputError(f"--set {given[0]} without a model file; the specification has scopes and profiles: leave it out")
     from rocketproof_model.specification import NAMES
     from rocketproof_profiles import PROFILES
 

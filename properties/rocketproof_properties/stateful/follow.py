@@ -35,11 +35,12 @@ class Target(Protocol):
 
 STEPS: Final = "steps"
 """The id under which the course of a finding is kept as a witness."""
+ALLOWED: Final = "each step is one that the specification allows"
 
 
 def allowed(instance: Instance) -> Property:
     """What a finding breaks, and no state of the specification."""
-    return instance.model.claim(STEPS, "each step is one that the specification allows", "always", const(1, Bool))
+    return instance.model.claim(STEPS, ALLOWED, "always", const(1, Bool))
 
 
 class Finding(AssertionError):

@@ -30,7 +30,7 @@ from ..histories.history import History
 from ..runs.recording import on_disk
 from ..runs.simulated import SimulatedRun, history_of
 from ..steps.vocabulary import Step
-from ..store import history_beside, keep_witness
+from ..store import keep_witness, opened
 from .machine import Over
 
 CHUNK = 25
@@ -202,12 +202,12 @@ def as_test(profile: str, condition: str, breach: Breach, expected: str) -> str:
 
 
 def save(path: str, profile: str, condition: str, breach: Breach | None, expected: str) -> str | None:
-    """Write the test of a breach, the history of its program beside it (`history_beside`), and give the path; without a breach an older
-    run's files go away.
+    """Write the test of a breach, the history of its program beside it (`opened`), and give the path; without a breach an older run's
+    files go away.
 
     Raises InputError if they cannot be written.
     """
-    keep_witness(history_beside(path), None if breach is None else recorded(profile, condition, breach))
+    keep_witness(opened(path), None if breach is None else recorded(profile, condition, breach))
     return keep_witness(path, None if breach is None else as_test(profile, condition, breach, expected))
 
 

@@ -17,6 +17,3 @@ def until(look: Callable[[], T], enough: Callable[[T], bool], seconds: float, pa
         if enough(found) or time.monotonic() > end:
             return found
         time.sleep(pause)
-
-
-__all__ = ["until"]

@@ -113,12 +113,14 @@ def test_a_kept_witness_and_a_model_of_ones_own(rocketproof: Any, coin: str, tmp
         (["some.ndjson"], "some.ndjson is a history, which is judged by a profile; give --profile, such as P494"),
         (["report"], "is no report of a validation; give the folder that `rocketproof validate --report` has written"),
         (["report/programs/finding-1.py"], "is no report of a validation"),
+        (["nowhere.py"], "nowhere.py"),
         (["coin.py", "--property", "tial", "--html", "x.html"], "unknown property 'tial'; use tails, "),
         (["coin.py", "--profile", "P49", "--html", "x.html"], "leave out --profile"),
         (["cut.itf.json", "--html", "x.html"], "cut.itf.json"),
         (["newer.itf.json", "--html", "x.html"], "update rocketproof"),
         (["cut.itf.json", "--property", "tails"], "a file is opened as it is"),
-        (["--html", "x.html"], "--html needs something to show; give a witness, or --property ID"),
+        (["--html", "x.html"], "--html needs one trace to show; give a witness, or --property ID"),
+        (["lies", "--html", "x.html"], "--html needs one trace to show; give one file of the folder; the first is lies/"),
         (["--property", "tails", "--html", "no/x.html"], "there is no folder no"),
         (["--condition", "x", "--html", "x.html"], "--condition without --property"),
         (["--port", "-1"], "--port"),
@@ -130,6 +132,8 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it is served"))
     (tmp_path / "empty").mkdir()
+    (tmp_path / "lies").mkdir()
+    (tmp_path / "lies" / "one.itf.json").write_text("{}", "utf-8")
     (tmp_path / "report" / "programs").mkdir(parents=True)
     (tmp_path / "report" / "report.json").write_text("[]", "utf-8")
     (tmp_path / "some.ndjson").write_text("", "utf-8")

@@ -11,7 +11,7 @@ from rocketproof_traces.explorer.opened import Opened
 
 from ..choices import InputError
 from ..output import Page, ProgressLine, tell
-from ..sources.modelfile import NAMED
+from ..sources.modelfile import NAMED, load
 from ..store import check_writable
 from ..validation.results import REPORT
 from . import traces
@@ -25,7 +25,9 @@ def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, brows
         check_writable(html, "--html")
     openings = _openings(what, wish, around)
     if html is not None and openings.opened is None:
-        raise InputError("--html needs something to show; give a witness, or --property ID")
+        lies = () if what is None else openings.files()
+        remedy = f"give one file of the folder; the first is {next(iter(lies))}" if lies else "give a witness, or --property ID"
+        raise InputError(f"--html needs one trace to show; {remedy}")
     _present(openings, html, port, browser=browser)
     return 0
 
@@ -61,6 +63,8 @@ def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:
     with ProgressLine() as line:
         if what is None or _is_model(what):
             wished = narrowed or wish.profile is not None
+            if what is not None and not wished:
+                load(what)  # what is wrong with the file is said here, not on the page
             return Openings(traces.of_wish(replace(wish, file=what), line.show) if wished else None, what)
         if narrowed:
             raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")

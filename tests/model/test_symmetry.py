@@ -37,7 +37,7 @@ from rocketproof_model import (
 from rocketproof_model.explicit.canonical import network, plain_changes
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import effect
-from rocketproof_model.language import Guard
+from rocketproof_model.language import Guard, coerce, const
 from rocketproof_model.result import Limits
 from rocketproof_model.search import Tuning, explore
 
@@ -64,6 +64,8 @@ def workers(size: int = 3) -> tuple[Model, Any, Any, Any]:
         (lambda w, done, lock: lock.is_none | (done[rem(lock.get + 1, 3)] == 0), "'(lock + 1)' takes an element of Worker for a number"),
         (lambda w, done, lock: done[done[lock.get]] == 0, "takes a number for an element of Worker"),
         (lambda w, done, lock: done[w.size - 1] < 2, "is about single elements of Worker"),
+        (lambda w, done, lock: lock == maximum(done[0], done[1]), "takes a number for an element of Worker"),
+        (lambda w, done, lock: const(0, SetOf(w)).including(done[0]) == (), "takes a number for an element of Worker"),
     ],
 )
 def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., Any], words: str) -> None:
@@ -111,6 +113,29 @@ def test_actions_that_tell_elements_apart_are_refused_with_their_line() -> None:
     assert "about single elements" in action(lambda a, w, worker, done, lock: a.set(lock, 0)).problem
     assert "for a number" in action(lambda a, w, worker, done, lock: a.set(done[w], w)).problem
     assert "for a number" in action(lambda a, w, worker, done, lock: a.set(done[w], ite(done[w] == 0, 1, w))).problem
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, w, seats: a.set(seats[w], True),
+        lambda a, w, seats: a.guard("free", ~seats[w], "the seat of the worker's number is free"),
+        lambda a, w, seats: a.guard("listed", const(3, SetOf(Int(0, 2))).has(w), "the worker's number is in the list"),
+        lambda a, w, seats: a.guard("known", const(0, SetOf(Int(0, 2))).including(w) != (), "the worker's number is in the list"),
+        lambda a, w, seats: a.guard("told", ite(seats[0], coerce(w, Maybe(Int(0, 2))), None) == 2, "the worker's number is the last one"),
+    ],
+    ids=["written place", "place", "member", "added member", "maybe"],
+)
+def test_an_element_does_not_stand_for_a_number(use: Callable[..., None]) -> None:
+    m, worker, _, _ = workers()
+    seats = m.var("seats", Bool, over=Int(0, 2), init=False)
+
+    def act(a: Any, w: Any) -> None:
+        """Something happens."""
+        use(a, w, seats)
+
+    with pytest.raises(ModelError, match="takes an element of Worker for a number"):
+        m.action(w=worker)(act)
 
 
 def test_effects_for_all_elements_are_taken() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from .actions import Action, Update
 from .expr import Expr, show
 from .traverse import children, walk
-from .types import HoldingType, IndexType, MaybeType, SetType, Type
+from .types import HoldingType, IndexType, MaybeType, SetType, Type, held
 from .variables import Variable
 
 _SETS = ("bitand", "bitor", "bitandnot")
@@ -138,6 +138,8 @@ def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
     """Arguments that stand for a value of some type, such as an element, even where a number is written, with that type."""
     if e.op in ("ref", "after"):
         return zip(e.args[1:], e.args[0].over, strict=True)
+    if e.op in ("some", "single"):
+        return [(e.args[0], held(e.type))]
     return [(e.args[1], e.args[0].type.of)] if e.op == "has" else []
 
 
@@ -154,8 +156,12 @@ def _mistyped(term: Expr) -> str | None:
         if mixed and any(named(x.type) for x in parts):
             return f"'{show(e)}' takes an element for a number, or a number for an element"
         for at, axis in _subscripts(e):
-            if (index := named(axis)) and at.op != "const" and at.type != axis:
+            if at.op == "const" or at.type == axis:
+                continue
+            if index := named(axis):
                 return f"'{show(e)}' takes a number for an element of {index.name}"
+            if index := named(at.type):
+                return f"'{show(e)}' takes an element of {index.name} for a number"
     return None
 
 

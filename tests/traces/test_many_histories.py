@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from many_histories import PROFILE, alone, history, write, write_parquet
+from many_histories import FIELDS, PROFILE, TABLE, alone, history, write, write_parquet
 
 from rocketproof_traces import history as reading
 from rocketproof_traces.bulk import local, partition
@@ -56,6 +56,40 @@ def test_each_finding_is_that_of_the_history_alone(tmp_path: Path) -> None:
     assert found.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.schema == FINDINGS and table.num_rows == 2
+
+
+@pytest.mark.parametrize("kept", [partition.KEPT, 0], ids=["held", "read a second time"])
+@pytest.mark.parametrize(("strays", "verdict"), [((), "illegal"), (("half",), "ok"), (("commit",), "ok"), (("send",), "ok")])
+def test_what_was_answered_twice_may_have_been_served_twice(
+    strays: tuple[str, ...], verdict: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the first and the last message the queue got two more: one is that of a transaction."""
+    monkeypatch.setattr(partition, "KEPT", kept)
+    half = {"properties": "TRAN_MSG\1true\2", "sysFlag": "4"}
+    requests = {"send": {}, "half": half, "route": {}, "commit": {"commitOrRollback": "8"}, "last": {}}
+    offsets = {"send": "0", "last": "3"}
+    ops = {"route": "route", "commit": "end_transaction"}
+    events = [Event(0, "state", "broker-a", "topics", {"topics": TABLE})]
+
+    def add(type_: str, op: str, value: dict[str, Any]) -> int:
+        events.append(Event(len(events), type_, "client 0", op, value, len(events)))
+        return len(events) - 1
+
+    for name, fields in requests.items():
+        op = ops.get(name, "send")
+        to = "name server" if op == "route" else "broker-a"
+        begun = add("invoke", op, {"to": to, "fields": {**FIELDS, "topic": "T", "queueId": "0", **fields}, "bodySize": 1})
+        answer = {"code": 0, "fields": {"queueId": "0", "queueOffset": offsets.get(name, "0")}}
+        add("ok", op, answer)
+        if name in (*strays, "route"):
+            add("info", "stray", {"of": begun, **answer})
+    add("info", "stray", {"of": [], "code": 0})
+    header = Header({"settings": {"autoCreateTopicEnable": "true"}})
+    path = write(tmp_path / "twice.ndjson", header, events)
+    found, single = judge(tmp_path, path), judge_history(header, events, PROFILE)
+    assert found.findings == alone(str(path), header, events)
+    assert found.verdict == single.verdict == verdict
+    assert found.out_of_reach == single.out_of_reach
 
 
 def test_nothing_is_judged_twice_and_what_is_new_is(tmp_path: Path) -> None:

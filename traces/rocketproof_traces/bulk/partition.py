@@ -1,4 +1,5 @@
-"""One history divided into its parts while it streams by: in memory are its open calls, and what grows with its topics, not its events.
+"""One history divided into its parts while it streams by: in memory are its open calls, and what grows with its topics, not its events;
+of requests that were answered twice their numbers.
 
 The events come from the history's pieces in the order of their numbers. Twice the same event is one. Where a number is missing the history
 ends for now: the rest may come later. A long one is read twice: first for what every part must know of the whole, then to give each call
@@ -22,7 +23,7 @@ from ..checker.histories import cluster_of, is_recording
 from ..checker.parts import Survey
 from ..errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.operations import Call, breaking, check_asked, paired, snapshot
+from ..history.operations import STRAY, Call, breaking, check_asked, of_stray, paired, snapshot
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
@@ -75,6 +76,7 @@ class _Partition:
         self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
         self.after: int | None = None  # when the event after the gap was
         self.problem: tuple[int, str] | None = None
+        self.twice: set[int | None] = set()  # the events that began requests of which another answer came
         self.kept: list[Call[Row] | Row] | None = None
 
     # Reading
@@ -97,6 +99,8 @@ class _Partition:
                     if row.broker is None or row.op == "end_transaction":  # else the value is read when its part is judged
                         value_of(row.seq, row.value)
                     check_asked(row.seq, row.broker)
+                elif row.op == STRAY:
+                    self.twice.add(of_stray(value_of(row.seq, row.value)))
                 elif row.type == "state" and row.op == "topics":
                     snapshot(Event(row.seq, row.type, row.process, row.op, value_of(row.seq, row.value), row.time))
             except TraceError as error:
@@ -118,7 +122,7 @@ class _Partition:
 
     def _look(self) -> None:
         """Survey the history."""
-        survey = self.survey
+        survey, committed = self.survey, list[tuple[str, int]]()
         found_all: Iterable[Call[Row] | Row] = paired(self._events())
         if sum(piece.rows for piece in self.task.pieces) <= KEPT:
             self.kept = found_all = list(found_all)
@@ -131,8 +135,13 @@ class _Partition:
                 survey.ask(begun.op, begun.broker, begun.seq, begun.topic, begun.default or TEMPLATE)
                 if begun.op == "end_transaction" and _committed(begun.value):
                     survey.commit(begun.broker, begun.seq)
+                    if found.answer is not None:
+                        committed.append((begun.broker, begun.seq))
             elif found.type in ("crash", "invoke"):
                 survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
+        for broker, opened in committed:
+            if opened in self.twice:
+                survey.commit(broker, opened)
 
     # Writing
 
@@ -165,7 +174,8 @@ class _Partition:
                     continue
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
-                yield history, part, "call", begun.seq, closed, took, begun.process, begun.op, begun.value, answer
+                kind = "twice" if begun.seq in self.twice and ended is not None else "call"
+                yield history, part, kind, begun.seq, closed, took, begun.process, begun.op, begun.value, answer
             elif found.type == "state" and found.op == "topics":
                 topics_said = json.loads(found.value).get("topics") or {}
                 for part in parts_of.get(found.process, ()):

@@ -47,8 +47,9 @@ CALLS = pa.schema(
         pa.field("answer", pa.string()),
     ]
 )
-"""A history divided: rows of the kind `call` (a request, `asked` and `answer` as JSON), `topics` (what a broker said of its topics, in
-`asked`), `brief` (what a part must know of the whole, in `asked`); part -1 is the history itself, with one row `brief`."""
+"""A history divided: rows of the kind `call` (a request, `asked` and `answer` as JSON), `twice` (one that was answered twice), `topics`
+(what a broker said of its topics, in `asked`), `brief` (what a part must know of the whole, in `asked`); part -1 is the history itself,
+with one row `brief`."""
 
 _FINDING = [
     pa.field("kind", pa.string()),

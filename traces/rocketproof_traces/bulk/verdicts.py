@@ -17,7 +17,7 @@ from ..checker.parts import Part, Survey, name_of, part_of
 from ..collection import uncollected
 from ..errors import TraceError
 from ..history import Event, Header
-from ..history.operations import Break, Operation, Snapshot, called, snapshot
+from ..history.operations import Break, Operation, Snapshot, called, served_again, snapshot
 from .partition import HISTORY, value_of
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
@@ -52,7 +52,7 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     name = name_of(brief["broker"], brief["topics"], recorded=is_recording(Header(brief["origin"])))
     found: list[dict[str, Any]] = []
     try:
-        asked, bad = _operations([row for row in rows if row.kind == "call"])
+        asked, bad = _operations([row for row in rows if row.kind in ("call", "twice")])
         if bad is not None:
             found.append({**unreadable_row(bad.why, seq=bad.seq), "part": name})
         part = _part(brief, asked, [_snapshot(row) for row in rows if row.kind == "topics" and (bad is None or row.opened < bad.seq)])
@@ -131,11 +131,17 @@ class _Bad(NamedTuple):
 def _operations(rows: Sequence[_Row]) -> tuple[list[Operation], _Bad | None]:
     """The operations up to the first event that none can be read from, and that event."""
     try:
-        return list(map(_operation, rows)), None
+        return _served(rows), None
     except TraceError:
         bad = min(one for one in map(_bad, rows) if one is not None)
     before = [row if row.answer is None or row.closed < bad.seq else row._replace(answer=None) for row in rows if row.opened < bad.seq]
-    return list(map(_operation, before)), bad
+    return _served(before), bad
+
+
+def _served(rows: Sequence[_Row]) -> list[Operation]:
+    """The operations, and once more those that may have been served twice."""
+    asked = list(map(_operation, rows))
+    return asked + served_again(one for one, row in zip(asked, rows, strict=True) if row.kind == "twice")
 
 
 def _operation(row: _Row) -> Operation:

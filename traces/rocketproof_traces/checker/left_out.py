@@ -44,6 +44,8 @@ def left_out(part: Part, reasons: Sequence[str]) -> Counter[str]:
     """The operations of a part that are not judged, by reason."""
     found: Counter[str] = Counter()
     for one, why in zip(part.asked, reasons, strict=True):
+        if one.again:
+            continue  # the request was judged, or is counted
         if part.cut is not None and (one.closed is None or one.closed >= part.cut):
             found[part.why] += 1
         elif one.closed is None:

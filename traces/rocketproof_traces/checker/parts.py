@@ -152,7 +152,8 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
     survey = Survey(cluster, recorded)
     topics_of = [one.topic if "topic" in one.fields else None for one in found.asked]
     for one, topic in zip(found.asked, topics_of, strict=True):
-        survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields))
+        if not one.again:
+            survey.ask(one.op, one.broker, one.opened, topic, default_of(one.fields))
         if commits(one):
             survey.commit(one.broker, one.opened)
     for stop in found.breaks:

@@ -37,8 +37,9 @@ class Operation:
     """A request; nobody changes it.
 
     `opened` and `closed` are numbers of events; `closed` and `answer` are None where nobody knows how it ended. `took` is in nanoseconds,
-    None where there was no clock. `fields` are those of the header, `messages` is how many a batch has: 0 if it is refused because it is
-    none, None if its body is not in the history. `reason` is why a send or an update is out of the specification's reach, or nothing.
+    None where there was no clock. `again`: it stands for the second time that another one may have been served (`served_again`). `fields`
+    are those of the header, `messages` is how many a batch has: 0 if it is refused because it is none, None if its body is not in the
+    history. `reason` is why a send or an update is out of the specification's reach, or nothing.
     """
 
     process: str
@@ -49,6 +50,7 @@ class Operation:
     asked: Mapping[str, Any]
     answer: Mapping[str, Any] | None
     took: int | None = None
+    again: bool = False
 
     fields: Mapping[str, str] = field(init=False, repr=False)
     topic: str = field(init=False)
@@ -241,13 +243,28 @@ def operations(events: Iterable[Event]) -> Operations:
             if found.op == "topics":
                 snapshots.append(snapshot(found))
         elif found.op == STRAY:
-            answered_again.add(found.value.get("of"))
+            answered_again.add(of_stray(found.value))
         elif found.type in ("crash", "invoke"):
             breaks.append(breaking(found.type, found.seq, found.process if found.type == "crash" else addressee(found.value)))
-    twice = [one for one in asked if one.opened in answered_again and one.closed is not None]
-    asked += [replace(one, process=f"{one.process} again", closed=None, answer=None, took=None) for one in twice]
+    asked += served_again(one for one in asked if one.opened in answered_again)
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
+
+
+def of_stray(value: Mapping[str, Any]) -> int | None:
+    """The event that began the request which a stray answer is to, None where nobody knows one."""
+    of = value.get("of")
+    return of if type(of) is int else None
+
+
+def served_again(twice: Iterable[Operation]) -> list[Operation]:
+    """Of requests that were answered twice the second times that they may have been served: without an answer, at any time after the
+    request began. One whose first answer is not known was answered late, and not twice."""
+    return [
+        replace(one, process=f"{one.process} again", closed=None, answer=None, took=None, again=True)
+        for one in twice
+        if one.closed is not None
+    ]
 
 
 def addressee(asked: Mapping[str, Any]) -> Any:

@@ -13,12 +13,19 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "To understand": ("traces/docs/counterexamples.md", "model/docs/specification.md", "model/docs/glossary.md", "traces/docs/explorer.md"),
     "To run in CI": ("properties/docs/suite.md", "properties/docs/ci.md", "properties/docs/imperfect-targets.md"),
     "To port a broker": ("properties/docs/porting.md", "properties/README.md", "properties/docs/validated/other-releases.md"),
-    "To write a model": ("model/docs/tutorial.md", "properties/docs/api.md", "model/docs/columns.md", "model/README.md"),
+    "To write a model": (
+        "model/docs/tutorial.md",
+        "model/docs/language.md",
+        "properties/docs/api.md",
+        "model/docs/columns.md",
+        "model/README.md",
+    ),
     "To run at scale": ("traces/docs/audit.md", "properties/docs/campaign.md", "traces/docs/judge.md", "traces/docs/spark.md"),
     "Reference": (
         *(
             "properties/docs/schemas.md",
             "properties/docs/mutants.md",
+            "model/docs/reductions.md",
             "traces/docs/history.md",
             "traces/docs/stored.md",
             "traces/README.md",
@@ -36,6 +43,12 @@ def folder() -> Path:
     """Where the pages are: beside this module in a wheel, the project's own folder in a clone."""
     inside = Path(__file__).with_name("documents")
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2]
+
+
+def site() -> Path | None:
+    """The first page of the site, which the wheel of a release has beside this module; None in a clone."""
+    first = Path(__file__).with_name("site") / "index.html"
+    return first if first.is_file() else None
 
 
 def pages() -> dict[str, Path]:
@@ -59,4 +72,4 @@ def page(name: str) -> Path:
     return found[known("page", name.lower(), found)]
 
 
-__all__ = ["ASSETS", "SECTIONS", "InputError", "folder", "page", "pages", "title"]
+__all__ = ["ASSETS", "SECTIONS", "InputError", "folder", "page", "pages", "site", "title"]

@@ -14,6 +14,12 @@ def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[.
         assert page.is_file() and f"rocketproof docs {name} " in listed and documents.title(page) in listed
 
 
+def test_each_page_of_a_room_is_listed() -> None:
+    house = documents.folder()
+    lies = {str(page.relative_to(house)) for room in ("model", "impl", "properties", "traces") for page in house.glob(f"{room}/docs/*.md")}
+    assert lies and lies <= {path for section in documents.SECTIONS.values() for path in section}
+
+
 def test_a_page_is_printed_or_its_place(rocketproof: Callable[..., Any]) -> None:
     shown = rocketproof("docs", "Porting")
     assert shown.code == 0 and "GET_ROUTEINFO_BY_TOPIC" in shown.out and max(map(len, shown.out.splitlines())) <= 100

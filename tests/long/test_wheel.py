@@ -47,8 +47,8 @@ CALLS = {
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(HOUSE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run([HOUSE / ".ci" / "wheel", folder], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return next(folder.glob("*.whl"))
 
@@ -95,6 +95,12 @@ def test_every_command_has_help(python: Path, tmp_path: Path) -> None:
     done = call(python, tmp_path, "-c", script)
     assert done.returncode == 0, done.stderr
     assert all(f"rocketproof {name}" in done.stdout for name in names)
+
+
+def test_the_site_is_installed(python: Path, tmp_path: Path) -> None:
+    first = Path(call(python, tmp_path, "-m", "rocketproof_properties.cli", "docs", "--path").stdout.strip())
+    assert first.name == "index.html" and first.is_file()
+    assert (first.parent / "properties" / "docs" / "porting.html").is_file()
 
 
 def test_the_wheel_has_the_documentation_and_is_small(wheel: Path) -> None:

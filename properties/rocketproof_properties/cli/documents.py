@@ -13,7 +13,7 @@ def docs(name: str | None = None, /, *, path: Flag = False) -> int:
     name
         A page, such as porting or ci.
     path
-        Print where the page's file is, instead of the page.
+        Print where the page's file is, instead of the page; without a name, where the site's first page or else the folder of the pages is.
     """
     from .. import documents
     from ..output import Output, Page, TableRow
@@ -28,7 +28,7 @@ def docs(name: str | None = None, /, *, path: Flag = False) -> int:
         Output().print(Markdown(file.read_text("utf-8"), hyperlinks=False))
         return OK
     if path:
-        Page().line(str(documents.folder()))
+        Page().line(str(documents.site() or documents.folder()))
         return OK
     page, names = Page(), {file: key for key, file in documents.pages().items()}
     for section, paths in documents.SECTIONS.items():

@@ -94,6 +94,7 @@ class Wish:
     number: int = -1
     own: int = -1
     client: str = ""
+    least: int = 0  # how far its queue was told to be when it was asked
 
 
 @dataclass
@@ -107,6 +108,7 @@ class Walk:
     events: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
     open_: list[Wish] = field(default_factory=list)
     waiting: list[Wish] = field(default_factory=list)
+    reached: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def run(self, auto: bool | None = None) -> tuple[Header, list[Event]]:
         chance, shape = self.chance, self.shape
@@ -302,6 +304,8 @@ class Walk:
             return
         self._say("invoke", wish.client, wish.op, wish.value)
         self.open_.append(wish)
+        if wish.op == "max_offset" and wish.asked is not None:
+            wish.least = self.reached.get((wish.asked.topic, wish.asked.queue), 0)
         if chance.random() < 0.06:
             wish.number = -2  # never gets there
         if wish.op == "end_transaction" and wish.value["fields"]["commitOrRollback"] == "8":
@@ -345,7 +349,9 @@ class Walk:
         elif one.op == "topic_config":
             value = {"code": 17, "fields": {}} if said[0] is None else {"code": 0, "body": table_body(said[0])}
         elif one.op == "max_offset":
-            value = {"code": 0, "fields": {"offset": str(max(0, said[0] - chance.choice((0, 0, 1))))}}
+            offset = max(wish.least, said[0] - chance.choice((0, 0, 1)))
+            self.reached[one.topic, one.queue] = max(offset, self.reached.get((one.topic, one.queue), 0))
+            value = {"code": 0, "fields": {"offset": str(offset)}}
         else:
             code, queue, offset = said
             if code == 0:

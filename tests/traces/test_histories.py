@@ -285,6 +285,41 @@ def test_how_far_a_queue_is() -> None:
         assert verdict(*sent("a", 0), *looked).verdict == expected
 
 
+def test_the_end_of_a_queue_does_not_go_back() -> None:
+    """An answer may be smaller than another's only where both questions were under way at once, or about different ends."""
+    question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
+    inflight = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0", "committed": "false"}}
+
+    def end(offset: int) -> dict[str, Any]:
+        return {"code": 0, "fields": {"offset": str(offset)}}
+
+    lines = [*sent("a", 0), *sent("a", 1), *call("b", "max_offset", question, end(2))]
+    assert verdict(*lines, *call("c", "max_offset", question, end(2))).verdict == "ok"
+    found = verdict(*lines, *call("c", "max_offset", question, end(1)))
+    assert [(one.seq, one.refused.specified) for one in found.findings] == [(7, "has answered 2 for queue 0 before")]
+    assert "never goes back" in found.findings[0].refused.sentence
+    assert verdict(*sent("a", 0), *call("b", "max_offset", inflight, end(1)), *call("b", "max_offset", question, end(0))).verdict == "ok"
+    at_once: list[Line] = [("invoke", "b", "max_offset", question), *call("c", "max_offset", question, end(1))]
+    assert verdict(*sent("a", 0), *at_once, ("ok", "b", "max_offset", end(0))).verdict == "ok"
+
+
+def test_a_topic_that_nobody_asked_for() -> None:
+    entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
+
+    def look(*names: str) -> Line:
+        return ("state", "broker-a", "topics", {"topics": {**dict.fromkeys(names, entry), "TBW102": {**entry, "perm": 7}}})
+
+    found = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
+    assert [(one.seq, one.part, one.refused.specified) for one in found.findings] == [(4, "V at broker-a", "has topic unknown")]
+    assert "made by a request that names it" in found.findings[0].refused.sentence
+    for own in ("RMQ_SYS_TRACE_TOPIC", "%DLQ%g", "DefaultCluster_REPLY_TOPIC", "rmq_sys_REVIVE_LOG_DefaultCluster"):
+        assert verdict(*sent("a", 0), look("T", own)).verdict == "ok"
+    heartbeat = call("b", "heartbeat", {"to": "broker-a"}, {"code": 0})
+    assert verdict(*sent("a", 0), look("T", "%RETRY%g"), *heartbeat).verdict == "illegal"
+    assert verdict(*sent("a", 0), *heartbeat, look("T", "%RETRY%g")).verdict == "ok"
+    assert verdict(*sent("a", 0), *call("b", "create_many", {"to": "broker-a"}, {"code": 0}), look("T", "V")).verdict == "ok"
+
+
 def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatcher_is() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}

@@ -19,6 +19,7 @@ from tiny_broker import CLUSTER, DLQ, RETRY, STORED, TEMPLATE, Asked, Broker, Co
 from rocketproof_traces.history import Event, Header
 
 JUDGED = ("send", "batch", "update_topic", "topic_config", "max_offset")
+OWN = {TEMPLATE, "SCHEDULE_TOPIC_XXXX", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest"}
 LOCK_WAIT = 3_000_000_000  # nanoseconds
 
 
@@ -99,7 +100,21 @@ class Reader:
         begun = min((c.begun.seq for c in self.judged), default=len(events))
         before = [e for e in self.looks if e.seq < begun]
         self.table = _table(before[-1]) if before else None
+        self.known = {name for e in before for name in e.value["topics"]}
         self.looks = [e for e in self.looks if e.seq >= begun]
+
+    def unasked(self) -> list[int]:
+        """The looks at which topics are there first that nobody asked for, one for each topic."""
+        firsts: dict[str, int] = {}
+        asked = self.known.union(*self.groups())
+        made = min((c.begun.seq for c in self.makers if not c.failed), default=self.over)
+        for look in self.looks:
+            for name in look.value["topics"]:
+                end = min(made, self.over) if name.startswith(RETRY) else self.over
+                own = name.startswith((DLQ, CLUSTER, self.broker, "RMQ_SYS_")) or name in OWN
+                if name not in asked and not own and look.seq < end:
+                    firsts.setdefault(name, look.seq)
+        return list(firsts.values())
 
     def groups(self) -> list[tuple[str, ...]]:
         """The topics that are judged together: with the default topics that users made."""
@@ -180,7 +195,7 @@ class Opinion:
                 continue
             states = self._closure(broker, states)
             if what == 1:
-                states = {moved(s, k, None) for s in states if broker.fits(broker.asked[k], s[3][k])}
+                states = {moved(s, k, None) for s in states if broker.fits(broker.asked[k], s[3][k]) and not fallen(broker.asked, k)}
             else:
                 now = _table(self.found.looks[k])
                 states = {s for s in states if all(s[0][topics.index(t)] == now.get(t) for t in self.topics)}
@@ -268,6 +283,16 @@ class Opinion:
         return False, []
 
 
+def fallen(asked: Sequence[Asked], k: int) -> bool:
+    """Whether a queue was said to be further before this was asked."""
+    one = asked[k]
+    return one.op == "max_offset" and any(
+        other.op == one.op and (other.topic, other.queue) == (one.topic, one.queue) and other.answer > one.answer
+        for other in asked
+        if other.answer is not None and one.answer is not None and other.until is not None and other.until < one.since
+    )
+
+
 def _body(call: Call) -> Config | None:
     assert call.ended is not None
     return None if call.code != 0 else _config(json.loads(base64.b64decode(call.ended.value["body"])))
@@ -279,7 +304,9 @@ def opinions(events: Sequence[Event], header: Header, profile: str, most: int) -
     for broker in sorted({str(e.value["to"]) for e in events if e.type == "invoke"}):
         found = Reader(events, header, broker)
         groups = found.groups()
-        crowded = len(groups) > 1 or not all(c.failed for c in found.makers)
+        unasked = found.unasked()
+        firsts += unasked
+        crowded = len(groups) + len(unasked) > 1 or not all(c.failed for c in found.makers)
         for topics in groups:
             opinion = Opinion(found, profile, topics, crowded=crowded, most=most)
             first = opinion.first()

@@ -88,8 +88,18 @@ def wrong_reach(chance: Chance, events: list[Event]) -> None:
     places = [k for k, e in enumerate(events) if e.type == "ok" and e.op == "max_offset" and e.value["code"] == 0]
     if places:
         k = chance.choice(places)
-        offset = int(events[k].value["fields"].get("offset", 0)) + chance.choice((1, 1, 2))
-        events[k] = replace(events[k], value={"code": 0, "fields": {"offset": str(offset)}})
+        offset = int(events[k].value["fields"].get("offset", 0)) + chance.choice((-1, 1, 1, 2))
+        events[k] = replace(events[k], value={"code": 0, "fields": {"offset": str(max(0, offset))}})
+
+
+def unasked(chance: Chance, events: list[Event]) -> None:
+    """A broker shows a topic that nobody asked for."""
+    places = [k for k, e in enumerate(events) if k and e.type == "state"]
+    if places:
+        k = chance.choice(places)
+        name = chance.choice(("V", "V", "%RETRY%v", "%DLQ%g", "RMQ_SYS_TRACE_TOPIC"))
+        entry = {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "order": False}
+        events[k] = replace(events[k], value={"topics": {**events[k].value["topics"], name: entry}})
 
 
 def forgotten(chance: Chance, events: list[Event]) -> None:
@@ -119,6 +129,7 @@ def earlier(chance: Chance, events: list[Event]) -> None:
 
 LIES: tuple[Callable[[Chance, list[Event]], None], ...] = (
     wrong_code, waited_in_vain, wrong_place, wrong_place, stored_after_all, swapped, wrong_table, wrong_reach, forgotten, failed, earlier,
+    unasked,
 )  # fmt: skip
 
 

@@ -137,6 +137,9 @@ class _Partition:
                     survey.commit(begun.broker, begun.seq)
                     if found.answer is not None:
                         committed.append((begun.broker, begun.seq))
+            elif found.type == "state":
+                if found.op == "topics":
+                    survey.report(found.process, found.seq, json.loads(found.value).get("topics") or ())
             elif found.type in ("crash", "invoke"):
                 survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
         for broker, opened in committed:

@@ -216,6 +216,25 @@ class PartChecker:
                     found.append(Claim(one.closed, self.topics[one.topic], queue, offset, one.messages or 0))
         return found
 
+    @cached_property
+    def _reached(self) -> dict[int, int]:
+        """By the event of each question how far a queue is, the furthest that was answered to another one before.
+
+        A queue's entries are only ever appended (REC-04), so its end does not go back. No state needs to remember that: if of any two
+        questions, one over before the other began, the later answer is not the smaller one, then there is an order in which the ends
+        grow, each as late as it can be. In flight records (`committed`: false) are another end than dispatched ones.
+        """
+        asked = [one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op == "max_offset" and not why]
+        over = sorted((one for one in asked if one.closed is not None), key=lambda one: one.closed or 0, reverse=True)
+        furthest: dict[tuple[str, int, str], int] = {}
+        found = {}
+        for one in asked:
+            while over and (over[-1].closed or 0) < one.opened:
+                before = over.pop()
+                furthest[_end(before)] = max(furthest.get(_end(before), 0), before.answered("offset") or 0)
+            found[one.opened] = furthest.get(_end(one), 0)
+        return found
+
     @staticmethod
     def _kind(one: Operation) -> str:
         return KINDS[one.number("sysFlag") & 12]
@@ -236,7 +255,7 @@ class PartChecker:
             return None
         if one.op == "topic_config":
             return Described(self.machine, topic, one.config())
-        return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0)
+        return Reached(self.machine, topic, one.number("queueId"), one.answered("offset") or 0, self._reached.get(one.opened, 0))
 
     def _send(self, one: Operation, topic: int, why: str, *, known: bool, claims: Claims) -> Request | None:
         numbers, queue = one.number("defaultTopicQueueNums"), one.number("queueId")
@@ -361,6 +380,11 @@ class PartChecker:
             if shared[self.machine.offset_slot(topic, queue)]
         }
         return {"topics": topics, "offsets": counters}
+
+
+def _end(asked: Operation) -> tuple[str, int, str]:
+    """Which end of which queue is asked for."""
+    return asked.topic, asked.number("queueId"), str(asked.fields.get("committed", True)).lower()
 
 
 def _recorded(request: Request, one: Operation | None) -> str:

@@ -3,23 +3,28 @@
 Queue offsets are a topic's own. What couples topics is seen to so that a part never refuses what the whole explains: a default
 topic that is no system topic is in one part with the topics made from it; another topic's creation may hold the lock or take
 INHERIT from the template at any time. What the specification has no word for ends a part there, with the reason; what such requests
-may have stored is allowed for.
+may have stored is allowed for. A topic that a broker reports though nobody asked for it is a part without requests.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketproof_protocol.flags import COMMIT
-from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, TEMPLATE
+from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE
 
 from ..history.cases import Config
 from ..history.operations import JUDGED, NAME_SERVER, SENDS, Break, Operation, Operations, Snapshot
 
 OF_A_PART = (*JUDGED, "delete_topic")
 MAY_RETRY = ("send_back", "heartbeat", "update_group")  # what lets a broker make and fill retry topics by itself
+MAKE_NONE = (
+    *("topic_config", "max_offset", "earliest", "pull", "view", "topics", "settings"),
+    *("delete_topic", "delete_group", "end_transaction", "configure"),
+)
+"""Requests by which a broker makes no topic. Those that do are sends, send-backs, heartbeats and updates (TCM-10 to TCM-30)."""
 UNREADABLE = "headers that do not decode"
 """Why `reach` leaves out a send whose fields no broker can read."""
 
@@ -78,18 +83,21 @@ Place = tuple[str, str]
 class Survey:
     """What a part must know of the rest of its history. It grows with topics and brokers, not with events.
 
-    `seen`: when a topic is first met. `links`: topics that belong together. `begun`, `breaks`, `retries`: of each broker the first
-    request about a topic, the first break, the first request that lets it make retry topics. `commits`: the ends of transactions that
-    commit. A recording (`recorded`) is one part for each broker. `left_out` counts requests that belong to no part, by reason.
+    `seen`: when a topic is first met; `told`: when a broker first reported it. `links`: topics that belong together. `begun`, `breaks`,
+    `retries`: of each broker the first request about a topic, the first break, the first request that lets it make retry topics;
+    `unknown`: the first that may make any topic. `commits`: the ends of transactions that commit. A recording (`recorded`) is one part for
+    each broker. `left_out` counts requests that belong to no part, by reason.
     """
 
     cluster: str = "DefaultCluster"
     recorded: bool = False
     seen: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    told: dict[Place, int] = field(default_factory=dict)
     links: set[tuple[Place, Place]] = field(default_factory=set)
     begun: dict[str, int] = field(default_factory=dict)
     breaks: dict[str, tuple[int, str]] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
     commits: dict[str, list[int]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -105,6 +113,8 @@ class Survey:
             self.left_out[f"requests of the kind {op}"] += 1
         if op in MAY_RETRY:
             self.retries[broker] = min(self.retries.get(broker, opened), opened)
+        elif op not in MAKE_NONE and (op not in JUDGED or topic is None):
+            self.unknown[broker] = min(self.unknown.get(broker, opened), opened)
 
     def _meet(self, broker: str, opened: int, topic: str, default: str) -> None:
         place = (broker, topic)
@@ -125,6 +135,22 @@ class Survey:
         if found.broker not in self.breaks or found.seq < self.breaks[found.broker][0]:
             self.breaks[found.broker] = (found.seq, found.why)
 
+    def report(self, broker: str, seq: int, topics: Iterable[str]) -> None:
+        """Take in the names of the topics that a broker reported."""
+        for topic in topics:
+            place = (broker, topic)
+            self.told[place] = min(self.told.get(place, seq), seq)
+
+    def _unasked(self) -> Iterator[Place]:
+        """The topics that a broker reported after its first request and before anything that the specification has no word for, and that
+        neither a request nor the broker itself makes."""
+        for (broker, topic), seq in self.told.items():
+            ends = [end for end in (self.unknown.get(broker), self.breaks.get(broker, (None,))[0]) if end is not None]
+            ends += [self.retries[broker]] if broker in self.retries and topic.startswith(RETRY_PREFIX) else []
+            own = topic in SYSTEM_TOPICS or topic.lower().startswith(SYSTEM_PREFIX) or topic.startswith((self.cluster, broker, DLQ_PREFIX))
+            if (broker, topic) not in self.seen and not own and self.begun.get(broker, seq) < seq < min(ends, default=seq + 1):
+                yield broker, topic
+
     def groups(self) -> list[tuple[str, tuple[str, ...]]]:
         """Brokers with the topics that are judged together, in the order in which they are met."""
         head = {place: place for place in self.seen}
@@ -140,6 +166,8 @@ class Survey:
         groups: dict[Place, list[str]] = {}
         for place in sorted(self.seen, key=self.seen.__getitem__):
             groups.setdefault((place[0], "") if self.recorded else first(place), []).append(place[1])
+        if not self.recorded:
+            groups |= {place: [place[1]] for place in self._unasked()}
         return [(broker, tuple(topics)) for (broker, _), topics in groups.items()]
 
     def belongs(self, op: str, topic: str | None) -> bool:
@@ -158,6 +186,8 @@ def parted(found: Operations, cluster: str = "DefaultCluster", *, recorded: bool
             survey.commit(one.broker, one.opened)
     for stop in found.breaks:
         survey.stop(stop)
+    for look in found.snapshots:
+        survey.report(look.broker, look.seq, look.topics)
     groups = survey.groups()
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
     mine: list[list[Operation]] = [[] for _ in groups]

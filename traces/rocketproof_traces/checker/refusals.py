@@ -9,20 +9,28 @@ from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Scope, State, evaluate
 from rocketproof_model.language import Guard
 
+from ..history.cases import Config
 from ..refusal import Names, Refusal, refusal_of
 from .machine import Machine
 from .requests import Bodiless, Described, Reached, Routed, Send, Update
 from .steps import Local, Point, Request
+
+MADE = "a topic is there since the broker's start, or made by a request that names it"
+"""TCM-03, TCM-10 to TCM-33: nothing else puts a topic into the table."""
+GROWS = "the end of a queue never goes back while its broker runs"
+"""REC-04: the dispatcher only appends entries."""
 
 
 def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: Names) -> Refusal:
     """Why the request did not end as recorded from any of these states; explained in the first of them."""
     shared = stuck[0].shared
     if isinstance(request, Described):
-        return Refusal(f"has topic {machine.config(shared, request.topic) or 'unknown'}")
+        return _unknown("topic", machine.config(shared, request.topic), request.config)
     if isinstance(request, Routed):
-        return Refusal(f"has route {machine.route(shared, request.topic) or 'unknown'}")
+        return _unknown("route", machine.route(shared, request.topic), request.config)
     if isinstance(request, Reached):
+        if request.offset < request.least:
+            return Refusal(f"has answered {request.least} for queue {request.queue} before", sentence=GROWS)
         slot = machine.offset_slot(request.topic, request.queue)
         return Refusal(f"has {shared[slot]} records in queue {request.queue}")
     if isinstance(request, Update):
@@ -35,6 +43,11 @@ def refused(machine: Machine, request: Request, stuck: Sequence[Point], names: N
         return Refusal("refuses a message without a body")
     assert isinstance(request, Send)
     return _send(machine, request, stuck, names)
+
+
+def _unknown(what: str, specified: Config | None, recorded: Config | None) -> Refusal:
+    """That the specification has another topic or route, or none."""
+    return Refusal(f"has {what} {specified or 'unknown'}", sentence=MADE if specified is None and recorded is not None else "")
 
 
 def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names) -> Refusal:

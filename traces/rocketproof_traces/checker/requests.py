@@ -227,12 +227,14 @@ class Described(_OneStep):
 
 @dataclass(frozen=True, eq=False)
 class Reached(_OneStep):
-    """How far a queue was, as the broker said: no further than its records go. The dispatcher may be behind."""
+    """How far a queue was, as the broker said: no further than its records go, and as far as it said before (`least`). The dispatcher may
+    be behind."""
 
     machine: Machine
     topic: int
     queue: int
     offset: int
+    least: int = 0
     start: Local = OVER
 
     @property
@@ -243,7 +245,7 @@ class Reached(_OneStep):
         if not 0 <= self.queue < self.machine.shape.queues:
             return [Move("max_offset", shared, None, 0, 0, dead=self.offset != 0)]
         slot = self.machine.offset_slot(self.topic, self.queue)
-        return [Move("max_offset", shared, None, 1 << slot, 0, dead=not 0 <= self.offset <= shared[slot])]
+        return [Move("max_offset", shared, None, 1 << slot, 0, dead=not self.least <= self.offset <= shared[slot])]
 
     def future(self, local: Local) -> tuple[int, int]:
         return (1 << self.machine.offset_slot(self.topic, self.queue) if 0 <= self.queue < self.machine.shape.queues else 0), -1

@@ -20,6 +20,7 @@ from rocketproof_traces.bulk.ingest import take
 from rocketproof_traces.bulk.partition import partition
 from rocketproof_traces.bulk.verdicts import judge_whole
 from rocketproof_traces.bulk.work import Order, tasks
+from rocketproof_traces.checker.steps import Bound
 from rocketproof_traces.history import event_line, header_line
 
 from .contention import Load, contend
@@ -32,7 +33,7 @@ EVENTS, RUNS = 40_000, 5
 KEYS = (
     "tool", "events", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "events_per_cpu_second", "of_duckdb", "of_local",
 )  # fmt: skip
-LIMIT = 1_000_000
+BOUND = Bound()
 WINDOW = """
 with told as (
     select type, code, queueId, queueOffset, last_value(case when type = 'invoke' then topic end ignore nulls)
@@ -116,9 +117,9 @@ def measure(root: str, profile: str) -> dict[str, Any]:
     cache = PieceCache(root)
     todo = tasks(cache.sources().values(), {}, Order((), profile, "", root))
     calls = [batch for task in todo for batch in partition(cache, task)]
-    judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, LIMIT)
+    judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, BOUND)
     del calls
-    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, LIMIT) for task in todo])
+    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, BOUND) for task in todo])
     said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
     return {
         "events": sum(piece.rows for task in todo for piece in task.pieces),

@@ -51,7 +51,7 @@ def render(found: Summary, out: str) -> None:
         "ok": ("Ok: the specification explains all histories", "bold green"),
         "illegal": (counted(len(found.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
-        "unknown": ("Unknown: a larger --limit or the events that are missing may decide", "bold yellow"),
+        "unknown": ("Unknown: a larger --limit or --time, or the events that are missing may decide", "bold yellow"),
     }
     page.line(*words[found.verdict])
 

@@ -34,7 +34,9 @@ def test_the_three_verdicts(rocketproof: Run) -> None:
     found = json.loads(Path("wrong.json").read_text())["findings"][0]
     assert found["refused"]["sentence"].startswith("a stored message is answered with its queue")
     bound = rocketproof("judge", "right.ndjson", "--profile", "P49", "--limit", "3")
-    assert bound.code == 3 and "3 expanded states are reached" in bound.out
+    assert bound.code == 3 and "3 expanded states are reached at event" in bound.out
+    bound = rocketproof("judge", "right.ndjson", "--profile", "P49", "--time", "1e-9")
+    assert bound.code == 3 and "1e-09 seconds are spent at event" in bound.out and "--time may decide" in bound.out
 
 
 def test_a_bound_that_is_none(rocketproof: Run) -> None:

@@ -303,6 +303,20 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
     assert verdict(*sent("a", 0), *at_once, ("ok", "b", "max_offset", end(0))).verdict == "ok"
 
 
+def test_what_takes_too_long_is_given_up_by_name() -> None:
+    """Updates that nobody answered may have come in any order, or not at all."""
+    lines = sent("a", 0)
+    for k in range(12):
+        counts = {"readQueueNums": str(k), "writeQueueNums": str(k), "perm": "6"}
+        lines.append(("invoke", f"c{k}", "update_topic", {"to": "broker-a", "fields": {"topic": "T", **counts}}))
+    lines += call("b", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, {"code": 17})
+    events = [Event(k, *line) for k, line in enumerate(lines)]
+    header = Header({"settings": {"autoCreateTopicEnable": "true"}})
+    found = judge_history(header, events, "P494", seconds=0.02)
+    said = "0.02 seconds are spent at event 15 (topic_config of b), with 12 requests open that have no answer"
+    assert (found.verdict, found.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
+
+
 def test_a_topic_that_nobody_asked_for() -> None:
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
 
@@ -351,7 +365,7 @@ def test_the_bound_is_told() -> None:
     header, events = contend(Load(events=100, topics=1), 0)
     found = judge_history(header, events, "P49", limit=5)
     assert found.verdict == "unknown"
-    assert found.unknown[0].endswith("5 expanded states are reached")
+    assert "5 expanded states are reached at event 13" in found.unknown[0]
 
 
 def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

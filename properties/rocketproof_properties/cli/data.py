@@ -23,6 +23,7 @@ def judge(
     parquet: str | None = None,
     late: Seconds | None = None,
     limit: Count | None = None,
+    time: Seconds | None = None,
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
@@ -53,6 +54,8 @@ def judge(
     limit
         How many states of each part of a history may be expanded before the judge gives up; 1,000,000 unless given, of a recording
         10,000.
+    time
+        Seconds of computing after which the judge gives up a part of a history if no further answer was explained; 30 unless given.
     master
         The URL of Spark's master, instead of this machine.
     remote
@@ -74,17 +77,18 @@ def judge(
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, json, reports)
+        return _judge_one(Path(first), profile, limit, time, json, reports)
     from rocketproof_traces import pools
     from rocketproof_traces.bulk.work import Order
-    from rocketproof_traces.checker.histories import LIMIT
+    from rocketproof_traces.checker.histories import LIMIT, SECONDS
+    from rocketproof_traces.checker.steps import Bound
     from rocketproof_traces.stored.paths import absolute
 
     from .. import verdicts
     from ..judging import results
 
     folder, cached = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    order = Order(tuple(map(absolute, histories)), profile, folder, cached, limit or LIMIT, late)
+    order = Order(tuple(map(absolute, histories)), profile, folder, cached, Bound(limit or LIMIT, time or SECONDS), late)
     found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
     write(json, found.data())
     with reports.printing():
@@ -94,16 +98,16 @@ def judge(
     return code
 
 
-def _judge_one(file: Path, profile: str, limit: int | None, json: Path | None, reports: reporting.Reporting) -> int:
+def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, json: Path | None, reports: reporting.Reporting) -> int:
     """Judge one history or recording as it is."""
-    from rocketproof_traces.checker.histories import Verdict
+    from rocketproof_traces.checker.histories import SECONDS, Verdict
 
     from .. import output
     from ..judging import results, show
     from ..library.recorded import judge
 
     with output.counting("judging answer") as report:
-        found = judge(file, profile=profile, limit=limit, report=report)
+        found = judge(file, profile=profile, limit=limit, time=time or SECONDS, report=report)
     write(json, found.data())
     with reports.printing():
         if isinstance(found, Verdict):

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.checker.histories import Finding, judge_history
+from rocketproof_traces.checker.steps import Bound
 
 from ..catalogue import HISTORY_CLAIMS, HistoryClaim
 from ..generators.programs import ALONE, FUTURE, NARROW
@@ -163,7 +164,7 @@ def _unexplained(one: Finding, profile: str) -> Verdict:
 def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
     """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
     found = []
-    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
+    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, Bound(EXPANDED)):
         judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
         judged.actions = one.verdict.actions

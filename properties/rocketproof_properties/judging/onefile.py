@@ -14,16 +14,23 @@ from rocketproof_traces.history import is_history, read
 from ..choices import InputError
 
 
-def judge_file(file: Path, profile: str, limit: int | None = None, report: Callable[[int, int], None] | None = None) -> Verdict | Judgement:
-    """Judge a file by a profile that there is. `report(done, all)` is called on the way. Raises RocketproofError for what is no history."""
+def judge_file(
+    file: Path,
+    profile: str,
+    limit: int | None = None,
+    report: Callable[[int, int], None] | None = None,
+    seconds: float | None = None,
+) -> Verdict | Judgement:
+    """Judge a file by a profile that there is. `report(done, all)` is called on the way; `seconds` bound the computing after the last
+    answer that was explained. Raises RocketproofError for what is no history."""
     if not file.is_file():
         raise InputError(f"{file} is no file; give a history or a recording")
     if not is_history(file):
-        return recordings.judge_recording(file, profile, limit or recordings.LIMIT, report)
+        return recordings.judge_recording(file, profile, limit or recordings.LIMIT, report, seconds)
     header, lines = read(file)
     events = list(lines)
     try:
-        return histories.judge_history(header, events, profile, limit or histories.LIMIT, report)
+        return histories.judge_history(header, events, profile, limit or histories.LIMIT, report, seconds=seconds)
     except TraceError as error:
         raise TraceError(f"{file}: {error.place}", error.problem, error.remedy) from None
 

@@ -25,6 +25,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEM
 from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
 from rocketproof_traces.checker.part import Finding
 from rocketproof_traces.checker.parts import OF_A_PART, UNREADABLE, Part, Survey, commits, default_of, part_of
+from rocketproof_traces.checker.steps import Bound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
 from rocketproof_traces.history.operations import JUDGED, SENDS, Operation, Snapshot, config_of, operations
@@ -123,8 +124,8 @@ def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Operation
             yield Operation("reader", "topic_config", parsed.broker, times[last.seq], times[event.seq], asked, answer)
 
 
-def judge_topics(programs: Sequence[Touched], profile: str, limit: int) -> Iterator[Shared]:
-    """The verdict of each shared topic that can be judged, for each broker and its settings. `limit` as in `judge_part`."""
+def judge_topics(programs: Sequence[Touched], profile: str, bound: Bound) -> Iterator[Shared]:
+    """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_part`."""
     groups: dict[tuple[Any, ...], list[Touched]] = {}
     for one in sorted(programs, key=lambda one: min(each.opened for each in one.asked)):
         groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
@@ -138,7 +139,7 @@ def judge_topics(programs: Sequence[Touched], profile: str, limit: int) -> Itera
             if _decided_elsewhere(part, PROFILES[profile], cluster_of(group[0].header)):
                 continue
             part.asked = [_plain(one) for one in part.asked]
-            yield _shared(topic, [one for one, _ in parts], judge_part(part, group[0].header, profile, limit))
+            yield _shared(topic, [one for one, _ in parts], judge_part(part, group[0].header, profile, bound))
 
 
 def _joined(parts: Sequence[Part], earlier: Sequence[tuple[int, str, int]]) -> Part:

@@ -36,7 +36,7 @@ def print_verdict(found: Verdict) -> None:
     for text in found.unknown:
         page.wrapped(f"not decided: {text}", "bold yellow")
     words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}
-    text, style = words.get(found.verdict, ("Unknown: a larger --limit may decide", "bold yellow"))
+    text, style = words.get(found.verdict, ("Unknown: a larger --limit or --time may decide", "bold yellow"))
     page.line(f"{text}{', stopped by Ctrl-C' if found.interrupted else ''}", style)
 
 

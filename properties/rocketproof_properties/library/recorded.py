@@ -21,17 +21,24 @@ if TYPE_CHECKING:
 Report: TypeAlias = Callable[[int, int], None]
 
 
-def judge(history: str | os.PathLike[str], *, profile: str, limit: int | None = None, report: Report | None = None) -> Judged:
+def judge(
+    history: str | os.PathLike[str],
+    *,
+    profile: str,
+    limit: int | None = None,
+    time: float | None = None,
+    report: Report | None = None,
+) -> Judged:
     """Does the specification explain what a broker answered? `history` is a recorded history of clients, or a recording of single cases.
 
     The result has `verdict` (`ok`, `illegal`, or `unknown` where a bound left it open), `findings` (the first event of each part that
     nothing explains, with the guard that refuses it), `explained`, `out_of_reach` and `data()`, its JSON form. `limit` bounds the states
-    of each part that are expanded; `report(done, all)` is called on the way. Raises RocketproofError for an unknown profile and for what
-    is no history.
+    of each part that are expanded, `time` the seconds of computing after the last answer that was explained; `report(done, all)` is
+    called on the way. Raises RocketproofError for an unknown profile and for what is no history.
     """
     from ..judging.onefile import judge_file
 
-    return judge_file(Path(history), known("profile", profile, PROFILES), limit, report)
+    return judge_file(Path(history), known("profile", profile, PROFILES), limit, report, time)
 
 
 def audit(

@@ -73,12 +73,12 @@ def _events(task: HistoryTask) -> int:
 
 
 def _judge(order: Order, task: HistoryTask) -> pa.Table:
-    return judge_whole(partition(PieceCache(order.cache), task), order.profile, order.limit)
+    return judge_whole(partition(PieceCache(order.cache), task), order.profile, order.bound)
 
 
 def _judge_file(order: Order, file: Path) -> pa.Table:
     with pa.ipc.open_file(file) as reader:
-        return judge_whole((reader.get_batch(k) for k in range(reader.num_record_batches)), order.profile, order.limit)
+        return judge_whole((reader.get_batch(k) for k in range(reader.num_record_batches)), order.profile, order.bound)
 
 
 def spill(batches: Iterable[pa.RecordBatch], folder: Path, number: int) -> list[Path]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ..checker.histories import cluster_of, is_recording, judge_part
 from ..checker.parts import Part, Survey, name_of, part_of
+from ..checker.steps import Bound
 from ..collection import uncollected
 from ..errors import TraceError
 from ..history import Event, Header
@@ -35,13 +36,13 @@ class _Row(NamedTuple):
     answer: str | None
 
 
-def judge_calls(calls: pa.Table, profile: str, limit: int) -> pa.Table:
+def judge_calls(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
     """The verdict on the rows of one part of one history (CALLS), or on the history itself, as a row of VERDICTS."""
     with uncollected():
-        return _judged(calls, profile, limit)
+        return _judged(calls, profile, bound)
 
 
-def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
+def _judged(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
     if not calls.num_rows:
         return VERDICTS.empty_table()
     history, number = calls["history"][0].as_py(), calls["part"][0].as_py()
@@ -57,7 +58,7 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
             found.append({**unreadable_row(bad.why, seq=bad.seq), "part": name})
         part = _part(brief, asked, [_snapshot(row) for row in rows if row.kind == "topics" and (bad is None or row.opened < bad.seq)])
         del rows, asked
-        judged = judge_part(part, Header(brief["origin"]), profile, limit)
+        judged = judge_part(part, Header(brief["origin"]), profile, bound)
     except TraceError as error:
         found.append({**unreadable_row(" ".join(str(error).split())), "part": name})
         return pa.Table.from_pylist([verdict_row(history, name, "unreadable", findings=found)], VERDICTS)
@@ -75,13 +76,13 @@ def _judged(calls: pa.Table, profile: str, limit: int) -> pa.Table:
     return pa.Table.from_pylist([row], VERDICTS)
 
 
-def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, limit: int) -> pa.Table:
+def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, bound: Bound) -> pa.Table:
     """The verdicts on divided histories that are small enough to be held at once, part by part."""
     with uncollected():
         table = pa.Table.from_batches(list(batches)).combine_chunks()
     table = table.sort_by([("history", "ascending"), ("part", "ascending")])
     edges = _edges(table)
-    return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, limit) for a, b in edges] or [VERDICTS.empty_table()])
+    return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, bound) for a, b in edges] or [VERDICTS.empty_table()])
 
 
 def _edges(table: pa.Table) -> list[tuple[int, int]]:

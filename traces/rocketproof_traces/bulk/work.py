@@ -11,6 +11,7 @@ from typing import Any
 
 from pyarrow import fs
 
+from ..checker.steps import Bound
 from ..errors import TraceError
 from ..pools import Spread
 from ..stored.paths import readable
@@ -25,13 +26,13 @@ Tell = Callable[[str], None]
 @dataclass(frozen=True)
 class Order:
     """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `cache`, verdicts to
-    `out`. `limit` bounds the states that are expanded in each part; `late` is in seconds, None: a missing event is waited for."""
+    `out`. `bound` is that of each part; `late` is in seconds, None: a missing event is waited for."""
 
     sources: tuple[str, ...]
     profile: str
     out: str
     cache: str
-    limit: int = 1_000_000
+    bound: Bound = Bound()
     late: float | None = None
 
 
@@ -96,7 +97,7 @@ def _task(history: str, sources: Sequence[CachedSource], order: Order) -> Histor
     for one in sources:
         origin = {**one.origins.get(history, {}), **origin}
     problems = tuple((one.source, line, text) for one in sources for name, line, text in one.problems if name == history)
-    about = [[asdict(p) for p in pieces], [one.stamp for one in sources], origin, problems, order.profile, order.limit, order.late]
+    about = [[asdict(p) for p in pieces], [one.stamp for one in sources], origin, problems, order.profile, order.bound, order.late]
     stamp = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
     return HistoryTask(history, pieces, origin, problems, stamp, order.late)
 

@@ -22,9 +22,11 @@ from .machine import machine
 from .part import Finding, Make, PartChecker, last_of
 from .parts import Part, parted
 from .recorded import Cases, RecordedChecker
-from .steps import Searched
+from .steps import Bound, Searched
 
-LIMIT = 1_000_000
+LIMIT = Bound().states
+SECONDS = 30.0
+"""Seconds of computing for an answer, where a user gives no other number."""
 Tick = Callable[[int, int], None]
 
 
@@ -77,9 +79,16 @@ class PartVerdict:
 
 
 def judge_history(
-    header: Header, events: Sequence[Event], profile: str, limit: int = LIMIT, tick: Tick | None = None, make: Make = machine
+    header: Header,
+    events: Sequence[Event],
+    profile: str,
+    limit: int = LIMIT,
+    tick: Tick | None = None,
+    make: Make = machine,
+    seconds: float | None = None,
 ) -> Verdict:
-    """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part.
+    """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part, `seconds` the computing after the
+    last answer of a part that was explained.
 
     `tick(explained, all)` is called as answers are explained. Stopped by Ctrl-C, it keeps what was judged. Raises TraceError for events
     that are not of requests to brokers.
@@ -98,7 +107,7 @@ def judge_history(
                 tick(before + done, everything)
 
         try:
-            judged.append(judge_part(part, header, profile, limit, explained, make))
+            judged.append(judge_part(part, header, profile, Bound(limit, seconds), explained, make))
         except KeyboardInterrupt:
             unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
             break
@@ -153,27 +162,27 @@ def _settings_of(header: Header) -> tuple[bool | None, int]:
 
 
 def judge_part(
-    part: Part, header: Header, profile: str, limit: int = LIMIT, tick: Callable[[int], None] = lambda _: None, make: Make = machine
+    part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None] = lambda _: None, make: Make = machine
 ) -> PartVerdict:
     """Judge one part by itself. `tick(explained)` is called as answers are explained."""
     with uncollected():
-        return _judged(part, header, profile, limit, tick, make)
+        return _judged(part, header, profile, bound, tick, make)
 
 
-def _judged(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
+def _judged(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
     if part.recorded:
-        return _recorded(part, header, profile, limit, tick, make)
-    checker, judged = _tried(part, PROFILES[profile], header, make, limit, tick)
+        return _recorded(part, header, profile, bound, tick, make)
+    checker, judged = _tried(part, PROFILES[profile], header, make, bound, tick)
     left = left_out(checker.part, checker.reasons)
     actions = frozenset(step.label for step in judged.steps)
-    if judged.limit:
-        bound = f"{part.name}: after {judged.end} answers, {limit} expanded states are reached"
+    if judged.bound:
+        unknown = f"{part.name}: after {judged.end} answers, {judged.bound} {checker.bounded_at(judged)}"
         order = _order(checker, checker.order(judged.steps))
-        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=bound, actions=actions, order=order)
+        return PartVerdict(part.name, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
     if judged.complete:
         order = _order(checker, checker.order(judged.steps))
         return PartVerdict(part.name, judged.end, judged.expanded, left, actions=actions, order=order)
-    finding, more = checker.finding(judged, limit)
+    finding, more = checker.finding(judged, bound)
     order = _order(checker, finding.order)
     return PartVerdict(part.name, len(finding.prefix), judged.expanded + more, left, (finding,), actions=actions, order=order)
 
@@ -198,26 +207,26 @@ def _merged(orders: Sequence[Order]) -> Order:
     return Order(tuple(explained), tuple(sorted(one for order in orders for one in order.beyond)))
 
 
-def _recorded(part: Part, header: Header, profile: str, limit: int, tick: Callable[[int], None], make: Make) -> PartVerdict:
+def _recorded(part: Part, header: Header, profile: str, bound: Bound, tick: Callable[[int], None], make: Make) -> PartVerdict:
     """Judge the cases of a recording, under the settings that explain most of them."""
     auto, permission = _settings_of(header)
     best: tuple[RecordedChecker, Cases] | None = None
     for auto_create in part.switches if auto is None else (auto,):
         checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission)
-        judged = checker.cases(limit, tick)
+        judged = checker.cases(bound, tick)
         if best is None or len(judged.findings) < len(best[1].findings):
             best = checker, judged
         if not judged.findings:
             break
     assert best is not None
     checker, judged = best
-    unknown = f"{part.name}: {limit} expanded states are reached" if judged.limit else ""
+    unknown = f"{part.name}: {judged.bound}" if judged.bound else ""
     order = _order(checker, checker.explained())
     return PartVerdict(part.name, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order)
 
 
 def _tried(
-    part: Part, profile: Profile, header: Header, make: Make, limit: int, tick: Callable[[int], None]
+    part: Part, profile: Profile, header: Header, make: Make, bound: Bound, tick: Callable[[int], None]
 ) -> tuple[PartChecker, Searched]:
     """The search under the broker's settings; where they are not known, under those that explain most."""
     auto, permission = _settings_of(header)
@@ -225,7 +234,7 @@ def _tried(
     best: tuple[PartChecker, Searched] | None = None
     for auto_create in switches:
         checker = PartChecker(part, profile, cluster_of(header), make, auto_create, permission)
-        judged = checker.search(None, limit, tick)
+        judged = checker.search(None, bound, tick)
         if best is None or judged.end > best[1].end or judged.complete:
             best = checker, judged
         if judged.complete:

@@ -15,6 +15,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from ..history.cases import AT_LIMIT, DEAD, KINDS, Config
 from ..history.operations import SENDS, Operation
 from ..refusal import Refusal
+from .ends import told_before
 from .left_out import beyond, reason
 from .machine import MOST_QUEUES, Machine, bits
 from .parts import UNREADABLE, Part
@@ -22,7 +23,7 @@ from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Described, Ended, Reached, Reduced, Routed, Send, Update, fits_int
 from .search import Search
 from .shape import Shape
-from .steps import Answer, Point, Request, Searched, Step
+from .steps import Bound, Point, Request, Searched, Step, answers_of
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
@@ -144,10 +145,10 @@ class PartChecker:
 
     # Searching
 
-    def search(self, upto: int | None, limit: int, tick: Callable[[int], None] = lambda _: None) -> Searched:
+    def search(self, upto: int | None, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Searched:
         """Explain the answers up to an event; later ones are not known then."""
         last = last_of(self.part, upto)
-        return self._searching(self._opened(last), limit, tick).run([Point(self._start(last))])
+        return self._searching(self._opened(last), bound, tick).run([Point(self._start(last))])
 
     def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
         """The requests up to an event: from which event on, their numbers, and the event at which they have ended."""
@@ -173,8 +174,8 @@ class PartChecker:
             opened.append((seq, self._add(Described(self.machine, self.topics[topic], config), None), seq))
         return opened
 
-    def _searching(self, opened: Sequence[tuple[int, int, int | None]], limit: int, tick: Callable[[int], None]) -> Search:
-        self.answers = _answers(opened)
+    def _searching(self, opened: Sequence[tuple[int, int, int | None]], bound: Bound, tick: Callable[[int], None]) -> Search:
+        self.answers = answers_of(opened)
         again = self.machine.looks_again
         giving_up = frozenset(k for k, one in enumerate(self.requests) if isinstance(one, Send) and (one.giving_up or not again))
         deciding = bits(self.machine.deciding - {self.machine.first["lock"]})
@@ -182,7 +183,7 @@ class PartChecker:
             self.requests,
             self.answers,
             self.machine.control,
-            limit,
+            bound,
             tick,
             lock=self.machine.first["lock"],
             giving_up=giving_up,
@@ -218,22 +219,7 @@ class PartChecker:
 
     @cached_property
     def _reached(self) -> dict[int, int]:
-        """By the event of each question how far a queue is, the furthest that was answered to another one before.
-
-        A queue's entries are only ever appended (REC-04), so its end does not go back. No state needs to remember that: if of any two
-        questions, one over before the other began, the later answer is not the smaller one, then there is an order in which the ends
-        grow, each as late as it can be. In flight records (`committed`: false) are another end than dispatched ones.
-        """
-        asked = [one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op == "max_offset" and not why]
-        over = sorted((one for one in asked if one.closed is not None), key=lambda one: one.closed or 0, reverse=True)
-        furthest: dict[tuple[str, int, str], int] = {}
-        found = {}
-        for one in asked:
-            while over and (over[-1].closed or 0) < one.opened:
-                before = over.pop()
-                furthest[_end(before)] = max(furthest.get(_end(before), 0), before.answered("offset") or 0)
-            found[one.opened] = furthest.get(_end(one), 0)
-        return found
+        return told_before([one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op == "max_offset" and not why])
 
     @staticmethod
     def _kind(one: Operation) -> str:
@@ -312,7 +298,16 @@ class PartChecker:
 
     # What is not explained
 
-    def finding(self, judged: Searched, limit: int) -> tuple[Finding, int]:
+    def bounded_at(self, judged: Searched) -> str:
+        """The answer of the last search at which a bound was reached, and what makes it hard."""
+        answer = self.answers[judged.end]
+        one = self.made[answer.request]
+        about = f"{one.op} of {one.process}" if one is not None else f"topics of {self.part.broker}"
+        ended = {each.request for each in self.answers}
+        lost = sum(one not in ended for one in answer.pending)
+        return f"at event {answer.seq} ({about}){f', with {lost} requests open that have no answer' if lost > 1 else ''}"
+
+    def finding(self, judged: Searched, bound: Bound) -> tuple[Finding, int]:
         """The first event that no state explains. Looking ahead, the search may fail earlier: cut the history to see."""
         spent = 0
         ends = [answer.seq for answer in self.answers]
@@ -320,24 +315,24 @@ class PartChecker:
         best: Searched | None = None
         while low < high:  # the first `low` answers are explained, the first `high` + 1 are not
             middle = min(low + step, (low + high) // 2) if step else (low + high) // 2
-            found = self.search(ends[middle], limit)
+            found = self.search(ends[middle], bound)
             spent += found.expanded
-            if found.limit:
+            if found.bound:
                 break
             if found.complete:
                 low, step, best = middle + 1, step * 4, None
             else:
                 high, step, best = middle, 0, found
         if best is None:
-            best = self.search(ends[high], limit)  # also sets the answers that the explanation is about
+            best = self.search(ends[high], bound)  # also sets the answers that the explanation is about
             spent += best.expanded
         exact = low == high
         if best.complete:  # what is open at a cut may explain more than what is known of it later
-            best, exact = self.search(None, limit), False
+            best, exact = self.search(None, bound), False
         answer = self.answers[high if exact else best.end]
         asked = self.requests[answer.request], self.made[answer.request]
         if exact and best.end < high:  # an earlier answer failed by looking ahead: what explains all before this one?
-            best = self.search(answer.seq - 1, limit)
+            best = self.search(answer.seq - 1, bound)
             spent += best.expanded
         return self._finding(answer.seq, *asked, best), spent
 
@@ -382,11 +377,6 @@ class PartChecker:
         return {"topics": topics, "offsets": counters}
 
 
-def _end(asked: Operation) -> tuple[str, int, str]:
-    """Which end of which queue is asked for."""
-    return asked.topic, asked.number("queueId"), str(asked.fields.get("committed", True)).lower()
-
-
 def _recorded(request: Request, one: Operation | None) -> str:
     if isinstance(request, Send):
         return str(request.ended)
@@ -397,22 +387,6 @@ def _recorded(request: Request, one: Operation | None) -> str:
     if isinstance(request, Reached):
         return f"offset {request.offset} of queue {request.queue}"
     return f"code {one.code if one is not None else None}"
-
-
-def _answers(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
-    """The ends in order, each with what else is open there."""
-    events = [(seq, 0, request) for seq, request, _ in opened]
-    events += [(end, 1, request) for _, request, end in opened if end is not None]
-    events.sort()
-    pending: dict[int, None] = {}
-    answers = []
-    for seq, ends, request in events:
-        if ends:
-            del pending[request]
-            answers.append(Answer(request, seq, tuple(pending)))
-        else:
-            pending[request] = None
-    return answers
 
 
 __all__ = ["Finding", "Make", "PartChecker", "last_of"]

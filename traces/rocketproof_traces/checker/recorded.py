@@ -22,35 +22,36 @@ from ..history.cases import STATUSES, Config, properties_of
 from ..history.operations import SENDS, Operation
 from .part import Finding, PartChecker
 from .requests import COUNTED, Adopted, Ended, Registering, Routed
-from .steps import Point
+from .steps import Bound, Point
 
 ROUTE = "route"
 SLAVE = "role of the store"
 
 
 class Cases(NamedTuple):
-    """What came of a recording: `explained` counts answers and looks at topics; `limit`: the judging was stopped."""
+    """What came of a recording: `explained` counts answers and looks at topics; `bound` says which bound stopped the judging, nothing if
+    none did."""
 
     findings: tuple[Finding, ...]
     explained: int
     expanded: int
-    limit: bool
+    bound: str
 
 
 class RecordedChecker(PartChecker):
     """The recording of one broker and the machine that it is judged with."""
 
-    def cases(self, limit: int, tick: Callable[[int], None] = lambda _: None) -> Cases:
+    def cases(self, bound: Bound, tick: Callable[[int], None] = lambda _: None) -> Cases:
         """Judge the cases one after the other."""
         last = max((one.closed or one.opened for one in self.part.asked), default=0)
-        search = self._searching(self._opened(last), limit, tick)
+        search = self._searching(self._opened(last), bound, tick)
         points, first, findings, skipped = [Point(self._start(last))], 0, list[Finding](), 0
         self.refused, self.undecided = set[str](), set[str]()
         while True:
             found = search.run(points, first)
-            if found.limit:
+            if found.bound:
                 self.undecided = {self._case_at(k) for k in range(found.end, len(self.answers))}
-            if found.complete or found.limit:
+            if found.complete or found.bound:
                 break
             answer = self.answers[found.end]
             findings.append(self._finding(answer.seq, self.requests[answer.request], self.made[answer.request], found))
@@ -63,7 +64,7 @@ class RecordedChecker(PartChecker):
             codes = self._codes(self._requests[case])
             points = [Point(self.machine.assigned(shared, codes), moved) for shared, moved in found.stuck]
         adopted = sum(isinstance(self.requests[answer.request], Adopted) for answer in self.answers[: found.end])
-        return Cases(tuple(findings), found.end - skipped - adopted, search.expanded, found.limit)
+        return Cases(tuple(findings), found.end - skipped - adopted, search.expanded, found.bound)
 
     def explained(self) -> tuple[int, ...]:
         """The requests of the cases that are explained, by the events that began them; they came one after the other."""

@@ -71,9 +71,15 @@ class Judgement:
         }
 
 
-def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable[[int, int], None] | None = None) -> Judgement:
-    """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`; `tick(judged, all)` is called after the cases of
-    each.
+def judge_recording(
+    path: Path,
+    profile: str,
+    limit: int = LIMIT,
+    tick: Callable[[int, int], None] | None = None,
+    seconds: float | None = None,
+) -> Judgement:
+    """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`, `seconds` the computing after the last answer that
+    was explained; `tick(judged, all)` is called after the cases of each.
 
     Raises RocketproofError for an unknown profile or a file that is not a recording.
     """
@@ -89,7 +95,7 @@ def judge_recording(path: Path, profile: str, limit: int = LIMIT, tick: Callable
     verdicts: dict[str, Verdict] = {}
     judged, everything = 0, sum(map(len, asked.values()))
     for cfg, mine in events.items():
-        found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit)
+        found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit, seconds=seconds)
         reasons.update(found.out_of_reach)
         unexplained += [Unexplained(_case_of(mine, one.seq), one) for one in found.findings]
         unknown += found.unknown

@@ -39,12 +39,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import process_time
 from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
 
 from .near import component
-from .steps import GIVEN_UP, Answer, Local, Move, Point, Request, Searched, Step
+from .steps import GIVEN_UP, Answer, Bound, Local, Move, Point, Request, Searched, Step
 
 EVERY_SLOT = -1
 _Block = tuple[State, "Local | None", "list[Step]"]
@@ -68,7 +69,7 @@ def _unchained(chain: _Chain | None) -> list[Step]:
 
 
 class Stopped(Exception):
-    """The bound on expanded states is reached."""
+    """A bound is reached; the text says which."""
 
 
 class _Todo(NamedTuple):
@@ -102,7 +103,7 @@ class Search:
     requests: Sequence[Request]
     answers: Sequence[Answer]
     control: Callable[[State], Hashable]
-    limit: int
+    bound: Bound
     tick: Callable[[int], None] = lambda _: None
     lock: int | None = None
     giving_up: frozenset[int] = frozenset()
@@ -111,6 +112,7 @@ class Search:
     deciding: int = EVERY_SLOT
     looks_ahead: bool = True
     expanded: int = 0
+    _until: float | None = None
     _footprints: dict[Hashable, dict[Hashable, tuple[int, int]]] = field(default_factory=dict)
     _forms: list[int] = field(default_factory=list)
     _symmetric: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -128,16 +130,17 @@ class Search:
             self._hidden = 0 if self.lock is None or (self.watched and self.giving_up) else 1 << self.lock
         best, stuck, chain = first, list(starts), _Chain((), None)
         if first >= total:
-            return Searched(first, True, False, 0, stuck, [])
+            return Searched(first, True, "", 0, stuck, [])
         failed: dict[int, set[Hashable]] = {}  # by answer
         trail: list[_Place] = []
         begun = iter(starts)
+        self._wind_up()
         try:
             while True:
                 if not trail:
                     start = next(begun, None)
                     if start is None:
-                        return Searched(best, False, False, self.expanded, stuck, _unchained(chain))
+                        return Searched(best, False, "", self.expanded, stuck, _unchained(chain))
                     trail.append(_Place(start, _Chain((), None)))
                 depth = first + len(trail)
                 found = self._explain(trail[-1], depth - 1)
@@ -151,13 +154,14 @@ class Search:
                     best, stuck = depth, []
                     chain = taken
                     self.tick(depth)
+                    self._wind_up()
                 if depth == best:
                     stuck.append(point)
                 if depth == total:
-                    return Searched(total, True, False, self.expanded, [point], _unchained(taken))
+                    return Searched(total, True, "", self.expanded, [point], _unchained(taken))
                 trail.append(_Place(point, taken))
-        except Stopped:
-            return Searched(best, False, True, self.expanded, stuck, _unchained(chain))
+        except Stopped as stopped:
+            return Searched(best, False, str(stopped), self.expanded, stuck, _unchained(chain))
 
     def _know_kinds(self) -> None:
         """Number the kinds of requests by how they begin; of those that never end, note which are alike."""
@@ -193,11 +197,22 @@ class Search:
             if over in point.moved:
                 return Point(point.shared, tuple([pair for pair in point.moved if pair != over])), todo.chain
             if not todo.others:
-                self.expanded += 1
-                if self.expanded > self.limit:
-                    raise Stopped
+                self._spend()
             self._expand(place, todo, number)
         return None
+
+    def _wind_up(self) -> None:
+        """Give the next answer its time."""
+        if self.bound.seconds is not None:
+            self._until = process_time() + self.bound.seconds
+
+    def _spend(self) -> None:
+        """Count a state. Raises Stopped at a bound."""
+        self.expanded += 1
+        if self.expanded > self.bound.states:
+            raise Stopped(f"{self.bound.states} expanded states are reached")
+        if self._until is not None and process_time() > self._until:
+            raise Stopped(f"{self.bound.seconds:g} seconds are spent")
 
     def _expand(self, place: _Place, todo: _Todo, number: int) -> None:
         """Add the states after one block of steps of a request that matters now: first those of the answered request, which mostly

@@ -66,6 +66,23 @@ class Answer:
     pending: tuple[int, ...]
 
 
+def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[Answer]:
+    """The ends of requests in order, each with what else is open there. `opened`: from which event on a request is open, its number, and
+    the event at which it ended."""
+    events = [(seq, 0, request) for seq, request, _ in opened]
+    events += [(end, 1, request) for _, request, end in opened if end is not None]
+    events.sort()
+    pending: dict[int, None] = {}
+    answers = []
+    for seq, ends, request in events:
+        if ends:
+            del pending[request]
+            answers.append(Answer(request, seq, tuple(pending)))
+        else:
+            pending[request] = None
+    return answers
+
+
 class Point(NamedTuple):
     """A state of the search: what is shared, and the local states of open requests that have moved; None: it is over."""
 
@@ -80,19 +97,27 @@ class Step(NamedTuple):
     label: str
 
 
+class Bound(NamedTuple):
+    """How long a search goes on: how many `states` it may expand, and how many `seconds` of computing it may spend after the last
+    answer that it explained, None for as many as it takes."""
+
+    states: int = 1_000_000
+    seconds: float | None = None
+
+
 @dataclass
 class Searched:
     """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
 
-    `limit`: it was stopped. `steps` is one order that explains the first `end` answers.
+    `bound` says which bound stopped it, nothing if none did. `steps` is one order that explains the first `end` answers.
     """
 
     end: int
     complete: bool
-    limit: bool
+    bound: str
     expanded: int
     stuck: list[Point]
     steps: list[Step]
 
 
-__all__ = ["GIVEN_UP", "Answer", "Local", "Move", "Point", "Request", "Searched", "Step"]
+__all__ = ["GIVEN_UP", "Answer", "Bound", "Local", "Move", "Point", "Request", "Searched", "Step", "answers_of"]

@@ -101,7 +101,7 @@ def _judge_batch(spark: SparkSession, order: Order, tell: Tell) -> None:
 
 def judged(spark: SparkSession, order: Order, todo: Sequence[HistoryTask]) -> DataFrame:
     """The verdicts on histories, rows of VERDICTS."""
-    root, profile, limit = order.cache, order.profile, order.limit
+    root, profile, bound = order.cache, order.profile, order.bound
 
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -110,7 +110,7 @@ def judged(spark: SparkSession, order: Order, todo: Sequence[HistoryTask]) -> Da
                     yield from map(_packed, partition(PieceCache(root), _task(json.loads(text))))
 
     def verdict(packed: pa.Table) -> pa.Table:
-        return judge_calls(_unpacked(packed), profile, limit)
+        return judge_calls(_unpacked(packed), profile, bound)
 
     calls = _spread(spark, "task", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
     events = sum(piece.rows for task in todo for piece in task.pieces)

@@ -39,7 +39,7 @@ GOLDEN = {
     ("store", "P49", "existing=True,size_limit=4"): (354274, 967369, 20),
     ("names", "P49", "auto_create=False,template_in_file=True"): (71756, 170975, 32),
     ("names", "P40", "auto_create=False,template_in_file=True"): (73813, 171430, 32),
-    ("names", "P49", "update_budget=1,sends=1"): (541482, 1114000, 20),
+    ("names", "P49", "update_budget=1,sends=1"): (537786, 1106536, 20),
     ("skew", "P49", "round_robin=True,burst=1,sends=9"): (569, 657, 59),
     ("skew", "P49", "round_robin=True,burst=5,sends=13"): (1961, 3601, 89),
     ("small", "P49", "auto_create=False,template_in_file=True,sends=0"): (4429, 9675, 33),

@@ -11,7 +11,7 @@ import pytest
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
-from rocketproof_model.result import Limits
+from rocketproof_model.result import Limits, Move
 from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful import report
 from rocketproof_properties.stateful.engine import cover, target_of
@@ -177,6 +177,27 @@ def test_a_leaked_lock_is_a_finding() -> None:
     followed.target.cluster.broker().topics.lock.held = True
     with pytest.raises(abstraction.Deviation, match="held, and by no request"):
         followed.target.observe()
+
+
+CREATED = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found", "build"]
+CREATED += ["put", "next_version", "persist", "unlock", "announce"]
+AT_HAND = {
+    "the topic that it made": ({}, CREATED, 1, 2, "refuse_queue"),
+    "the topic that it found": ({"existing": True}, ["look_up"], 2, 1, "accept_queue"),
+}
+
+
+@pytest.mark.behaviour("CHK-10", "TCM-30")
+@pytest.mark.parametrize(("given", "steps", "numbers", "counts", "end"), AT_HAND.values(), ids=AT_HAND)
+def test_a_queue_id_is_asked_of_the_configuration_at_hand(
+    given: dict[str, bool], steps: list[str], numbers: int, counts: int, end: str
+) -> None:
+    """An administrator's update comes between the look-up and the check, of the specification and of the broker alike."""
+    update = f"update_topic(b=0, t=6, read={counts}, write={counts}, perm=6)"
+    way = [f"request(p=0, b=0, t=6, d=0, numbers={numbers}, queue=1, kind=not, size=1)", *(f"{step}(p=0)" for step in steps)]
+    arrives = ["accept_registration(b=0)"] if "announce" in steps else []
+    followed = replay("names", "P49", [*way, *arrives, update], {"sends": 1, "update_budget": 1, **given})
+    assert followed.attempt(Move(end, (0,)))
 
 
 def test_a_label_that_is_no_step_is_refused() -> None:

@@ -80,7 +80,8 @@ def one(topic: str, code: int, *place: int, queue: int = 0, default: str = TEMPL
 
 HERE = {"T": (2, 2, 6)}
 REFUSED, MISSING, BAD, LIMIT = 16, 17, 1, 13
-SKIPS = one("T", 0, table=HERE, permission=4, ordered=True)  # an order topic of a read-only broker takes a message
+# An order topic of a read-only broker takes a message; its queue id is one that is legal also where no configuration was looked up.
+SKIPS = one("T", 0, queue=-1, table=HERE, permission=4, ordered=True)
 NOT_THERE = one("T", MISSING)
 GONE = one("T", MISSING, table=HERE)
 FAILS = one("T", BAD)

@@ -77,7 +77,7 @@ async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRe
     if config is None:
         refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{SUGGESTION}")
         return
-    await CHECKED
+    await CHECKED.carrying(config)
     if is_queue_id_illegal(header.queue_id, config):
         refuse(
             response,

@@ -168,7 +168,7 @@ class TopicConfigManager:
                     await LOCKED
                     config = self.select(topic)
                     if config is not None:
-                        await FOUND
+                        await FOUND.carrying(config)
                         return config
                     await TEMPLATE_WANTED
                     config = await build()

@@ -13,7 +13,7 @@ from rocketproof_profiles import NameClass
 from ..language import Body, Expr, Row, ite
 from .actors import ENVIRONMENT, SERVICE
 from .arithmetic import has_bit, legal_queue, random_queue
-from .handling import answer, end_registration, in_phase, runs, send_registration
+from .handling import answer, at_hand, end_registration, in_phase, runs, send_registration
 from .vocabulary import Specification, started
 
 Test = Callable[[Expr, Expr], Expr]
@@ -75,6 +75,7 @@ def checks(s: Specification) -> None:
         earlier(a, b, t, len(refusals))
         a.guard("known", config[b, t].known, "the broker has the topic")
         a.set(job[p].phase, "checked")
+        at_hand(s, a, job[p], config[b, t])
 
     @s.handler(rules="CHK-05 CHK-07")
     def look_up_missing(a: Body, p: Expr) -> None:
@@ -91,7 +92,7 @@ def queue_check(s: Specification) -> None:
 
     def checked(a: Body, p: Expr, then: str = "") -> Expr:
         row, b = in_phase(s, a, p, "checked", "a configuration of the topic is at hand", then=then)
-        chosen = config[b, row.topic]
+        chosen = row if s.scope.updates else config[b, row.topic]
         return legal_queue(row.queue, chosen.read, chosen.write)
 
     @s.handler(rules="CHK-10 CHK-11")

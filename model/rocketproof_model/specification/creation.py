@@ -6,7 +6,7 @@ from functools import partial
 
 from ..language import Body, Expr, coerce, ite, minimum
 from .arithmetic import clamped, stripped
-from .handling import answer, in_phase, send_registration, write_file
+from .handling import answer, at_hand, in_phase, send_registration, write_file
 from .vocabulary import Phase, Specification, inherits
 
 
@@ -33,6 +33,7 @@ def creation(s: Specification) -> None:
         """Under the lock the topic is there: another request was faster."""
         row, b = phase(a, p, "locked", "the request holds the broker lock", then="found")
         a.guard("known", config[b, row.topic].known, "the broker has the topic")
+        at_hand(s, a, row, config[b, row.topic])
 
     @s.handler(rules="TCM-11 TCM-22")
     def look_again_missing(a: Body, p: Expr) -> None:
@@ -143,6 +144,7 @@ def creation(s: Specification) -> None:
             a.guard("first time", ~row.fallback, "the second way is still to be tried")
             a.set(row.fallback, True)
             a.set(row.phase, ite(config[b, row.topic].known, coerce("checked", Phase), "missing"))
+            at_hand(s, a, row, config[b, row.topic])
 
     @s.handler(rules="CHK-09")
     def topic_not_exist(a: Body, p: Expr) -> None:

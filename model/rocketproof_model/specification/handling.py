@@ -37,6 +37,16 @@ def in_phase(s: Specification, a: Body, p: Expr, phase: str, sentence: str, *, n
     return row, row.broker.get
 
 
+def at_hand(s: Specification, a: Body, row: Row, found: Row) -> None:
+    """The request goes on with the configuration that it has found, whatever an administrator puts in its place (CHK-05, CHK-10).
+
+    In scopes without updates the table still has it, and nothing needs to be remembered.
+    """
+    if s.scope.updates:
+        for name in ("read", "write", "perm"):
+            a.set(row.fields[name], found.fields[name])
+
+
 Table = Callable[[Expr], Row]
 
 

@@ -48,7 +48,7 @@ class Job:
     result: str = "none"
     offset: int = 0
     appended: int = 0
-    built: TopicConfig | None = None
+    at_hand: TopicConfig | None = None
     left_failed: bool = False
     fallback: bool = False
     created: bool = False
@@ -236,7 +236,7 @@ def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
     scope = cluster.s.scope
     job = cluster.jobs.get(p)
     lowest = scope.counts.lo
-    built = job.built if job else None
+    at_hand = job.at_hand if job else None
     row = {
         "phase": phase(job) if job else "idle",
         "broker": job.broker if job else None,
@@ -246,9 +246,9 @@ def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
         "queue": job.queue if job else scope.queue_ids.lo,
         "kind": job.kind if job else "not",
         "size": job.size if job else scope.sizes.lo,
-        "read": built.read_queue_nums if built else lowest,
-        "write": built.write_queue_nums if built else lowest,
-        "perm": built.perm if built else 0,
+        "read": at_hand.read_queue_nums if at_hand else lowest,
+        "write": at_hand.write_queue_nums if at_hand else lowest,
+        "perm": at_hand.perm if at_hand else 0,
         "fallback": job is not None and job.fallback,
         "created": job is not None and job.created,
         "touched": job is not None and job.touched,

@@ -215,8 +215,9 @@ class SimulatedTarget(ModelTarget):
             self._count(self.parts.count.announcements, job.broker, job.topic)
         handler = job.handler
         if handler is not None and handler.at is not None:
-            if isinstance(handler.at.carries, TopicConfig):
-                job.built = handler.at.carries
+            # What was found the specification remembers in scopes with updates only: elsewhere the table still has it.
+            if isinstance(handler.at.carries, TopicConfig) and (self.s.scope.updates or handler.at.name == "built"):
+                job.at_hand = handler.at.carries
             if job.left_failed:
                 job.fallback = True
         job.answer = self._answer(p)
@@ -308,7 +309,7 @@ class SimulatedTarget(ModelTarget):
         if job.call.done.done:
             raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
         again = Job(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
-        again.built, again.offset, again.appended = job.built, job.offset, job.appended
+        again.at_hand, again.offset, again.appended = job.at_hand, job.offset, job.appended
         self._arrive(p, again)
 
     def _end_attempt(self, job: Job) -> None:

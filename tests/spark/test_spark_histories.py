@@ -15,6 +15,7 @@ from many_histories import PROFILE, history, write, write_parquet
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.verdicts import judge_calls
 from rocketproof_traces.bulk.work import Order
+from rocketproof_traces.checker.steps import Bound
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Header
 from rocketproof_traces.spark import histories
@@ -62,8 +63,8 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
     path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
     died = tmp_path / "died"
 
-    def dying(calls: pa.Table, profile: str, limit: int) -> pa.Table:
-        verdict = judge_calls(calls, profile, limit)
+    def dying(calls: pa.Table, profile: str, bound: Bound) -> pa.Table:
+        verdict = judge_calls(calls, profile, bound)
         if calls["part"][0].as_py() == 2:
             try:
                 died.touch(exist_ok=False)

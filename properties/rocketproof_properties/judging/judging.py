@@ -29,7 +29,7 @@ from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, Expected, conditio
 from .shared import Touched, judge_topics, touched
 
 Judge = Literal["specification", "claims", "reference"]
-EXPANDED: Final = 100_000
+EXPANDED: Final = Bound(100_000)
 """States that the specification's judge may look at in each part of a program."""
 UNSPECIFIED: Final = frozenset({ALONE, FUTURE, NARROW})
 """What the specification has no word for: files that are full, a time before which nothing is served, other numbers of queues."""
@@ -138,7 +138,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judg
 
 
 def _by_specification(parsed: ParsedHistory, profile: str, found: Judged) -> None:
-    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED)
+    judged = judge_history(parsed.header, parsed.events, profile, limit=EXPANDED.states)
     found.explained = judged.explained
     found.unknown = judged.unknown
     found.actions = judged.actions
@@ -164,7 +164,7 @@ def _unexplained(one: Finding, profile: str) -> Verdict:
 def judge_shared(programs: Iterable[Judged], profile: str) -> list[Judged]:
     """The topics that programs share, each judged by the specification over all the programs: their numbers are 0."""
     found = []
-    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, Bound(EXPANDED)):
+    for one in judge_topics([program.shared for program in programs if program.shared is not None], profile, EXPANDED):
         judged = Judged(0, one.path, SHARED, frozenset(), by=("specification",), explained=one.verdict.explained)
         judged.unknown = (one.verdict.unknown,) if one.verdict.unknown else ()
         judged.actions = one.verdict.actions

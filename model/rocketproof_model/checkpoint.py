@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 VERSION = 1
-_STATES, _RECORD = "states", "search.json"
+_STATES, _RECORD, _RUNS, _CANDIDATES = "states", "search.json", "runs", "candidates"
 _PIECE = 1 << 16  # words that are read at once
 
 
@@ -36,7 +36,8 @@ class Record:
     """What was known when a level was to be expanded.
 
     `question` stands for the model and the claims; `sizes` are the states of each level and `sums` the sums of their words, modulo
-    2^64. `seen` holds the totals of what the workers counted, `first` each decided claim's group, place, level and words.
+    2^64. `seen` holds the totals of what the workers counted, `first` each decided claim's group, place, level and words. Of a search
+    on disk `ends` says where each level ends in the file of runs, and there are no sums.
     """
 
     question: str
@@ -45,6 +46,7 @@ class Record:
     sums: list[int]
     seen: dict[str, list[int]]
     first: list[tuple[int, int, int, list[int]]]
+    ends: list[int] = field(default_factory=list)
 
 
 class Checkpoint:
@@ -66,19 +68,33 @@ class Checkpoint:
         """The byte where the next level begins."""
         return self.written[-1][0] if self.written else 0
 
+    @property
+    def runs(self) -> Path:
+        """The file of the levels of a search on disk; it counts where the record has `ends`."""
+        return self.folder / _RUNS
+
+    @property
+    def candidates(self) -> Path:
+        """What a search on disk puts aside within a level; nobody goes on from it."""
+        return self.folder / _CANDIDATES
+
     def open(self, question: str) -> Record | None:
         """Begin, or go on: what an earlier search has left here. RocketproofError if that was another search, or is damaged."""
         path = self.folder / _RECORD
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.folder / _STATES, "r+b" if path.exists() else "w+b")  # noqa: SIM115  (open while the search runs; see `close`)
             if not path.exists():
+                self.file, self.written = open(self.folder / _STATES, "w+b"), []  # noqa: SIM115  (open while the search runs; see `close`)
                 return None
             found = json.loads(path.read_text())
             if found.pop("version", None) != VERSION or found["question"] != question:
                 self.close()
                 raise RocketproofError(f"{self.folder} holds the progress of a search for something else; give another folder or remove it")
             record = Record(**found)
+            if record.ends:
+                (self.folder / _STATES).unlink(missing_ok=True)
+                return record
+            self.file = open(self.folder / _STATES, "r+b")  # noqa: SIM115
             ends = (8 * record.words * states for states in accumulate(record.sizes))
             self.written = list(zip(ends, record.sums, strict=True))
             self.file.truncate(self._end)
@@ -117,8 +133,9 @@ class Checkpoint:
 
     def save(self, record: Record) -> None:
         """Make the record count, with all states up to its last level. OSError if there is no room: what was saved before stays."""
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        if self.file is not None:
+            self.file.flush()
+            os.fsync(self.file.fileno())
         path = self.folder / _RECORD
         new = path.with_suffix(".new")
         with open(new, "w") as file:
@@ -132,11 +149,17 @@ class Checkpoint:
         if self.file is not None:
             with suppress(OSError):  # the buffer's rest may not fit the disk
                 self.file.close()
+            self.file = None
+
+    def drop(self) -> None:
+        """Remove the file of states: they are in runs now, and the record says so."""
+        self.close()
+        (self.folder / _STATES).unlink()
 
     def remove(self) -> None:
         """The search is over."""
         self.close()
-        for name in (_RECORD, _STATES):
+        for name in (_RECORD, _STATES, _RUNS, _CANDIDATES):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # somebody else's files stay
             self.folder.rmdir()

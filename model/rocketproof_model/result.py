@@ -132,11 +132,15 @@ class Explored:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one run: wall seconds, bytes of the engine's arrays, distinct states. None is no bound."""
+    """Bounds of one run: wall seconds, bytes of the engine's arrays, distinct states. None is no bound.
+
+    `disk` is how many bytes the explicit search may have in its checkpoint's folder when memory ends; None: it ends with memory.
+    """
 
     seconds: float | None = None
     memory: int | None = None
     states: int | None = None
+    disk: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ import pytest
 import routing
 from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after, interpreter, search
 from rocketproof_model.errors import LimitReached
+from rocketproof_model.explicit import crew, task
+from rocketproof_model.explicit.account import Account
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
 from rocketproof_model.search import Tuning, explore
@@ -22,7 +24,7 @@ TUNINGS = {"usual": Tuning(), "loops": Tuning(unroll=1), "wide": Tuning(word_bit
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start threads for the smallest level."""
-    monkeypatch.setattr(search, "_ALONE", 0)
+    monkeypatch.setattr(crew, "_ALONE", 0)
 
 
 def ring(size: int = 4, broken: bool = False) -> Model:
@@ -290,7 +292,7 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
 
 
 def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, real = search._Search(ring().given(), None, 1, Limits(), None, True, False, Tuning(), True, None), search._whole
+    one, real = crew.Crew(Account(ring().given(), []), 8, 1, 2), crew._whole
     level = np.zeros(8, dtype=np.int64)
     one.waiting.extend((level, k, k + 1) for k in range(8))
 
@@ -299,13 +301,13 @@ def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytes
         return real(part)
 
     before = one.table.bytes
-    monkeypatch.setattr(search, "_whole", taken)
-    assert one._bytes() >= before + level.nbytes
+    monkeypatch.setattr(crew, "_whole", taken)
+    assert one.bytes() >= before + level.nbytes
     assert not one.waiting
 
 
 def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_REPORT", 0.0)
+    monkeypatch.setattr(task, "_REPORT", 0.0)
     told: list[Progress] = []
     found = explore(ring().given(), report=told.append)
     assert [p.depth for p in told] == sorted(p.depth for p in told)

@@ -115,6 +115,12 @@ class Account:
             claims.first[claims.properties[place]] = (level, tuple(words))
             claims.open[place] = 0
 
+    def forget(self) -> None:
+        """Take all claims for open again."""
+        for claims in self.groups:
+            claims.first.clear()
+            claims.open[:] = 1
+
     def start(self) -> Words:
         """The initial states, packed, each once."""
         states = np.array(list(initials(self.instance)), dtype=np.int64)

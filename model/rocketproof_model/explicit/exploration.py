@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import LimitReached, ModelError
-from ..result import STATES, Explored
+from ..result import MEMORY, STATES, Explored
 from . import loops
 from .graph import Graph, explored_graph
 from .kernel import Kernel
@@ -24,20 +24,26 @@ if TYPE_CHECKING:
 class Exploration(Explored):
     """With what the search leaves in memory: the table of states, and how many each level has. `compile_seconds` is CPU time.
 
+    A search that went on in files has no table, and `disk` is how many bytes these had at most: of it there are no states and no graph,
+    and what asks for them raises LimitReached.
+
     `symmetric` names the indices up to which states were identified: `states` are then orbits, and the numbers of transitions, deadlocks
     and states for or against a property are those of one state of each. `asymmetry` says why declared symmetry was not used.
     """
 
     bytes_per_state: float
+    disk: int
     compile_seconds: float
     symmetric: tuple[str, ...]
     asymmetry: str
     kernel: Kernel = field(repr=False)
-    table: Table = field(repr=False)
+    table: Table | None = field(repr=False)
     sizes: list[int] = field(repr=False)
 
     def levels(self) -> list[Words]:
         """The packed states of each level, in no order."""
+        if self.table is None:
+            raise LimitReached(MEMORY)
         return self.table.levels(self.sizes, 0, len(self.sizes))
 
     def represented(self) -> int:

@@ -28,10 +28,9 @@ class Marks:
     Nothing is written before the first time to save, when the table gives the levels so far; from then on each level is when it is new.
     """
 
-    def __init__(self, checkpoint: Checkpoint, account: Account, table: Table) -> None:
-        self.checkpoint, self.account, self.table = checkpoint, account, table
+    def __init__(self, checkpoint: Checkpoint, record: Record | None, account: Account, table: Table) -> None:
+        self.checkpoint, self.record, self.account, self.table = checkpoint, record, account, table
         self.question = account.question
-        self.record = checkpoint.open(self.question)
         self.begun = self.record is not None
         self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None
 

@@ -1,0 +1,251 @@
+"""Sets of states in ascending order, and how files hold them: each state as what tells it from the one before.
+
+States are compared word by word. Of a state the words that are equal to those of the one before, and the first that is not, are
+differences of a byte or more with seven bits each; of the words behind, which are in no order, the bytes that differ, after a byte that
+says which these are. So a state of few bits takes two or three bytes, and one of several words hardly more than what changes. Whoever
+decodes has checked that the bytes are those that were encoded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..routines import GIVEN, address, compile_routine, get, load, put, routine, store, unrolled
+from .loops import keep, same
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .layout import Layout
+
+    Words = NDArray[np.int64]
+    Bytes = NDArray[np.uint8]
+
+WIDTH = GIVEN
+BYTES: tuple[int, ...] = ()  # of each word, those that are ever used
+CODED = 9  # bytes that a word takes at most
+
+
+class Order:
+    """The order of the states of one layout. Arrays of states are flat."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.words = layout.words
+        used = [1] * self.words
+        for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
+            used[word] = max(used[word], int(shift) + int(mask).bit_length())
+        bytes_ = tuple(-(-bits // 8) for bits in used)
+        self._sort = compile_routine(sort_states, WIDTH=self.words, BYTES=bytes_)
+        self._distinct = compile_routine(distinct, WIDTH=self.words)
+        self._encode = compile_routine(encode, WIDTH=self.words)
+        self._decode = compile_routine(decode, WIDTH=self.words)
+        self._mark = compile_routine(mark_known, WIDTH=self.words)
+        self._unmarked = compile_routine(unmarked, WIDTH=self.words)
+        self._places = compile_routine(places, WIDTH=self.words)
+
+    def count(self, states: Words) -> int:
+        return len(states) // self.words
+
+    def sorted(self, states: Words, other: Words) -> Words:
+        """The distinct ones of these states in order. Both arrays, which are equally long, are written to."""
+        counts = np.zeros(256, dtype=np.int64)
+        if self._sort(address(states), self.count(states), address(other), address(counts)):
+            states = other
+        return states[: self._distinct(address(states), self.count(states)) * self.words]
+
+    def encoded(self, states: Words) -> Bytes:
+        """The bytes of states in order."""
+        out, zeros = np.empty(len(states) * CODED, dtype=np.uint8), np.zeros(self.words, dtype=np.int64)
+        return out[: self._encode(address(states), self.count(states), address(zeros), address(out))]
+
+    def decoded(self, coded: Bytes, count: int) -> Words:
+        """The states that `encoded` has made these bytes of."""
+        states, zeros = np.empty(count * self.words, dtype=np.int64), np.zeros(self.words, dtype=np.int64)
+        self._decode(address(coded), count, address(zeros), address(states))
+        return states
+
+    def mark(self, states: Words, first: int, last: int, coded: Bytes, count: int, marks: Bytes) -> None:
+        """Set the marks of those of the states first to last - 1 that are among the encoded ones."""
+        state = np.zeros(self.words, dtype=np.int64)
+        self._mark(address(coded), count, address(state), address(states), first, last, address(marks))
+
+    def unmarked(self, states: Words, marks: Bytes) -> Words:
+        """Those without a mark, in the same memory."""
+        return states[: self._unmarked(address(states), self.count(states), address(marks)) * self.words]
+
+    def places(self, states: Words, wanted: Words) -> list[int]:
+        """For each of the wanted states, which are in order too, the number of states below it."""
+        found = np.empty(self.count(wanted), dtype=np.int64)
+        self._places(address(states), self.count(states), address(wanted), len(found), address(found))
+        return [int(place) for place in found]
+
+
+@routine
+def sort_states(rows: int, total: int, other: int, counts: int) -> int:
+    """Sort by one byte after the other, the last one first, without those that are equal in all states; 1 if the result is in `other`."""
+    swapped = 0
+    for turn in unrolled(WIDTH):
+        for byte in unrolled(BYTES[WIDTH - 1 - turn]):
+            for digit in range(256):
+                put(counts, digit, 0)
+            place = rows + 8 * (WIDTH - 1 - turn) + byte
+            for i in range(total):
+                digit = load(place + i * 8 * WIDTH, 1)
+                put(counts, digit, get(counts, digit) + 1)
+            if total > 0 and get(counts, load(place, 1)) < total:
+                before = 0
+                for digit in range(256):
+                    many = get(counts, digit)
+                    put(counts, digit, before)
+                    before = before + many
+                for i in range(total):
+                    digit = load(place + i * 8 * WIDTH, 1)
+                    at = get(counts, digit)
+                    put(counts, digit, at + 1)
+                    for k in unrolled(WIDTH):
+                        put(other, at * WIDTH + k, get(rows, i * WIDTH + k))
+                rows, other = other, rows
+                swapped = 1 - swapped
+    return swapped
+
+
+@routine
+def distinct(rows: int, total: int) -> int:
+    """Move the first of equal states to the front; how many there are."""
+    kept = 0
+    for i in range(total):
+        if kept == 0 or not same(rows, (kept - 1) * WIDTH, rows, i * WIDTH):
+            keep(rows + i * 8 * WIDTH, rows + kept * 8 * WIDTH, WIDTH)
+            kept = kept + 1
+    return kept
+
+
+@routine
+def encode(rows: int, total: int, before: int, out: int) -> int:
+    """Write the states' bytes, the first as if that at `before` preceded it; how many they are."""
+    at = out
+    for i in range(total):
+        state = rows + i * 8 * WIDTH
+        apart = 0
+        for k in unrolled(WIDTH):
+            if apart == 0:
+                left = get(state, k) - get(before, k)
+                apart = left
+                while left > 127:
+                    store(at, 1, left | 128)
+                    left = left >> 7
+                    at = at + 1
+                store(at, 1, left)
+                at = at + 1
+            else:
+                left = get(state, k) ^ get(before, k)
+                said, mask = at, 0
+                at = at + 1
+                for byte in unrolled(8):
+                    differs = left >> 8 * byte & 255
+                    store(at, 1, differs)
+                    at = at + (differs != 0)
+                    mask = mask | (differs != 0) << byte
+                store(said, 1, mask)
+        before = state
+    return at - out
+
+
+@routine
+def next_state(at: int, before: int, state: int) -> int:
+    """Write the state after the one at `before`; where the next one's bytes are."""
+    apart = 0
+    for k in unrolled(WIDTH):
+        if apart == 0:
+            byte = load(at, 1)
+            at = at + 1
+            value, shift = byte & 127, 7
+            while byte > 127:
+                byte = load(at, 1)
+                at = at + 1
+                value = value | (byte & 127) << shift
+                shift = shift + 7
+            apart = value
+            put(state, k, get(before, k) + value)
+        else:
+            mask, value = load(at, 1), 0
+            at = at + 1
+            for byte_ in unrolled(8):
+                if mask >> byte_ & 1:
+                    value = value | load(at, 1) << 8 * byte_
+                    at = at + 1
+            put(state, k, get(before, k) ^ value)
+    return at
+
+
+@routine
+def decode(coded: int, total: int, before: int, rows: int) -> int:
+    for i in range(total):
+        state = rows + i * 8 * WIDTH
+        coded = next_state(coded, before, state)
+        before = state
+    return 0
+
+
+@routine
+def below(one: int, other: int) -> int:
+    """Whether the state at one address comes before that at the other."""
+    for k in unrolled(WIDTH):
+        if get(one, k) != get(other, k):
+            return get(one, k) < get(other, k)
+    return 0
+
+
+@routine
+def place_of(rows: int, low: int, total: int, state: int) -> int:
+    """The first place from `low` on with no lesser state: steps that double, then halves."""
+    if low >= total or not below(rows + low * 8 * WIDTH, state):
+        return low
+    step = 1
+    while low + step < total and below(rows + (low + step) * 8 * WIDTH, state):
+        low = low + step
+        step = step * 2
+    high = low + step if low + step < total else total
+    while high - low > 1:
+        middle = low + high >> 1
+        if below(rows + middle * 8 * WIDTH, state):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@routine
+def places(rows: int, total: int, wanted: int, many: int, found: int) -> int:
+    at = 0
+    for w in range(many):
+        at = place_of(rows, at, total, wanted + w * 8 * WIDTH)
+        put(found, w, at)
+    return 0
+
+
+@routine
+def mark_known(coded: int, count: int, state: int, rows: int, first: int, last: int, marks: int) -> int:
+    """Walk along both; `state` is all zero, and has room for one."""
+    for _ in range(count):
+        coded = next_state(coded, state, state)
+        first = place_of(rows, first, last, state)
+        if first == last:
+            return 0
+        if same(rows, first * WIDTH, state, 0):
+            store(marks + first, 1, 1)
+            first = first + 1
+    return 0
+
+
+@routine
+def unmarked(rows: int, total: int, marks: int) -> int:
+    """Move the states without a mark to the front; how many there are."""
+    kept = 0
+    for i in range(total):
+        if load(marks + i, 1) == 0:
+            keep(rows + i * 8 * WIDTH, rows + kept * 8 * WIDTH, WIDTH)
+            kept = kept + 1
+    return kept

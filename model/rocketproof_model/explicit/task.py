@@ -1,0 +1,86 @@
+"""What a search is asked to do, what bounds it, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..checkpoint import Checkpoint
+from ..result import INTERRUPTED, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
+from . import kernel
+from .account import BLOCK, Account
+from .layout import WORD_BITS
+from .runfile import STATES as RUN_BLOCK
+from .workers import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .table import Table
+
+DECIDED = "decided"
+OVER = ("", DECIDED, MODEL_ERROR)  # reasons after which nobody goes on
+_REPORT = 0.5  # seconds between two reports
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Sizes that change speed and memory but no result: see kernel.build and layout; `homes` is of the first table, `run_block` are the
+    states of a block in a file of runs."""
+
+    unroll: int = kernel.UNROLL
+    word_bits: int = WORD_BITS
+    homes: int = 1 << 13
+    block: int = BLOCK
+    run_block: int = RUN_BLOCK
+
+
+@dataclass
+class Task:
+    """`reason` is empty as long as nothing ends the search before all is seen."""
+
+    account: Account
+    limits: Limits
+    watch: Watch
+    report: Report | None
+    stop_when_decided: bool
+    workers: int
+    tuning: Tuning
+    checkpoint: Checkpoint | None
+    reason: str = ""
+    reported: float = field(default=0.0, init=False)
+
+    def limited(self, states: int, interrupted: bool) -> bool:
+        """Whether there is a reason to end; sets it."""
+        if not self.reason:
+            if interrupted:
+                self.reason = INTERRUPTED
+            elif self.watch.expired:
+                self.reason = TIME
+            elif self.limits.states is not None and states > self.limits.states:
+                self.reason = STATES
+        return bool(self.reason)
+
+    def settled(self) -> bool:
+        """The same, if it is that all is decided."""
+        if self.stop_when_decided and self.account.settled:
+            self.reason = DECIDED
+        return bool(self.reason)
+
+    def tell(self, sizes: Sequence[int], states: int) -> None:
+        if self.report is not None and self.watch.seconds - self.reported >= _REPORT:
+            self.reported = self.watch.seconds
+            self.report(Progress("explicit", len(sizes), states, sizes[-1] if sizes else 0, self.watch.seconds))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found: what the workers saw, the states of each level and of all; at most so many bytes of memory and of files it
+    took. `table` is None where it does not have all states."""
+
+    seen: list[Seen]
+    sizes: list[int]
+    states: int
+    memory: int
+    disk: int
+    table: Table | None

@@ -1,0 +1,258 @@
+"""A search that goes on in files finds what one in memory finds, with little memory and many runs, and after any end in between."""
+
+import errno
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import routing
+from rocketproof_model import ANY, Bool, EvaluationError, Int, Model, RocketproofError
+from rocketproof_model.checkpoint import Checkpoint
+from rocketproof_model.errors import LimitReached
+from rocketproof_model.explicit.exploration import Exploration
+from rocketproof_model.explicit.external import External
+from rocketproof_model.explicit.layout import layout
+from rocketproof_model.explicit.ordered import Order
+from rocketproof_model.explicit.runfile import DamagedError, RunFile
+from rocketproof_model.result import DISK, INTERRUPTED, STATES, TIME, Limits
+from rocketproof_model.search import Tuning, explore
+
+MODEL = routing.model(B=2, P=1, M=2, K=2, C=1)
+NARROW, WIDE = Tuning(homes=8, block=2, run_block=50), Tuning(word_bits=10, homes=8, block=2, run_block=7)
+LITTLE = Limits(memory=1, disk=1 << 30)
+
+
+def summary(found: Exploration) -> object:
+    """All that must be as in memory."""
+    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
+    return (found.states, found.transitions, found.depth, found.deadlocks, found.sizes), found.coverage, outcomes
+
+
+@pytest.fixture(scope="module")
+def whole() -> object:
+    return summary(explore(MODEL.given()))
+
+
+@dataclass
+class Spied:
+    """How often each phase was begun, and the phase to end the search at with this exception."""
+
+    counts: dict[str, int]
+    at: tuple[str, int] | None = None
+    end: BaseException | None = None
+
+
+@contextmanager
+def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, end: BaseException | None = None) -> Iterator[Spied]:
+    spy = Spied({}, at, end)
+
+    def watched(name: str) -> None:
+        real = getattr(External, name)
+
+        def counted(self: External, *arguments: object) -> object:
+            spy.counts[name] = spy.counts.get(name, 0) + 1
+            if spy.at == (name, spy.counts[name]):
+                assert spy.end is not None
+                raise spy.end
+            return real(self, *arguments)
+
+        patch.setattr(External, name, counted)
+
+    with monkeypatch.context() as patch:
+        for name in ("_convert", "_mark", "_expand", "_spill", "_settle", "_enter", "_save"):
+            watched(name)
+        yield spy
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("tuning", [NARROW, WIDE], ids=["one word", "many words"])
+def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
+    with spied(monkeypatch) as spy:
+        found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=Checkpoint(tmp_path / "kept"))
+    assert found.finished and summary(found) == summary(explore(MODEL.given(), tuning=tuning))
+    assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_settle"], "few runs: this shows nothing"
+    assert 0 < found.disk and not (tmp_path / "kept").exists()
+    with pytest.raises(LimitReached, match="memory"):
+        found.levels()
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
+@pytest.mark.parametrize("phase", ["_convert", "_mark", "_expand", "_spill", "_settle", "_enter", "_save"])
+def test_it_goes_on_from_an_end_in_any_phase(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, end: BaseException, whole: object
+) -> None:
+    instance, at = MODEL.given(), {"_convert": 1, "_enter": 40, "_spill": 30}.get(phase, 5)
+    began = explore(instance, limits=Limits(states=300), tuning=NARROW, checkpoint=Checkpoint(tmp_path, 0.0))
+    assert began.reason == STATES
+    with spied(monkeypatch, (phase, at), end):
+        found = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path, 0.0))
+    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    assert found.depth >= began.depth
+    assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {found.reason}
+    gone_on = explore(instance, tuning=NARROW, workers=2, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+    assert summary(gone_on) == whole
+
+
+def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) -> None:
+    program = (
+        "import routing, sys, pathlib\n"
+        "from rocketproof_model.checkpoint import Checkpoint\nfrom rocketproof_model.explicit.external import External\n"
+        "from rocketproof_model.result import Limits\nfrom rocketproof_model.search import Tuning, explore\n"
+        "real = External._spill\n"
+        "def spill(self, states):\n"
+        "    real(self, states)\n"
+        "    if len(self.sizes) == 8:\n        print(flush=True)\n        sys.stdin.read()\n"
+        "External._spill = spill\n"
+        "explore(routing.model(B=2, P=1, M=2, K=2, C=1).given(), tuning=Tuning(homes=8, block=2, run_block=50),\n"
+        "        limits=Limits(memory=1, disk=1 << 30), checkpoint=Checkpoint(pathlib.Path(sys.argv[1]), 0.0))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"\n", "it has ended"
+        child.kill()
+    with (tmp_path / "runs").open("ab") as file:
+        file.write(b"half a block that was being written")
+    assert (tmp_path / "candidates").stat().st_size > 0
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+
+
+def test_files_may_not_be_larger_than_said(tmp_path: Path, whole: object) -> None:
+    enough = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+    half = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=enough.disk // 2), checkpoint=Checkpoint(tmp_path))
+    assert half.reason == DISK and 1 < half.depth < enough.depth and half.disk <= enough.disk // 2
+    assert sum(path.stat().st_size for path in tmp_path.iterdir() if path.name != "search.json") <= enough.disk // 2
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+
+
+def test_a_system_that_refuses_larger_files_ends_it_like_a_full_disk(tmp_path: Path, whole: object) -> None:
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    explore(MODEL.given(), tuning=NARROW, limits=Limits(states=10))  # compiled, and kept
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, was[1]))
+    try:
+        found = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert found.reason == DISK and found.depth > 1
+    assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))) == whole
+
+
+def test_limits_of_states_and_time_end_it_after_whole_levels(tmp_path: Path) -> None:
+    some = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=Checkpoint(tmp_path))
+    assert some.reason == STATES and some.states == sum(some.sizes) > 1000
+    late = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, seconds=0.0), checkpoint=Checkpoint(tmp_path))
+    assert late.reason == TIME and late.depth == some.depth
+
+
+def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
+    instance = MODEL.given()
+    with pytest.raises(RocketproofError, match=r"a limit of disk without a folder for the states; give a checkpoint"):
+        explore(instance, limits=LITTLE)
+    explore(instance, tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=Checkpoint(tmp_path))
+    with pytest.raises(RocketproofError, match=r"holds a search on disk; say how many bytes its files may have"):
+        explore(instance, checkpoint=Checkpoint(tmp_path))
+    kept = (tmp_path / "runs").read_bytes()
+    for damage in (kept[:-1] + bytes([kept[-1] ^ 1]), kept[:4] + b"\0" + kept[5:], kept[:200]):
+        (tmp_path / "runs").write_bytes(damage)
+        with pytest.raises(RocketproofError, match=r"is damaged: its states are not those that were written; remove it"):
+            explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=Checkpoint(tmp_path))
+
+
+def test_errors_of_a_model_come_with_their_path(tmp_path: Path) -> None:
+    m = Model("overflow")
+    x, y = m.var("x", Int(0, 5), init=0), m.var("y", Int(0, 200), init=0)
+
+    @m.action()
+    def up(a):  # type: ignore[no-untyped-def]
+        """It goes up."""
+        a.guard("late", y == 200, "y is high")
+        a.set(x, x + 1)
+
+    @m.action()
+    def aside(a):  # type: ignore[no-untyped-def]
+        """It goes aside."""
+        a.guard("there is room", y < 200, "y is low")
+        a.set(y, y + 1)
+
+    m.always("small", x < 3, "x is small")
+    said = []
+    for limits in (Limits(), LITTLE):
+        with pytest.raises(EvaluationError) as error:
+            explore(m.given(), tuning=NARROW, limits=limits, checkpoint=Checkpoint(tmp_path / "kept"))
+        said.append(str(error.value))
+    assert said[0] == said[1] and not (tmp_path / "kept").exists()
+
+
+def test_several_initial_states(tmp_path: Path) -> None:
+    m = Model("several")
+    bits = m.var("bits", Bool, over=m.index("Bit", 10), init=ANY)
+    number = m.var("number", Int(0, 3), init=0)
+
+    @m.action()
+    def up(a):  # type: ignore[no-untyped-def]
+        """It goes up."""
+        a.guard("there is room", number < 3, "it is low")
+        a.set(number, number + 1)
+
+    m.always("never all", ~(bits[0] & bits[9] & (number == 3)), "not both ends")
+    found = [
+        explore(m.given(), tuning=NARROW, limits=limits, checkpoint=Checkpoint(tmp_path)) for limits in (Limits(), LITTLE)
+    ]  # fmt: skip
+    assert summary(found[0]) == summary(found[1]) and found[0].states == 4096
+
+
+# -- what it is made of ---------------------------------------------------------------------------------------------------
+
+
+def order(words: int) -> Order:
+    m = Model("words")
+    for k in range(words):
+        m.var(f"x{k}", Int(0, (1 << 30) - 1), init=0)
+        m.var(f"y{k}", Int(0, (1 << 30) - 1), init=0)
+    return Order(layout(m))
+
+
+def some(rng: random.Random, words: int, many: int) -> list[tuple[int, ...]]:
+    most = [rng.choice((1, 3, 300, 1 << 40, (1 << 62) - 1)) for _ in range(words)]
+    return [tuple(rng.randint(0, high) for high in most) for _ in range(many)]
+
+
+def flat(states: list[tuple[int, ...]]) -> np.ndarray:
+    return np.array(states, dtype=np.int64).ravel()
+
+
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_runs_are_sets_in_order(tmp_path: Path, words: int) -> None:
+    rng, kept = random.Random(words), order(words)
+    for turn in range(40):
+        parts = [some(rng, words, rng.randrange(0, 60)) for _ in range(4)]
+        known = [sorted(set(part)) for part in parts[:3]]
+        file = RunFile(tmp_path / str(turn), kept, states=rng.randrange(1, 9))
+        for part, wanted in zip(parts, known, strict=False):
+            states = kept.sorted(flat(part), np.empty(words * len(part), dtype=np.int64))
+            assert states.tolist() == flat(wanted).tolist()
+            assert kept.decoded(kept.encoded(states), len(wanted)).tolist() == states.tolist()
+            file.begin()
+            file.append(states)
+        asked = sorted({*parts[3], *rng.sample(parts[0], len(parts[0]) // 2)})
+        missing = [state for state in asked if state not in {s for part in parts[:3] for s in part}]
+        assert file.unknown(flat(asked), map).tolist() == flat(missing).tolist()
+        again = RunFile(tmp_path / str(turn), kept)
+        again.recall([run.states for run in file.runs], [run.end for run in file.runs])
+        low, high = sorted(some(rng, words, 2))
+        for run, wanted in zip(again.runs, known, strict=True):
+            found = [word for states in again.between(run, low, high) for word in states.tolist()]
+            assert found == flat([s for s in wanted if low <= s < high]).tolist()
+        again.cut(1)
+        assert again.unknown(flat(known[0]), map).tolist() == []
+        with pytest.raises(DamagedError):
+            RunFile(tmp_path / str(turn), kept).recall([1, 2], [again.end, again.end + 1])

@@ -377,7 +377,7 @@ class Maker:
 
     def declare(self, model: Model) -> None:
         for name, size in zip("AB", (self.pick((2, 3, 1)), self.pick((2, 3, 1, 4))), strict=True):
-            self.indices.append(model.index(name, size))
+            self.indices.append(self.index(model, name, size))
         for k in range(self.draw(st.integers(0, 2))):
             type_ = self.type_()
             self.given.append(model.constant(f"c{k}", type_, self.code(type_)))
@@ -394,6 +394,9 @@ class Maker:
                 break
             room //= size
             self.variable(model, f"v{k}", fields, axes)
+
+    def index(self, model: Model, name: str, size: int) -> Index:
+        return model.index(name, size)
 
     def contain(self, model: Model) -> int:
         """A set, a bag or a sequence; how many values it has."""
@@ -571,6 +574,17 @@ class Maker:
             target = variable[at]
             a.set(target, self.assigned(target), **({"when": self.boolean(1)} if self.often(1, 4) else {}))
 
+    def begin(self, model: Model) -> None:
+        """Leave out some of several initial states."""
+        if not any(len(way) > 1 for v in model.variables for way in v.init) or not self.often(1, 2):
+            return
+        first, before = model.given(), (self.given, self.faulty)
+        self.given, self.faulty = [], False
+        condition = self.boolean(1)
+        self.given, self.faulty = before
+        if any(holds(first, condition, state) for state in initials(first)):
+            model.initially(condition)
+
     def claims(self, model: Model) -> None:
         for k in range(self.draw(st.integers(1, 2))):
             model.always(f"always{k}", self.boolean(2), "claimed of every state")
@@ -589,13 +603,7 @@ def _cases(draw: DrawFn, faulty: bool) -> Case:
     maker = Maker(draw, faulty=faulty)
     model = Model("generated")
     maker.declare(model)
-    if any(len(way) > 1 for v in model.variables for way in v.init) and maker.often(1, 2):
-        first = model.given()
-        unknown, maker.given, maker.faulty = maker.given, [], False
-        condition = maker.boolean(1)
-        maker.given, maker.faulty = unknown, faulty
-        if any(holds(first, condition, state) for state in initials(first)):
-            model.initially(condition)
+    maker.begin(model)
     for k in range((2, 3, 1, 2)[draw(st.integers(0, 3))]):
         maker.action(model, f"a{k}")
     for k in range(draw(st.integers(0, 2))):

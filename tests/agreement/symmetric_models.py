@@ -15,9 +15,27 @@ from generated_models import Case, Maker
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from rocketproof_model import Bool, Enum, Expr, Index, Instance, Int, Maybe, Model, Record, Type, exists, forall, ite, total
+from rocketproof_model import (
+    ANY,
+    BagOf,
+    Bool,
+    Enum,
+    Expr,
+    Index,
+    Instance,
+    Int,
+    Maybe,
+    Model,
+    Record,
+    SeqOf,
+    Type,
+    exists,
+    forall,
+    ite,
+    total,
+)
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import Body, IndexType, Variable, const
+from rocketproof_model.language import Body, IndexType, Seq, Variable, const
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.symmetry import named
 from rocketproof_model.language.types import set_of
@@ -129,9 +147,16 @@ class _Symmetric(Maker):
         kinds += [(Bool, (Maybe(a),)), (set_of(Maybe(a)), ()), (Maybe(set_of(a)), ())]
         room = MOST
         if self.often(1, 3):
-            shape, cells = self.pick(((Record(w=a, x=Bool), 2 * a.size), (a, a.size)))
-            self.containers.append(model.var("k", ManyType(shape), init=()))
-            room >>= cells
+            type_, values = self.pick(
+                (
+                    (ManyType(Record(w=a, x=Bool)), 4**a.size),
+                    (ManyType(a), 2**a.size),
+                    (BagOf(a, 2), 3**a.size),
+                    (SeqOf(Maybe(a), 2), 1 + (a.size + 1) + (a.size + 1) ** 2),
+                )
+            )
+            self.containers.append(model.var("k", type_, init=()))
+            room //= values
         for k in range(self.pick((3, 2, 3, 4))):
             type_, axes = self.pick(kinds)
             size = type_.size ** math.prod(axis.size for axis in axes)
@@ -143,6 +168,8 @@ class _Symmetric(Maker):
 
     def start(self, type_: Type, axes: tuple[Index, ...] | None) -> Any:
         of, inside, axes = named(type_), axes is None, axes or ()
+        if type_.size ** math.prod(axis.size for axis in axes) <= 8 and self.often(1, 4):
+            return ANY
         if of is None:
             return self.code(type_) if any(map(named, axes)) else super().start(type_, None if inside else axes)
         own = [axis == of for axis in axes].index(True) if of in axes else -1
@@ -169,7 +196,10 @@ class _Symmetric(Maker):
             self.tried(one)
 
     def refill(self, a: Body, of: Any) -> None:
-        self.tried(lambda: (a.add if self.often(2, 3) else a.remove)(of, self.value_of(of.shape, 1)))
+        if isinstance(of, Seq) or of.type.most:
+            self.tried(lambda: super(_Symmetric, self).refill(a, of))
+        else:
+            self.tried(lambda: (a.add if self.often(2, 3) else a.remove)(of, self.value_of(of.shape, 1)))
 
     def tried(self, make: Callable[[], None]) -> None:
         """Leave out what needs an element where none is in sight."""
@@ -208,22 +238,24 @@ class _Symmetric(Maker):
 
 
 @st.composite
-def _cases(draw: DrawFn) -> Case:
-    maker = _Symmetric(draw, faulty=False)
+def _cases(draw: DrawFn, faulty: bool) -> Case:
+    maker = _Symmetric(draw, faulty=faulty)
     model = Model("symmetric")
     maker.declare(model)
+    maker.begin(model)
     for k in range(draw(st.integers(1, 3))):
         maker.action(model, f"a{k}")
     for k, variable in enumerate(maker.variables):
         if maker.often(2, 3):
             maker.turn(model, f"t{k}", variable)
+    maker.faulty = False
     maker.claims(model)
     return Case(model.given())
 
 
-def symmetric_models() -> st.SearchStrategy[Case]:
-    """Models of at most `MOST` states with one or two symmetric indices and properties of every kind."""
-    return _cases()
+def symmetric_models(*, faulty: bool = False) -> st.SearchStrategy[Case]:
+    """Models of at most `MOST` states with one or two symmetric indices and properties of every kind; `faulty` ones leave their types."""
+    return _cases(faulty)
 
 
 def orbits(instance: Instance, states: Sequence[State]) -> list[frozenset[State]]:

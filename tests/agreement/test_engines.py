@@ -7,29 +7,24 @@ compilation costs most; z3 and the liveness algorithms see every model. Models d
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import oracle
 import pytest
+from compared import ODD, USUAL, liveness_space, raises, same_bounded, same_lasso, same_search
 from generated_models import Case, formulas, generated, in_proportion, models, terms
 from model_text import describe, source
 
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
-from rocketproof_model.explicit.lasso import Edges
 from rocketproof_model.interpreter import Scope, evaluate, successors
 from rocketproof_model.language import Bool, const, walk
-from rocketproof_model.result import Limits, Outcome, Watch
+from rocketproof_model.result import Limits, Watch
 
 GROUPS = 20
 MODELS = in_proportion(25)  # in a group: 500 in all under the profile ci
 COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
-USUAL = search.Tuning()
-# Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
-ODD = search.Tuning(unroll=1, word_bits=9, homes=16, block=1)
-SAFETY = ("always", "reachable", "step", "deadlock_free")
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -37,12 +32,7 @@ def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
     @generated(group, MODELS, models())
     def agree(case: Case) -> None:
         space = oracle.explore(case.instance)
-        for outcome in symbolic.bounded(case.instance, depth=DEPTH):
-            steps = oracle.shortest(space, outcome.property)
-            if steps is not None and steps <= DEPTH:
-                same_witness(space, outcome, steps)
-            else:
-                assert (outcome.verdict, outcome.reason) == ("unknown", "bound reached"), outcome.property
+        same_bounded(space, symbolic.bounded(case.instance, depth=DEPTH), DEPTH)
         known = liveness_space(space)
         for claim in case.model.properties:
             if claim.kind == "leads_to":
@@ -62,19 +52,7 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
         tuning = (USUAL, ODD)[len(space.edges) % 2]  # one for each model, as a kernel costs most to compile
         runs = [search.explore(case.instance, workers=w, checked=c, tuning=tuning) for w in (1, 2) for c in (True, False)]
         for run in runs:
-            assert run.finished
-            counts = (run.states, run.transitions, run.depth, run.deadlocks)
-            assert counts == (len(space.states), space.generated, space.levels, len(space.deadlocks))
-            assert run.coverage.taken == space.taken
-            assert run.coverage.guards == space.guards
-            for outcome in run.outcomes:
-                steps = oracle.shortest(space, outcome.property)
-                assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
-                if steps is None:
-                    assert outcome.witness is None
-                else:
-                    same_witness(space, outcome, steps)
-            assert [o.property.id for o in run.outcomes] == [p.id for p in case.model.properties if p.kind in SAFETY]
+            same_search(space, run)
         paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in runs]
         assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
         for outcome in liveness.check(case.instance, exploration=runs[0]):
@@ -204,44 +182,3 @@ def fault_within(instance: Instance, depth: int) -> bool:
     except EvaluationError:
         return True
     return False
-
-
-def raises(run: Callable[[], object]) -> bool:
-    try:
-        run()
-    except EvaluationError:
-        return True
-    return False
-
-
-def same_witness(space: oracle.Space, outcome: Outcome, steps: int) -> None:
-    """The outcome has a real path of that many steps whose end shows what is claimed."""
-    witness = outcome.witness
-    assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
-    assert witness is not None
-    assert len(witness) == steps, f"{outcome.property.id}: a shortest witness has {steps} steps"
-    assert oracle.path_is_real(space, [(m.action, m.args) for m in witness.moves], witness.states), witness.labels()
-    assert oracle.shows(space, outcome.property, witness.states), witness.labels()
-
-
-def same_lasso(space: oracle.Space, outcome: Outcome) -> None:
-    """Verdict and length of the prefix are those of networkx, and the lasso is a fair one of the model."""
-    entry = oracle.lasso(space, outcome.property)
-    assert outcome.verdict == ("holds" if entry is None else "violated"), outcome.property
-    if entry is not None:
-        witness = outcome.witness
-        assert witness is not None and witness.loop == entry
-        moves = [(m.action, m.args) for m in witness.moves]
-        assert oracle.path_is_real(space, moves, witness.states), witness.labels()
-        assert oracle.lasso_is_fair(space, outcome.property, moves, witness.states, witness.loop), witness.labels()
-
-
-def liveness_space(space: oracle.Space) -> liveness.Space:
-    """The oracle's graph as the liveness algorithms take it."""
-    labels = liveness.Labels.of(space.instance)
-    number = {(m.action, m.args): k for k, m in enumerate(labels.moves)}
-    columns = [(s, t, number[name, args]) for s, name, args, t in space.edges]
-    sources, targets, named = np.array(columns, np.int64).reshape(-1, 3).T
-    return liveness.Space(
-        space.instance, Edges.of(len(space.states), sources, targets, named, space.level.count(0)), labels, space.states.__getitem__
-    )

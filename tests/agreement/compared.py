@@ -1,0 +1,94 @@
+"""Whether an engine's answers about a model are those of plain loops over the interpreter (oracle.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import oracle
+
+from rocketproof_model import EvaluationError, liveness, search
+from rocketproof_model.explicit.exploration import Exploration
+from rocketproof_model.explicit.lasso import Edges
+from rocketproof_model.interpreter import State
+from rocketproof_model.result import Outcome
+
+USUAL = search.Tuning()
+# Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
+ODD = search.Tuning(unroll=1, word_bits=9, homes=16, block=1)
+SAFETY = ("always", "reachable", "step", "deadlock_free")
+
+
+def same_search(space: oracle.Space, run: Exploration, classes: Sequence[frozenset[State]] | None = None) -> None:
+    """The counts, verdicts and witnesses of a search; up to symmetry `classes` are the orbits of all states."""
+    assert run.finished
+    if classes is None:
+        counts = (run.states, run.transitions, run.depth, run.deadlocks)
+        assert counts == (len(space.states), space.generated, space.levels, len(space.deadlocks))
+        assert run.coverage.taken == space.taken
+    else:
+        stuck = {space.states[i] for i in space.deadlocks}
+        deadlocks = sum(not stuck.isdisjoint(orbit) for orbit in classes)
+        assert run.asymmetry == ""
+        assert (run.states, run.depth, run.deadlocks) == (len(classes), space.levels, deadlocks)
+    assert run.represented() == len(space.states)
+    assert run.coverage.guards == space.guards
+    for outcome in run.outcomes:
+        steps = oracle.shortest(space, outcome.property)
+        assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
+        if steps is None:
+            assert outcome.witness is None
+        else:
+            same_witness(space, outcome, steps)
+    assert [o.property.id for o in run.outcomes] == [p.id for p in space.instance.model.properties if p.kind in SAFETY]
+
+
+def same_bounded(space: oracle.Space, outcomes: Sequence[Outcome], depth: int) -> None:
+    """Bounded checking finds what has a witness of at most `depth` steps, and claims nothing else."""
+    for outcome in outcomes:
+        steps = oracle.shortest(space, outcome.property)
+        if steps is not None and steps <= depth:
+            same_witness(space, outcome, steps)
+        else:
+            assert (outcome.verdict, outcome.reason) == ("unknown", "bound reached"), outcome.property
+
+
+def same_witness(space: oracle.Space, outcome: Outcome, steps: int) -> None:
+    """The outcome has a real path of that many steps whose end shows what is claimed."""
+    witness = outcome.witness
+    assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
+    assert witness is not None
+    assert len(witness) == steps, f"{outcome.property.id}: a shortest witness has {steps} steps"
+    assert oracle.path_is_real(space, [(m.action, m.args) for m in witness.moves], witness.states), witness.labels()
+    assert oracle.shows(space, outcome.property, witness.states), witness.labels()
+
+
+def same_lasso(space: oracle.Space, outcome: Outcome) -> None:
+    """Verdict and length of the prefix are those of networkx, and the lasso is a fair one of the model."""
+    entry = oracle.lasso(space, outcome.property)
+    assert outcome.verdict == ("holds" if entry is None else "violated"), outcome.property
+    if entry is not None:
+        witness = outcome.witness
+        assert witness is not None and witness.loop == entry
+        moves = [(m.action, m.args) for m in witness.moves]
+        assert oracle.path_is_real(space, moves, witness.states), witness.labels()
+        assert oracle.lasso_is_fair(space, outcome.property, moves, witness.states, witness.loop), witness.labels()
+
+
+def liveness_space(space: oracle.Space) -> liveness.Space:
+    """The oracle's graph as the liveness algorithms take it."""
+    labels = liveness.Labels.of(space.instance)
+    number = {(m.action, m.args): k for k, m in enumerate(labels.moves)}
+    columns = [(s, t, number[name, args]) for s, name, args, t in space.edges]
+    sources, targets, named = np.array(columns, np.int64).reshape(-1, 3).T
+    return liveness.Space(
+        space.instance, Edges.of(len(space.states), sources, targets, named, space.level.count(0)), labels, space.states.__getitem__
+    )
+
+
+def raises(run: Callable[[], object]) -> bool:
+    try:
+        run()
+    except EvaluationError:
+        return True
+    return False

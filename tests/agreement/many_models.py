@@ -1,0 +1,240 @@
+"""Thousands of generated models, each decided in every way that there is: all answers have to be those of plain loops.
+
+    uv run python tests/agreement/many_models.py 10000
+
+A model is searched with one thread and with two, up to symmetry and over all states, at once and in pieces from one checkpoint to the
+next; z3 looks at its first steps, and fair loops are looked for in its graph. What is printed in the end is what the models were
+made of, since "no difference" says no more than that. Slices of models run in processes of their own, because compiled
+kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import oracle
+from compared import ODD, USUAL, same_bounded, same_lasso, same_search
+from generated_models import Case, generated, models
+from hypothesis.strategies import SearchStrategy
+from sifted_models import sifted_models
+from symmetric_models import orbits, symmetric_models
+
+from rocketproof_model import EvaluationError, Instance, liveness, search, symbolic
+from rocketproof_model.checkpoint import Checkpoint
+from rocketproof_model.explicit.canonical import plan
+from rocketproof_model.explicit.exploration import Exploration
+from rocketproof_model.faults import ModelFault
+from rocketproof_model.interpreter import State, effect, initials
+from rocketproof_model.language import HoldingType, Model
+from rocketproof_model.language.containers import SequenceType
+from rocketproof_model.language.symmetry import symmetric_indices
+from rocketproof_model.result import Limits, Outcome
+
+SLICE = 500  # models made at once
+MOST_FAILED = 5  # slices
+FEWEST = 5  # models of fewer states are left out: there is little to get wrong
+say = partial(print, flush=True)
+DEPTH = 2  # of bounded checking
+KINDS: dict[str, tuple[float, Callable[[], SearchStrategy[Case]]]] = {
+    "plain": (0.35, models),
+    "symmetric": (0.35, symmetric_models),
+    "sifted": (0.2, sifted_models),
+    "faulty": (0.05, lambda: models(faulty=True)),
+    "symmetric, faulty": (0.05, lambda: symmetric_models(faulty=True)),
+}
+"""The generators, and each one's share of the models."""
+
+
+def compare(case: Case, folder: Path) -> set[str]:
+    """Decide a model in every way; what it is made of and what was found, nothing of a tiny one. AssertionError where two ways differ."""
+    parts = constructs(case.model)
+    symmetric = bool(symmetric_indices(case.model.variables))
+    tuning = (USUAL, ODD)[len(str(case.model.properties)) % 2]  # one for each model, as a kernel costs most to compile
+    try:
+        space = oracle.explore(case.instance)
+    except EvaluationError:
+        same_faults(case.instance, [way for _, way in ways(case.instance, folder, 60, tuning, symmetric=symmetric)])
+        return parts | {"an error of the model"}
+    if len(space.states) < FEWEST:
+        return set()
+    classes = orbits(case.instance, space.states)
+    same_in_orbits(space, classes)
+    run: Exploration
+    for reduced, way in ways(case.instance, folder, len(space.states), tuning, symmetric=symmetric):
+        run = way()
+        assert bool(run.symmetric) == reduced
+        same_search(space, run, classes if reduced else None)
+        parts |= {"up to symmetry"} if run.states < len(space.states) else set()
+    parts |= arranged(run)
+    fair = liveness.check(case.instance, exploration=run)
+    for outcome in fair:
+        same_lasso(space, outcome)
+    same_bounded(space, symbolic.bounded(case.instance, depth=DEPTH), DEPTH)
+    return parts | findings(space, [*run.outcomes, *fair])
+
+
+def ways(
+    instance: Instance, folder: Path, states: int, tuning: search.Tuning, *, symmetric: bool
+) -> Iterator[tuple[bool, Callable[[], Exploration]]]:
+    """Searches of a model of so many states, and whether each is up to symmetry; the last one is of all states."""
+
+    def at_once(workers: int) -> Exploration:
+        return search.explore(instance, workers=workers, tuning=tuning, symmetry=reduced)
+
+    def in_pieces() -> Exploration:
+        for most in sorted({1, states // 3, 2 * states // 3}):
+            search.explore(instance, limits=Limits(states=most), tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
+        return search.explore(instance, tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
+
+    for reduced in (True, False) if symmetric else (False,):
+        yield reduced, in_pieces
+        for workers in (2, 1):
+            yield reduced, lambda workers=workers: at_once(workers)  # type: ignore[misc]
+
+
+def same_in_orbits(space: oracle.Space, classes: Sequence[frozenset[State]]) -> None:
+    """What the language took for symmetric is so: the reachable states, and claims about a state."""
+    assert sum(map(len, classes)) == len(space.states), "the reachable states are not symmetric"
+    claims = [p for p in space.instance.model.properties if p.kind != "step"]
+    for formula in [e for p in claims for e in (p.formula, p.goal) if e is not None]:
+        for orbit in classes:
+            assert len({oracle.holds(space.instance, formula, state) for state in orbit}) == 1, f"{formula} tells elements apart"
+
+
+def same_faults(instance: Instance, searches: Sequence[Callable[[], Exploration]]) -> None:
+    """Every search ends with the model's error, over a path of the same length whose last state or step has no value."""
+    lengths = set()
+    for way in searches:
+        try:
+            way()
+            raise AssertionError("a search missed an error of the model")
+        except ModelFault as fault:
+            path = fault.witness
+        state = path.states[0]
+        assert state in initials(instance)
+        for move, following in zip(path.moves, path.states[1:], strict=True):
+            state = effect(instance, state, instance.model.named(move.action), move.args)
+            assert state == following
+        lengths.add(len(path.moves))
+    assert len(lengths) == 1, f"paths to the error have {sorted(lengths)} steps"
+
+
+# -- what the models are made of ----------------------------------------------------------------------------------------
+
+
+def constructs(model: Model) -> set[str]:
+    """What of the language a model uses."""
+    types = [v.type for v in model.variables]
+    fields = {field for of in types for field in (of, getattr(of, "of", None))}
+    found = {
+        "several initial states": any(len(way) > 1 for v in model.variables for way in v.init),
+        "a condition on them": bool(model.starts),
+        "a constant": bool(model.constants),
+        "an array": any(v.over for v in model.variables),
+        "an array over two": any(len(v.over) > 1 for v in model.variables),
+        "a record": any(".f" in v.name for v in model.variables),
+        "a number": any(of.sort == "int" for of in types),
+        "an Enum": any(of.sort == "enum" for of in fields if of is not None),
+        "a Maybe": any(of.sort == "maybe" for of in types),
+        "a set in a word": any(of.sort == "set" for of in types),
+        "a set in a set or Maybe": any(isinstance(of, HoldingType) and isinstance(of.of, HoldingType) for of in types),
+        "a choice from a set, bag or sequence": any(g.name.endswith(" chosen") for a in model.actions for g in a.guards),
+        "two writes to one array": any(len({u.target.args[0] for u in a.updates}) < len(a.updates) for a in model.actions),
+        "weak fairness": any(a.fair == "weak" for a in model.actions),
+        "strong fairness": any(a.fair == "strong" for a in model.actions),
+        "a symmetric index": bool(indices := symmetric_indices(model.variables)),
+        "two symmetric indices": len(indices) > 1,
+    }
+    for container in model.containers:
+        kind = "sequence" if isinstance(container.type, SequenceType) else "bag" if container.type.most else "set of cells"
+        found |= {f"a {kind}": True, f"a {kind} of symmetric elements": bool(symmetric_indices(container.variables))}
+    return {name for name, there in found.items() if there}
+
+
+def arranged(run: Exploration) -> set[str]:
+    """How the states lie in words, and how symmetry would be undone."""
+    places = run.kernel.layout
+    how = plan(places, symmetric_indices(run.instance.model.variables))
+    found = {"states of several words": places.words > 1, "columns sorted": how.sorted is not None, "arrangements": bool(how.arranged)}
+    return {name for name, there in found.items() if there}
+
+
+def findings(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
+    """What there was to find."""
+    found = {f"{outcome.property.kind} {outcome.verdict}" for outcome in outcomes}
+    longest = max((len(o.witness) for o in outcomes if o.witness), default=0)
+    loops = any(o.witness and o.witness.loop is not None and o.witness.loop < len(o.witness) for o in outcomes)
+    sizes = {f"at least {n} states": len(space.states) >= n for n in (10, 50, 200)}
+    found |= {name for name, there in sizes.items() if there}
+    found |= {f"a witness of {n} steps or more" for n in (3, 6) if longest >= n}
+    return found | ({"a lasso that moves"} if loops else set())
+
+
+# -- slices ---------------------------------------------------------------------------------------------------------------
+
+
+def run_slice(number: int, examples: int) -> Counter[str]:
+    """Compare the models of one slice; how many have each part, and under `models` how many there were."""
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, (share, strategy) in KINDS.items():
+            for parts in compared(number, max(1, round(share * examples)), strategy(), Path(folder)):
+                counts.update({"models", kind} | parts if parts else {"left out"})
+    return counts
+
+
+def compared(seed: int, examples: int, strategy: SearchStrategy[Case], folder: Path) -> list[set[str]]:
+    """Compare so many models; what each is made of."""
+    found: list[set[str]] = []
+
+    @generated(seed, examples, strategy)
+    def agree(case: Case) -> None:
+        found.append(compare(case, folder / "checkpoint"))
+
+    agree()
+    return found
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Compare all engines on generated models.")
+    parser.add_argument("models", type=int, help="how many are compared at least")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first slice")
+    parser.add_argument("--here", action="store_true", help="one slice, of so many models made, in this process")
+    given = parser.parse_args(words)
+    if given.here:
+        search._ALONE = 0  # start threads for the smallest level
+        say(json.dumps(run_slice(given.first, given.models)))
+        return 0
+    total: Counter[str] = Counter()
+    failed = []
+    number = given.first - 1
+    while total["models"] < given.models and len(failed) < MOST_FAILED:
+        number += 1
+        with tempfile.TemporaryDirectory() as cache:
+            command = [sys.executable, __file__, str(SLICE), "--first", str(number), "--here"]
+            places = {**os.environ, "ROCKETPROOF_CACHE": cache}
+            found = subprocess.run(command, env=places, stdout=subprocess.PIPE, text=True, check=False)
+        if found.returncode:
+            failed.append(number)
+            say(f"slice {number}: see above")
+            continue
+        total.update(json.loads(found.stdout))
+        say(f"slice {number}: {total['models']:,} models without a difference so far")
+    for part, count in total.most_common():
+        say(f"{count:7,} {count / total['models']:6.1%}  {part}")
+    if failed:
+        say("repeat with --first:", *failed)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

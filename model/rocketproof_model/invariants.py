@@ -228,7 +228,7 @@ def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Li
     for claim in claims:
         refuse_other_kinds(claim)
     watch = Watch(limits)
-    reached = explore(instance, [], limits=replace(limits, states=states), symmetry=False)
+    reached = explore(instance, [], limits=replace(limits, states=states, disk=None), symmetry=False)
     words = reached.kernel.layout.words
     codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
     candidates = suggested(instance, codes)

@@ -99,7 +99,9 @@ def check(
     watch = Watch(limits)
     if exploration is not None and exploration.symmetric:
         exploration = None
-    found = exploration or explore(instance, [], workers=workers, limits=limits, report=report, checked=checked, symmetry=False)
+    found = exploration or explore(
+        instance, [], workers=workers, limits=replace(limits, disk=None), report=report, checked=checked, symmetry=False
+    )
     outcomes: list[Outcome] = []
     reason = found.reason
     if found.finished:

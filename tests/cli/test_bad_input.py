@@ -44,6 +44,11 @@ BAD = {
     "missing file": (["check", "nothing.py"], "no such file nothing.py"),
     "cores without spark": (["check", "--cores", "2"], "--cores without --engine spark"),
     "a checkpoint of proofs": (["check", "--engine", "symbolic", "--checkpoint", "."], "only the explicit search keeps its progress"),
+    "disk without a folder": (["check", "--disk", "10"], "--disk without --checkpoint, which names the folder"),
+    "more disk than there is": (
+        ["check", "--disk", "1000000000000", "--checkpoint", "."],
+        "MB free; give fewer megabytes or another folder",
+    ),
     "a folder without spark": (["check", "--engine", "explicit", "--scratch", "."], "--scratch without --engine spark"),
     "no cores": (["check", "--engine", "spark", "--cores", "0"], "--cores 0 is not a positive number"),
     "two ways to Spark": (["check", "--engine", "spark", "--master", "local", "--remote", "sc://x"], "two ways to one session"),

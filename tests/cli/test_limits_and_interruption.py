@@ -90,6 +90,17 @@ def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
     assert not kept.exists()
 
 
+def test_a_search_goes_on_in_files_when_memory_ends(rocketproof: Run) -> None:
+    Path("wide.py").write_text(WIDE.replace('"Bit", 40', '"Bit", 15'))
+    rocketproof("check", "wide.py", "--json", "whole.json")
+    done = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--disk", "50", "--json", "out.json")
+    assert done.code == 0 and "states: 1 MB of memory, then files in kept, at most 50 of " in done.err
+    assert " MB of files" in " ".join(done.out.split())
+    whole, found = (json.loads(Path(name).read_text()) for name in ("whole.json", "out.json"))
+    assert [row["verdict"] for row in whole] == [row["verdict"] for row in found] and found[0]["states"] == 1 << 15
+    assert not list(Path("kept").iterdir())
+
+
 def test_a_limit_of_time(rocketproof: Run) -> None:
     Path("wide.py").write_text(WIDE)
     done = rocketproof("check", "wide.py", "--time", "0.5", "--json", "out.json")

@@ -67,7 +67,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own."""
+    """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own, and go on there
+    when memory ends with at most `disk` bytes."""
 
     limits: Limits = Limits()
     workers: int = 1
@@ -76,6 +77,7 @@ class Budget:
     cluster: Cluster = Cluster()
     symmetry: bool = True
     checkpoint: Path | None = None
+    disk: int | None = None
 
 
 @dataclass
@@ -175,10 +177,12 @@ class Work:
             from rocketproof_model.checkpoint import Checkpoint
 
             kept = Checkpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
+        limits = replace(budget.limits, disk=budget.disk)
         found = search.explore(
-            instance, asked, workers=budget.workers, limits=budget.limits, report=self.report, symmetry=symmetry, checkpoint=kept
+            instance, asked, workers=budget.workers, limits=limits, report=self.report, symmetry=symmetry, checkpoint=kept
         )
-        proof = _size(found) + _reduction(found, live=bool(live), wanted=self.budget.symmetry)
+        files = f", {found.disk / (1 << 20):,.1f} MB of files" if found.disk else ""
+        proof = _size(found) + files + _reduction(found, live=bool(live), wanted=self.budget.symmetry)
         never = self.searched(subject, found, extra, proof)
         if live:
             from rocketproof_model import liveness

@@ -74,7 +74,8 @@ class Settings:
     """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time.
 
     `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
-    `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress.
+    `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress,
+    and may have `disk` bytes of states.
     """
 
     seconds: float | None = None
@@ -88,6 +89,7 @@ class Settings:
     witnesses: Path = witnessfiles.DEFAULT_FOLDER
     first: frozenset[tuple[str, ...]] = frozenset()
     checkpoint: Path | None = None
+    disk: int | None = None
 
 
 def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
@@ -160,7 +162,8 @@ class _Run:
             left *= min(1.0, self.processes / (len(self.units) - self.begun))
         limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
         own = self.settings
-        return Budget(limits, own.workers // self.processes, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint)
+        disk = None if own.disk is None else own.disk // self.processes
+        return Budget(limits, own.workers // self.processes, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint, disk)
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,6 +21,8 @@ Sizes = Annotated[
     Parameter(name="--set", help="A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated."),
     Many,
 ]
+
+_MEGABYTE = 1 << 20
 
 
 def check(
@@ -42,6 +45,7 @@ def check(
     cores: Count | None = None,
     scratch: Path | None = None,
     checkpoint: Path | None = None,
+    disk: Count | None = None,
     every: All = False,
     json: Json = None,
     report: reporting.Reports = (),
@@ -106,6 +110,7 @@ def check(
             raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
     if checkpoint is not None and engine not in (None, "explicit", "all"):
         raise InputError(f"--checkpoint with --engine {engine}: only the explicit search keeps its progress; leave it out")
+    room = 0 if disk is None else disk_room(disk, checkpoint)
     if master and remote:
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces import pools
@@ -114,6 +119,7 @@ def check(
     from ..checks import memory as remembered
     from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
+    from ..output import tell
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
@@ -122,7 +128,7 @@ def check(
     chosen = plan(Request(file, property, profile, scope, engine, condition, settings))
     limits = matrix.Settings(
         seconds=time,
-        memory=memory * 1024 * 1024 if memory is not None else None if engine == "spark" else matrix.default_memory(),
+        memory=memory * _MEGABYTE if memory is not None else None if engine == "spark" else matrix.default_memory(),
         workers=workers or pools.cores(),
         seed=seed,
         cluster=cluster,
@@ -130,7 +136,11 @@ def check(
         witnesses=folder,
         first=remembered.read("check"),
         checkpoint=checkpoint,
+        disk=None if disk is None else disk * _MEGABYTE,
     )
+    if disk is not None:
+        in_memory = "what is free" if limits.memory is None else f"{limits.memory // _MEGABYTE:,} MB"
+        tell(f"states: {in_memory} of memory, then files in {checkpoint}, at most {disk:,} of {room:,} MB that are free there")
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
@@ -147,6 +157,17 @@ def check(
     if found.faults:
         raise InputError(found.faults[0])
     return found.exit_code
+
+
+def disk_room(disk: int, folder: Path | None) -> int:
+    """The megabytes that are free for a checkpoint's files. Raises InputError if there is no folder, or less room than asked for."""
+    if folder is None:
+        raise InputError("--disk without --checkpoint, which names the folder for the files; add it or leave --disk out")
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free // _MEGABYTE
+    if disk > free:
+        raise InputError(f"--disk {disk}: {folder} has {free} MB free; give fewer megabytes or another folder")
+    return free
 
 
 def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> int:

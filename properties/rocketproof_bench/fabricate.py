@@ -80,6 +80,11 @@ class Form:
         return properties_text(self.properties, trailing=False).encode()
 
     @property
+    def transactional(self) -> bool:
+        """It is a half message, or what commits one."""
+        return "TRAN_MSG" in self.properties
+
+    @property
     def code(self) -> int:
         return string_hash(self.properties.get("TAGS", ""))
 
@@ -133,6 +138,7 @@ class _Tables:
     @staticmethod
     def of(found: list[Form]) -> _Tables:
         slots: dict[tuple[str, int], int] = {}
+        whose: dict[str, int] = {}
         text = bytearray(MARGIN)
         lines = []
         for form in found:
@@ -144,6 +150,7 @@ class _Tables:
             lines.append([
                 len(text), len(name), len(text) + len(name), len(properties), unique + len(_KEY) if unique >= 0 else -1,
                 form.sys_flag, form.code, form.delay, first, form.queues, form.queue, form.topic == HALF_TOPIC,
+                whose.setdefault(form.properties["REAL_TOPIC"], len(whose)) if form.transactional else -1,
             ])  # fmt: skip
             text += name + properties
         text += bytes(MARGIN)
@@ -167,9 +174,10 @@ def _copy(source, start, base, at, length):
 def _write(
     base, at, room, origin, forms, text, pool, choice, body_start, body_size, queue, first, records, clock, rate, next_index, half, entries
 ):
-    """Write records from `first` on while there is room; the next record, the next place, and the last half's offset.
+    """Write records from `first` on while there is room; the next record and the next place.
 
-    `entries` gets a line for each record: queue's number, physical offset, size, tags code.
+    `half` has a line for each topic, the last half message's offset and time of birth, -1 before the first one; a record that would commit
+    one is sent as it is then. `entries` gets a line for each record: queue's number, physical offset, size, tags code.
     """
     number = first
     while number < choice.size:
@@ -187,13 +195,14 @@ def _write(
         _big(base, at + 16, 0, 4)
         _big(base, at + 20, next_index[slot], 8)
         _big(base, at + 28, offset, 8)
-        _big(base, at + 36, form[5], 4)
-        _big(base, at + 40, time - 1, 8)
+        prepared, born = (half[form[12], 0], half[form[12], 1]) if form[5] == 8 else (0, time - 1)
+        _big(base, at + 36, form[5] if prepared >= 0 else 0, 4)
+        _big(base, at + 40, born if prepared >= 0 else time - 1, 8)
         _big(base, at + 48, 0x0A00000200009C40, 8)
         _big(base, at + 56, time, 8)
         _big(base, at + 64, 0x0A00000100002A9F, 8)
         _big(base, at + 72, 0, 4)
-        _big(base, at + 76, half if form[5] == 8 else 0, 8)
+        _big(base, at + 76, prepared if prepared >= 0 else 0, 8)
         _big(base, at + 84, body_size[number], 4)
         _copy(pool, body_start[number], base, at + 88, body_size[number])
         there = at + 88 + body_size[number]
@@ -212,10 +221,10 @@ def _write(
         entries[number, 3] = time + form[7] if form[7] else form[6]
         next_index[slot] += 1
         if form[11]:
-            half = offset
+            half[form[12], 0], half[form[12], 1] = offset, time - 1
         at += size
         number += 1
-    return number, at, half
+    return number, at
 
 
 def fabricate(folder: str | Path, plan: Plan) -> Fabricated:
@@ -237,13 +246,13 @@ class _Maker:
     plan: Plan
     records: int = 0
     end: int = 0
-    half: int = 0
     tables: _Tables = field(init=False)
     next_index: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         found, shares = forms(self.plan)
         self.tables = _Tables.of(found)
+        self.half = np.full((int(self.tables.numbers[:, 12].max()) + 2, 2), -1, np.int64)
         self._weights = np.cumsum(shares) / sum(shares)
         self._random = np.random.default_rng(self.plan.seed)
         self._pool = self._random.integers(0, 256, _POOL + self.plan.bodies[1] + 2 * MARGIN, np.uint8)
@@ -278,6 +287,9 @@ class _Maker:
             choice = np.searchsorted(self._weights, self._random.random(_BATCH), side="right").astype(np.int64)
             size = self._random.integers(low, high, _BATCH, np.int64, endpoint=True)
             start = self._random.integers(MARGIN, _POOL, _BATCH, np.int64)
+            # A committed message has the body of its half message.
+            ends = self.tables.numbers[choice, 12] >= 0
+            size[ends], start[ends] = (low + high) // 2, MARGIN
             yield choice, start, size, self._random.integers(0, 1 << 30, _BATCH, np.int64)
 
     def _fill(self, batch: tuple[NDArray[np.int64], ...], done: int, base: int, at: int) -> tuple[memoryview, int, bool]:
@@ -289,7 +301,7 @@ class _Maker:
         stop = min(done + int(np.searchsorted(lengths, wanted)) + 1, len(choice))
         data = np.empty(int(lengths[stop - done - 1]) + MARGIN, np.uint8)
         entries = np.empty((stop, 4), np.int64)
-        number, end, self.half = _write(
+        number, end = _write(
             data.ctypes.data - at, at, self.plan.file_size, base, lines, self.tables.text.ctypes.data, self._pool.ctypes.data,
             choice[:stop], start[:stop], size[:stop], queue[:stop], done, self.records - done, self.plan.store_time,
             self.plan.per_millisecond, self.next_index, self.half, entries,

@@ -50,6 +50,12 @@ SQL = {
         "INV-34.sign": "queueOffset < 0",
         "INV-35.stored": "sysFlag & 12 in (4, 12) and queueOffset <> 0",
         "INV-36.stored": f"{COUNTED} and entryKnown and not entryThere",
+        "INV-43.born": "bornPort not between 1 and 65535",
+        "REC-05.topic": "topicClass in ('ordinary', 'own') and realClass <> 'none' and realQueueId >= 0 "
+        "and not (realSame and realQueueId = queueId)",
+        "REC-05.queue": "topicClass in ('schedule', 'half') and realQueues > 0 and realQueueId >= realQueues",
+        "INV-50.form": "not originRead",
+        "INV-50.place": "originHere and not originKnown",
         "INV-44.offset": f"{COUNTED} and entryThere and entryOffset < physicalOffset",
         "INV-44.later": f"{COUNTED} and entryThere and entryOffset > physicalOffset",
         "INV-44.size": f"{OWN} and entrySize <> size",
@@ -149,6 +155,58 @@ SQL = {
         "INV-37.blank": "reason = 'blank'",
         "INV-37.ended": "reason = 'zeros'",
     },
+    "outcome": {
+        "TRX-06.half": "not halfThere",
+        "TRX-06.topic": "halfThere and not sameTopic",
+        "TRX-06.queue": "halfThere and sameTopic and not sameQueue",
+        "TRX-06.message": "halfThere and committed and not sameMessage",
+    },
+    "operation": {
+        "TRX-07.body": "not readable",
+        "TRX-07.half": "halfKnown and not halfThere",
+        "TRX-07.later": "halfThere and place >= physicalOffset",
+    },
+    "commit": {"TRX-07.commit": "operationsKnown and not named"},
+    "host": {"INV-43.hosts": "others >= 2 and records < 2"},
+    "config": {"PER-03.stored": "not backup and not readable", "PER-03.backup": "backup and not readable"},
+    "level": {
+        "REC-05.level": "level not between 1 and $max_delay_level",
+        "REC-05.sign": "\"offset\" < 0",
+        "REC-05.offset": "hasStopped and entriesKnown and \"offset\" > entries",
+        "REC-05.ahead": "not hasStopped and entriesKnown and \"offset\" > entries",
+        "REC-05.early": "lastDue > lastStored",
+        "REC-05.late": "hasStopped and nextDue > 0 and lastStored - nextDue > 60000",
+    },
+    "progress": {
+        "CLI-07.named": "not named or queueId < 0 or \"offset\" < 0",
+        "CLI-07.topic": "named and not topicKnown",
+        "CLI-07.queue": "topicKnown and queueId >= queues",
+        "CLI-07.offset": "entriesKnown and \"offset\" > entries",
+    },
+    "checkpoint": {
+        "REC-02.ahead": "asked and \"time\" > lastStored",
+        "REC-02.stored": "asked and \"time\" between firstStored and lastStored and not stored",
+        "REC-02.sign": "\"time\" < 0",
+    },
+    "index": {
+        "REC-04.indexSize": "not whole",
+        "REC-04.indexOwn": "not own",
+        "REC-04.indexCount": "count <> filled or count > room",
+        "REC-04.indexUsed": "usedSlots not in (slotsFilled, count - 1)",
+        "REC-04.indexSlots": "slotsFilled <> slotsNamed",
+        "REC-04.indexBegin": "beginOffset <> firstOffset",
+        "REC-04.indexEnd": "endOffset <> lastOffset",
+        "REC-04.indexFirst": "timesKnown and beginTimestamp <> firstStored",
+        "REC-04.indexLast": "timesKnown and endTimestamp <> lastStored",
+    },
+    "key": {
+        "REC-04.keyOrder": "\"offset\" < offsetBefore",
+        "REC-04.keyChain": "previous <> expectedPrevious",
+        "REC-04.keySlot": "newest and slot <> number",
+        "REC-04.keyRecord": "recordKnown and not recordThere",
+        "REC-04.key": "recordThere and not hasKey",
+        "REC-04.keyTime": "recordThere and seconds <> expectedSeconds",
+    },
 }  # fmt: skip
 
 
@@ -170,7 +228,8 @@ def _of_this(predicate: str) -> str:
 
 ENTRY = np.dtype([("entryOffset", ">i8"), ("entrySize", ">i4"), ("entryTags", ">i8")])
 COLUMNS = (
-    "physicalOffset", "size", "partsSize", "storedPhysicalOffset", "queueId", "queueOffset", "sysFlag", "bornTimestamp", "storeTimestamp",
+    "physicalOffset", "size", "partsSize", "storedPhysicalOffset", "queueId", "queueOffset", "sysFlag", "bornTimestamp", "bornPort",
+    "storeTimestamp",
     "storePort", "reconsumeTimes", "preparedTransactionOffset", "bodyLength", "bodyCRC", "computedCRC", "topicLength", "propertiesLength",
     "properties", "odd", "ignoredItems", "tagsHash", "delayLevel", "realQueueId", "maxReconsumeTimes", "innerNumber", "recordCRC",
     "computedRecordCRC",
@@ -181,7 +240,10 @@ create macro class_of(topic) as case when topic is null then 'none' when topic =
     when topic = 'RMQ_SYS_TRANS_HALF_TOPIC' then 'half' when topic = 'RMQ_SYS_TRANS_OP_HALF_TOPIC' then 'operations'
     when topic = 'TBW102' then 'template' when topic in ('DefaultCluster', 'broker-a') then 'own'
     when topic like '\\%RETRY\\%%' escape '\' then 'retry' when topic like '\\%DLQ\\%%' escape '\' then 'dead' else 'ordinary' end;
-create view record as select parts.*, class_of(topic) topicClass, class_of(realTopic) realClass, class_of(retryTopic) retryClass,
+create view record as select parts.*, coalesce(realTopic = topic, false) realSame,
+    coalesce((select greatest(readQueueNums, writeQueueNums) from topics where key = realTopic), 0) realQueues,
+    true originRead, false originHere, false originKnown,
+    class_of(topic) topicClass, class_of(realTopic) realClass, class_of(retryTopic) retryClass,
     coalesce(wait, 0) levelDelay, 16 retryMaxTimes, true entryKnown, entryOffset is not null entryThere, entryOffset, entrySize, entryTags,
     row_number() over (order by physicalOffset) row
     from parts left join delays on level = least(delayLevel, 18)

@@ -14,13 +14,15 @@ Step = tuple[Row, Row]
 
 RECORD: Row = {
     "physicalOffset": 5000, "size": 150, "partsSize": 150, "storedPhysicalOffset": 5000, "queueId": 1, "queueOffset": 7, "sysFlag": 0,
-    "bornTimestamp": 1_000_000, "storeTimestamp": 1_000_010, "storePort": 10911, "reconsumeTimes": 0, "preparedTransactionOffset": 0,
+    "bornTimestamp": 1_000_000, "bornPort": 50000, "storeTimestamp": 1_000_010, "storePort": 10911, "reconsumeTimes": 0,
+    "preparedTransactionOffset": 0,
     "bodyLength": 40, "bodyCRC": 77, "computedCRC": 77, "topicLength": 9, "propertiesLength": 10, "properties": 0, "odd": 0,
     "ignoredItems": 0, "tagsHash": 100, "delayLevel": 0, "realQueueId": -1, "maxReconsumeTimes": -1, "innerNumber": 1,
     "recordCRC": -1, "computedRecordCRC": -1,
-    "topicClass": "ordinary", "realClass": "none", "retryClass": "none", "levelDelay": 0, "retryMaxTimes": 16,
+    "topicClass": "ordinary", "realClass": "none", "retryClass": "none", "realSame": True, "realQueues": 0, "levelDelay": 0,
+    "retryMaxTimes": 16,
     "entryKnown": True, "entryThere": True, "entryOffset": 5000, "entrySize": 150, "entryTags": 100,
-    "originKnown": False, "originSame": False, "originTimes": 0,
+    "originRead": True, "originHere": False, "originKnown": False, "originSame": False, "originTimes": 0,
 }  # fmt: skip
 DELAYED = {
     "topicClass": "schedule", "delayLevel": 3, "queueId": 2, "realClass": "ordinary", "realQueueId": 0, "levelDelay": 10_000,
@@ -49,6 +51,29 @@ TOPIC: Row = {
     "topicClass": "ordinary", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "topicSysFlag": 0, "order": False, "sameName": True,
 }  # fmt: skip
 TABLE: Row = {"there": True, "counter": 5, "timestamp": 1, "created": 5, "records": 1}
+OUTCOME: Row = {
+    "physicalOffset": 5000, "half": 4000, "halfThere": True, "sameTopic": True, "sameQueue": True, "sameMessage": True, "committed": True,
+}  # fmt: skip
+OPERATION: Row = {"physicalOffset": 5000, "readable": True, "half": 3, "halfKnown": True, "halfThere": True, "place": 4000}
+COMMIT: Row = {"half": 3, "operationsKnown": True, "named": True}
+HOST: Row = {"records": 10, "others": 3}
+CONFIG: Row = {"backup": False, "readable": True}
+LEVEL: Row = {
+    "level": 3, "offset": 5, "hasStopped": True, "entriesKnown": True, "entries": 5, "lastDue": 90_000, "nextDue": 0, "lastStored": 100_000,
+}  # fmt: skip
+PROGRESS: Row = {
+    "named": True, "topicKnown": True, "queueId": 3, "queues": 4, "offset": 5, "entriesKnown": True, "entries": 5,
+}  # fmt: skip
+CHECKPOINT: Row = {"time": 100, "firstStored": 50, "lastStored": 100, "stored": True, "asked": True}
+INDEX: Row = {
+    "whole": True, "own": True, "count": 5, "filled": 5, "room": 20, "usedSlots": 3, "slotsFilled": 3, "slotsNamed": 3, "beginOffset": 100,
+    "firstOffset": 100, "endOffset": 900, "lastOffset": 900, "timesKnown": True, "beginTimestamp": 1000, "firstStored": 1000,
+    "endTimestamp": 5000, "lastStored": 5000,
+}  # fmt: skip
+KEY: Row = {
+    "number": 7, "offset": 900, "offsetBefore": 900, "previous": 3, "expectedPrevious": 3, "newest": True, "slot": 7, "recordKnown": True,
+    "recordThere": True, "hasKey": True, "seconds": 4, "expectedSeconds": 4,
+}  # fmt: skip
 DAMAGE: Row = {"offset": 5000, "length": 10, "reason": "none"}
 EXCHANGE: Row = {
     "kind": "send", "oneWay": False, "ended": True, "answers": 1, "code": 0, "sameOpaque": True, "undecided": False, "messages": 1,
@@ -73,7 +98,9 @@ ROUTE: Row = {"isAddress": False, "times": 1}
 PLACE: Row = {"size": 100, "rest": 200}
 BASE = {
     "record": RECORD, "queue": QUEUE, "entry": ENTRY, "ending": ENDING, "ledger": LEDGER, "file": FILE, "topic": TOPIC, "table": TABLE,
-    "damage": DAMAGE, "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
+    "damage": DAMAGE, "outcome": OUTCOME, "operation": OPERATION, "commit": COMMIT, "host": HOST, "config": CONFIG, "level": LEVEL,
+    "progress": PROGRESS, "checkpoint": CHECKPOINT, "index": INDEX, "key": KEY,
+    "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
 }  # fmt: skip
 
 # Rows of one kind: what differs from the sound one, and the rules that it breaks.
@@ -102,7 +129,7 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"sysFlag": 8, "preparedTransactionOffset": 1, "delayLevel": 1}, {"INV-45.applied"}),
         ({"topicClass": "schedule", "realClass": "half", "queueId": 2}, {"INV-46.stored"}),
         ({"topicClass": "operations", "properties": BIT["WAIT"]}, set()),
-        ({**COMMITTED, "preparedTransactionOffset": 0, "realQueueId": 0}, set()),
+        ({**COMMITTED, "preparedTransactionOffset": 0, "realQueueId": 0, "queueId": 0}, set()),
         ({"topicLength": 1}, set()),
         ({"topicLength": 127}, set()),
         ({"topicLength": 0}, {"STO-01.topic"}),
@@ -115,6 +142,25 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"sysFlag": 0x7F3}, set()),
         ({"sysFlag": 0x800}, {"APP-08.sysFlag"}),
         ({"reconsumeTimes": -1}, {"APP-08.reconsumeTimes"}),
+        ({"bornPort": 1}, set()),
+        ({"bornPort": 65535}, set()),
+        ({"bornPort": 0}, {"INV-43.born"}),
+        ({"bornPort": 65536}, {"INV-43.born"}),
+        ({**COMMITTED, "realSame": False}, {"REC-05.topic"}),
+        ({**COMMITTED, "realSame": False, "topicClass": "retry"}, set()),
+        ({**COMMITTED, "realQueueId": 2}, {"REC-05.topic"}),
+        ({**COMMITTED, "realQueueId": 2, "topicClass": "own"}, {"REC-05.topic"}),
+        ({"realClass": "none", "realQueueId": 0}, set()),
+        ({"realClass": "ordinary", "realQueueId": -1}, set()),
+        ({**DELAYED, "realQueues": 1}, set()),
+        ({**DELAYED, "realQueues": 1, "realQueueId": 1}, {"REC-05.queue"}),
+        ({**HALF, "realQueues": 1, "realQueueId": 1}, {"REC-05.queue"}),
+        ({"realQueues": 1, "realQueueId": 1}, set()),
+        ({"realClass": "ordinary", "realQueueId": 0}, {"REC-05.topic"}),
+        ({"realQueues": 0, "realQueueId": 1}, set()),
+        ({"originRead": False}, {"INV-50.form"}),
+        ({"originHere": True}, {"INV-50.place"}),
+        ({"originHere": True, "originKnown": True, "originSame": True, "reconsumeTimes": 1}, set()),
         ({"storePort": 1}, set()),
         ({"storePort": 65535}, set()),
         ({"storePort": 0}, {"INV-43.stored"}),
@@ -175,7 +221,7 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({**DELAYED, "realClass": "schedule"}, {"INV-45.elsewhere"}),
         ({"realClass": "schedule"}, set()),
         ({**DELAYED, "realClass": "half"}, {"INV-45.half"}),
-        ({"realClass": "half", "realQueueId": 0, "delayLevel": 1}, set()),
+        ({"queueId": 0, "realClass": "half", "realQueueId": 0, "delayLevel": 1}, set()),
         ({"delayLevel": 1}, {"INV-45.applied"}),
         ({"delayLevel": 1, "topicClass": "own"}, {"INV-45.applied"}),
         ({"delayLevel": 1, "realClass": "ordinary"}, set()),
@@ -357,6 +403,117 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"reason": "hole"}, {"INV-37.hole"}),
         ({"reason": "blank"}, {"INV-37.blank"}),
         ({"reason": "zeros"}, {"INV-37.ended"}),
+    ],
+    "outcome": [
+        ({}, set()),
+        ({"committed": False, "sameMessage": False}, set()),
+        ({"sameMessage": False}, {"TRX-06.message"}),
+        ({"halfThere": False}, {"TRX-06.half"}),
+        ({"halfThere": False, "sameTopic": False, "sameQueue": False, "sameMessage": False}, {"TRX-06.half"}),
+        ({"sameTopic": False}, {"TRX-06.topic"}),
+        ({"sameTopic": False, "sameQueue": False}, {"TRX-06.topic"}),
+        ({"sameQueue": False}, {"TRX-06.queue"}),
+        ({"sameQueue": False, "halfThere": False}, {"TRX-06.half"}),
+    ],
+    "operation": [
+        ({}, set()),
+        ({"readable": False, "halfKnown": False, "halfThere": False}, {"TRX-07.body"}),
+        ({"halfThere": False}, {"TRX-07.half"}),
+        ({"halfThere": False, "place": 6000}, {"TRX-07.half"}),
+        ({"halfThere": False, "halfKnown": False}, set()),
+        ({"place": 5000}, {"TRX-07.later"}),
+        ({"place": 4999}, set()),
+    ],
+    "commit": [
+        ({}, set()),
+        ({"named": False}, {"TRX-07.commit"}),
+        ({"named": False, "operationsKnown": False}, set()),
+    ],
+    "host": [
+        ({}, set()),
+        ({"records": 1}, {"INV-43.hosts"}),
+        ({"records": 2}, set()),
+        ({"records": 1, "others": 1}, set()),
+    ],
+    "config": [
+        ({}, set()),
+        ({"backup": True}, set()),
+        ({"readable": False}, {"PER-03.stored"}),
+        ({"readable": False, "backup": True}, {"PER-03.backup"}),
+    ],
+    "level": [
+        ({}, set()),
+        ({"level": 1}, set()),
+        ({"level": 18}, set()),
+        ({"level": 0}, {"REC-05.level"}),
+        ({"level": 19}, {"REC-05.level"}),
+        ({"offset": 0}, set()),
+        ({"offset": -1}, {"REC-05.sign"}),
+        ({"offset": 6}, {"REC-05.offset"}),
+        ({"offset": 6, "hasStopped": False}, {"REC-05.ahead"}),
+        ({"offset": 6, "hasStopped": False, "entriesKnown": False}, set()),
+        ({"offset": 6, "entriesKnown": False}, set()),
+        ({"lastDue": 100_000}, set()),
+        ({"lastDue": 100_001}, {"REC-05.early"}),
+        ({"nextDue": 40_000}, set()),
+        ({"nextDue": 39_999}, {"REC-05.late"}),
+        ({"nextDue": 39_999, "hasStopped": False}, set()),
+    ],
+    "progress": [
+        ({}, set()),
+        ({"named": False}, {"CLI-07.named"}),
+        ({"named": False, "topicKnown": False}, {"CLI-07.named"}),
+        ({"queueId": 0}, set()),
+        ({"queueId": -1}, {"CLI-07.named"}),
+        ({"offset": 0}, set()),
+        ({"offset": -1}, {"CLI-07.named"}),
+        ({"topicKnown": False}, {"CLI-07.topic"}),
+        ({"topicKnown": False, "queueId": 4}, {"CLI-07.topic"}),
+        ({"queueId": 4}, {"CLI-07.queue"}),
+        ({"offset": 6}, {"CLI-07.offset"}),
+        ({"offset": 6, "entriesKnown": False}, set()),
+    ],
+    "checkpoint": [
+        ({}, set()),
+        ({"time": 101}, {"REC-02.ahead"}),
+        ({"time": 101, "stored": False}, {"REC-02.ahead"}),
+        ({"time": 101, "asked": False}, set()),
+        ({"time": 70, "stored": False}, {"REC-02.stored"}),
+        ({"time": 50, "stored": False}, {"REC-02.stored"}),
+        ({"stored": False}, {"REC-02.stored"}),
+        ({"time": 49, "stored": False}, set()),
+        ({"time": 70, "stored": False, "asked": False}, set()),
+        ({"time": 0, "stored": False}, set()),
+        ({"time": -1, "stored": False}, {"REC-02.sign"}),
+    ],
+    "index": [
+        ({}, set()),
+        ({"whole": False}, {"REC-04.indexSize"}),
+        ({"own": False}, {"REC-04.indexOwn"}),
+        ({"count": 6}, {"REC-04.indexCount"}),
+        ({"room": 5}, set()),
+        ({"room": 4}, {"REC-04.indexCount"}),
+        ({"usedSlots": 4}, set()),
+        ({"usedSlots": 5}, {"REC-04.indexUsed"}),
+        ({"slotsNamed": 2}, {"REC-04.indexSlots"}),
+        ({"beginOffset": 101}, {"REC-04.indexBegin"}),
+        ({"endOffset": 899}, {"REC-04.indexEnd"}),
+        ({"beginTimestamp": 999}, {"REC-04.indexFirst"}),
+        ({"endTimestamp": 5001}, {"REC-04.indexLast"}),
+        ({"beginTimestamp": 999, "endTimestamp": 5001, "timesKnown": False}, set()),
+    ],
+    "key": [
+        ({}, set()),
+        ({"offsetBefore": 901}, {"REC-04.keyOrder"}),
+        ({"offsetBefore": 100}, set()),
+        ({"previous": 2}, {"REC-04.keyChain"}),
+        ({"slot": 8}, {"REC-04.keySlot"}),
+        ({"slot": 8, "newest": False}, set()),
+        ({"recordThere": False}, {"REC-04.keyRecord"}),
+        ({"recordThere": False, "hasKey": False, "expectedSeconds": 0}, {"REC-04.keyRecord"}),
+        ({"recordThere": False, "recordKnown": False}, set()),
+        ({"hasKey": False}, {"REC-04.key"}),
+        ({"seconds": 5}, {"REC-04.keyTime"}),
     ],
     "exchange": [
         ({}, set()),

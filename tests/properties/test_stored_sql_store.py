@@ -27,7 +27,7 @@ WANTED = {
     "files": "'', -1, next.base",
     "topic": "key, -1, 0",
 }
-OTHER = {"INV-48.chain", "INV-49.chain", "INV-38.stored"}
+OTHER = {"INV-48.chain", "INV-49.chain", "INV-50.form", "INV-50.place", "INV-38.stored"}
 """Of these the SQL sees too little: other records, and where the records of a file end."""
 IDS = {over: SQL[over].keys() - OTHER for over in WANTED}
 

@@ -11,11 +11,14 @@ from . import conditions as about
 from .claim import Case, HistoryClaim, history_cases, named
 from .claim import about as claim_about
 
+LAG = 60_000  # milliseconds that a delivery may be behind its time
+
 
 def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
+    moved = is_(r.topicClass, "ordinary", "own") & (r.realClass != "none") & (r.realQueueId >= 0)
     return [
         rule(
             "INV-46.stored",
@@ -40,6 +43,19 @@ def _stored() -> list[Rule]:
             "a delayed message has its topic and queue id as properties",
             "record", "error",
             implies(delayed, (r.realClass != "none") & (r.realQueueId >= 0)), True, (r.realClass != "none") & (r.realQueueId >= 0),
+        ),
+        rule(
+            "REC-05.topic",
+            "a record that has REAL_TOPIC and REAL_QID, and has left schedule and half topic, is in that topic and queue",
+            "record", "warning",
+            implies(moved, r.realSame & (r.realQueueId == r.queueId)), r.realQueueId, r.queueId,
+        ),
+        rule(
+            "REC-05.queue",
+            "the queue that a record is to be put in later is one of its topic",
+            "record", "warning",
+            implies((r.realQueues > 0) & is_(r.topicClass, "schedule", "half"), r.realQueueId < r.realQueues),
+            r.realQueues, r.realQueueId,
         ),
         rule(
             "INV-45.half",
@@ -70,7 +86,52 @@ def _queues() -> list[Rule]:
     ]  # fmt: skip
 
 
-RULES = [*_stored(), *_queues()]
+def _offsets() -> list[Rule]:
+    """delayOffset.json beside the queues of the schedule topic."""
+    v = vocabulary()["level"].row
+    given = vocabulary()["level"].given
+    beyond = v.entriesKnown & (v.offset > v.entries)
+    return [
+        rule(
+            "REC-05.level",
+            "delayOffset.json speaks of levels that the broker has",
+            "level", "warning",
+            (v.level >= 1) & (v.level <= given["max_delay_level"]), given["max_delay_level"], v.level,
+        ),
+        rule(
+            "REC-05.sign",
+            "how far a delay level is delivered is no negative number",
+            "level", "error",
+            v.offset >= 0, 0, v.offset,
+        ),
+        rule(
+            "REC-05.offset",
+            "a broker that has stopped in order has delivered no more of a delay level than its queue has",
+            "level", "error",
+            implies(v.hasStopped, ~beyond), v.entries, v.offset,
+        ),
+        rule(
+            "REC-05.ahead",
+            "a broker that runs or was killed has delivered no more of a delay level than its queue has",
+            "level", "warning",
+            implies(~v.hasStopped, ~beyond), v.entries, v.offset,
+        ),
+        rule(
+            "REC-05.early",
+            "the last delayed message of a level that is taken for delivered was due when the last record was stored",
+            "level", "warning",
+            v.lastDue <= v.lastStored, v.lastStored, v.lastDue,
+        ),
+        rule(
+            "REC-05.late",
+            "a broker that has stopped in order has delivered what was due a minute before its last record",
+            "level", "warning",
+            implies(v.hasStopped & (v.nextDue > 0), v.nextDue + LAG >= v.lastStored), v.lastStored, v.nextDue,
+        ),
+    ]  # fmt: skip
+
+
+RULES = [*_stored(), *_queues(), *_offsets()]
 
 
 def _histories() -> list[HistoryClaim]:

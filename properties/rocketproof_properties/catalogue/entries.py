@@ -33,6 +33,12 @@ def _of_records() -> list[Rule]:
             (r.storePort >= 1) & (r.storePort <= 65535), 65535, r.storePort,
         ),
         rule(
+            "INV-43.born",
+            "the host that a message was born on has a port",
+            "record", "warning",
+            (r.bornPort >= 1) & (r.bornPort <= 65535), 65535, r.bornPort,
+        ),
+        rule(
             "INV-44.offset",
             "the consume queue's entry at a record's queue offset points at the record, not at one before it",
             "record", "error",
@@ -67,6 +73,18 @@ def _of_records() -> list[Rule]:
             "a delayed message waits as long as others of its level: messageDelayLevel has not been changed in between",
             "record", "warning",
             implies(own & delayed & settable, r.entryTags == due), due, r.entryTags,
+        ),
+    ]  # fmt: skip
+
+
+def _hosts() -> list[Rule]:
+    h = vocabulary()["host"].row
+    return [
+        rule(
+            "INV-43.hosts",
+            "a store host is that of several records, or no other host is",
+            "host", "warning",
+            implies(h.others > 1, h.records > 1), 2, h.records,
         ),
     ]  # fmt: skip
 
@@ -134,7 +152,7 @@ def _ledger() -> list[Rule]:
     ]  # fmt: skip
 
 
-RULES = [*_of_records(), *_unclaimed(), *_ledger()]
+RULES = [*_of_records(), *_hosts(), *_unclaimed(), *_ledger()]
 
 
 def _histories() -> list[HistoryClaim]:

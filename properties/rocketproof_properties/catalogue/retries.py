@@ -52,6 +52,18 @@ def _stored() -> list[Rule]:
             "record", "warning",
             implies((r.retryClass != "none") & ~forgotten, has(r, "ORIGIN_MESSAGE_ID")), True, has(r, "ORIGIN_MESSAGE_ID"),
         ),
+        rule(
+            "INV-50.form",
+            "the ORIGIN_MESSAGE_ID of a message that was sent back is an id",
+            "record", "warning",
+            r.originRead, True, r.originRead,
+        ),
+        rule(
+            "INV-50.place",
+            "where ORIGIN_MESSAGE_ID names a place of this log, a record lies there",
+            "record", "warning",
+            implies(r.originHere, r.originKnown), True, r.originKnown,
+        ),
     ]  # fmt: skip
 
 

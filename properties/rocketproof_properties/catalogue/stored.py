@@ -13,11 +13,11 @@ from typing import Any
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.rules import Rule
 
-from . import delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
+from . import beside, delay, entries, log, offsets, persistence, queues, records, retries, routes, topics, transactions
 
 _BEFORE_47 = frozenset({"P40", "P45"})
 _BEFORE_49 = _BEFORE_47 | {"P49"}
-_THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence)
+_THEMES = (records, log, offsets, entries, queues, routes, delay, retries, transactions, topics, persistence, beside)
 
 
 @cache

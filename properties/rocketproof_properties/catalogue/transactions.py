@@ -63,4 +63,59 @@ def _stored() -> list[Rule]:
     ]  # fmt: skip
 
 
-RULES = _stored()
+def _ends() -> list[Rule]:
+    """What ends half messages, beside these."""
+    o, p, c = (vocabulary()[name].row for name in ("outcome", "operation", "commit"))
+    return [
+        rule(
+            "TRX-06.half",
+            "a record that ends a half message names the place of one",
+            "outcome", "error",
+            o.halfThere, True, o.halfThere,
+        ),
+        rule(
+            "TRX-06.topic",
+            "a record that ends a half message is for its topic",
+            "outcome", "error",
+            implies(o.halfThere, o.sameTopic), True, o.sameTopic,
+        ),
+        rule(
+            "TRX-06.queue",
+            "a record that ends a half message is for its queue",
+            "outcome", "error",
+            implies(o.halfThere & o.sameTopic, o.sameQueue), True, o.sameQueue,
+        ),
+        rule(
+            "TRX-06.message",
+            "a committed message has body, flag, time and host of birth of its half message",
+            "outcome", "error",
+            implies(o.halfThere & o.committed, o.sameMessage), True, o.sameMessage,
+        ),
+        rule(
+            "TRX-07.body",
+            "the body of a record that ends half messages is their queue offsets",
+            "operation", "warning",
+            p.readable, True, p.readable,
+        ),
+        rule(
+            "TRX-07.half",
+            "a record that ends half messages names entries of their queue",
+            "operation", "warning",
+            implies(p.halfKnown, p.halfThere), p.half, p.place,
+        ),
+        rule(
+            "TRX-07.later",
+            "it lies behind the half messages that it ends",
+            "operation", "warning",
+            implies(p.halfThere, p.place < p.physicalOffset), p.physicalOffset, p.place,
+        ),
+        rule(
+            "TRX-07.commit",
+            "the end of a half message that is committed is noted in the topic of ended transactions",
+            "commit", "warning",
+            implies(c.operationsKnown, c.named), True, c.named,
+        ),
+    ]  # fmt: skip
+
+
+RULES = [*_stored(), *_ends()]

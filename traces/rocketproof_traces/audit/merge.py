@@ -21,13 +21,14 @@ from ..stored.paths import open_source, read
 from ..stored.queues import Queue
 from ..stored.segments import LogFile, log_files
 from . import unread
+from .beside import Numbers, append, config_rows, noted_rows, table_rows
 from .entries import facts, places_behind
 from .findings import Finding
+from .keys import index_rows
 from .programs import Plan, programs
 from .segment import NOT_READ, SHOWN, Segment
-from .store import Store, is_created, legal
+from .store import Store, legal
 
-Numbers = dict[str, list[Any]]
 NEAR = 4 << 20  # bytes; a log's next record that has an entry lies so near behind its end: those that have none are few
 
 
@@ -103,7 +104,7 @@ class Merger:
         self._files()
         if self.whole:
             self._queues()
-        self._topics()
+        self._beside()
         self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
         self.totals.problems += self.store.problems
         self.totals.findings.sort()
@@ -112,9 +113,11 @@ class Merger:
     def _count(self, id_: str, count: int) -> None:
         self.totals.counts[id_] = self.totals.counts.get(id_, 0) + count
 
-    def _decide(self, over: str, before: Numbers, after: Numbers | None, place: Callable[[int], dict[str, Any]]) -> None:
+    def _decide(
+        self, over: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, place: Callable[[int], dict[str, Any]]
+    ) -> None:
         """Decide rows of Python numbers; `place` gives where a row lies and what a finding records of it."""
-        if not before or not next(iter(before.values())):
+        if not before or not len(next(iter(before.values()))):
             return
         limits = {rule.id: self.plan.limit for rule in self.made[over].rules}
         counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), limits)
@@ -160,8 +163,8 @@ class Merger:
                 if not line.members:
                     line.first = first["queueOffset"]
                 if line.final is not None:
-                    _append(before, line.final)
-                    _append(after, first)
+                    append(before, line.final)
+                    append(after, first)
                     where.append((segment.task.file.path, key[0]))
                 line.final = {name: values[n] for name, values in queues["final"].items()}
                 line.members += queues["members"][n]
@@ -181,8 +184,8 @@ class Merger:
                 if over not in segment.edges:
                     continue
                 if last is not None:
-                    _append(before, {name: values[1] for name, values in last.edges[over].items()})
-                    _append(after, {name: values[0] for name, values in segment.edges[over].items()})
+                    append(before, {name: values[1] for name, values in last.edges[over].items()})
+                    append(after, {name: values[0] for name, values in segment.edges[over].items()})
                     where.append((segment.task.file.path, segment.edge_topics[over]))
                 last = segment
 
@@ -219,7 +222,7 @@ class Merger:
             end = _end_of(parts, blanks) - file.base
             size = blanks[0][1] if blanks else 0
             facts_of = {"base": file.base, "size": file.length, "end": end, "blank": size, "last": int(file.last)}
-            _append(rows, {"ledger": int(file.header > 0), **facts_of})
+            append(rows, {"ledger": int(file.header > 0), **facts_of})
             told.append(file)
 
         def place(row: int) -> dict[str, Any]:
@@ -246,7 +249,7 @@ class Merger:
             line, queue = self.lines[key], known.get(key)
             row = table.topics.get(key[0]) if table is not None else None
             first = begins.get(key, 0)
-            _append(
+            append(
                 rows,
                 {
                     "topicClass": self.store.class_of(key[0]),
@@ -276,7 +279,7 @@ class Merger:
             }  # fmt: skip
 
         self._decide("queue", rows, None, place)
-        end = max((_end_of([part], part.blanks) for part in self.parts), default=0)
+        end = self._end
         unclaimed: list[tuple[Queue, int]] = []
         for key, queue in sorted(known.items()):
             first, past = begins[key], queue.between(start, end)[1]
@@ -330,44 +333,30 @@ class Merger:
         self._decide("ending", {"end": [short.end], "furthest": [short.furthest]}, None, lambda _: place)
 
     @cached_property
+    def _end(self) -> int:
+        """The physical offset at which the log ends."""
+        return max((_end_of([part], part.blanks) for part in self.parts), default=0)
+
+    @cached_property
     def _log_now(self) -> tuple[LogFile, ...]:
         """The log's files after the queues were read: a broker that runs has gone on writing since the walk."""
         return log_files([self.store.folder])
 
-    # The topic table
+    # What lies beside the log
 
-    def _topics(self) -> None:
-        table = self.store.topics
-        path = self.store.topics_path
-        created = 0 if table is None else sum(is_created(self.store, name, row.perm) for name, row in table.topics.items())
-        whole = {
-            "there": [int(table is not None)],
-            "counter": [table.counter if table else 0],
-            "timestamp": [table.timestamp if table else 0],
-            "created": [created],
-            "records": [self.totals.records],
-        }
-        if not self.store.has_rocks_table:
-            self._decide("table", whole, None, lambda _: {"file": path, "offset": 0})
-        if table is None:
-            return
-        names = sorted(table.topics)
-        rows: Numbers = {}
-        for name in names:
-            row = table.topics[name]
-            _append(
-                rows,
-                {
-                    "topicClass": self.store.class_of(name),
-                    "readQueueNums": row.read,
-                    "writeQueueNums": row.write,
-                    "perm": row.perm,
-                    "topicSysFlag": row.sys_flag,
-                    "order": int(row.order),
-                    "sameName": int(row.topic == name),
-                },
-            )
-        self._decide("topic", rows, None, lambda row: {"file": path, "offset": 0, "topic": names[row]})
+    def _beside(self) -> None:
+        last = max((time for segment in self.segments for time in segment.noted.get("stored", ())), default=0)
+        for rows_of in (
+            table_rows(self.store, self.totals.records),
+            config_rows(self.store, last),
+            noted_rows(self.store, self.segments, self.whole),
+            index_rows(self.store.folder, self.files, self._end),
+        ):
+            try:
+                for over, rows, place in rows_of:
+                    self._decide(over, rows, None, place)
+            except TraceError as error:
+                self.totals.problems.append(str(error))
 
 
 def shown(path: str, at: int, size: int = SHOWN) -> str:
@@ -387,10 +376,5 @@ def _end_of(parts: Sequence[Segment], blanks: Sequence[tuple[int, int]]) -> int:
     return min(zeros, default=max(part.task.file.base + (part.end or 0) for part in parts))
 
 
-def _append(rows: Numbers, row: Mapping[str, Any]) -> None:
-    for name, value in row.items():
-        rows.setdefault(name, []).append(value)
-
-
-def _arrays(rows: Numbers) -> dict[str, NDArray[np.int64]]:
+def _arrays(rows: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     return {name: np.array(values, np.int64) for name, values in rows.items()}

@@ -11,39 +11,47 @@ from typing import NamedTuple
 from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 
 from ..stored.errors import StoredError
-from .records import Found, Records
+from .records import Records
 
 _ORIGIN, _RETRY_TOPIC = ORIGIN_MESSAGE_ID.encode(), RETRY_TOPIC.encode()
 _IDS = (32, 56)  # digits of an id: address of 4 or of 16 bytes, port 4, physical offset 8
 
 
 class Origin(NamedTuple):
-    """`same`: the chain's record has the topic of the first one; `times`: how often the first one had been consumed again."""
+    """`read`: it is an id; `here`: of a place in this log, and of the record's own store host. `known`: the first record lies there;
+    `same`: the chain's record has its topic; `times`: how often it had been consumed again."""
 
-    same: bool
-    times: int
+    read: bool
+    here: bool = False
+    known: bool = False
+    same: bool = False
+    times: int = 0
 
 
 def origin(log: Records, offset: int) -> Origin | None:
-    """The first record of the chain to which the record at a physical offset belongs; None if it is not in this log, or its file has gone
-    since the audit began."""
+    """The first record of the chain to which the record at a physical offset belongs; None if the file has gone since the audit began."""
     try:
         record = log.at(offset)
-        first = None if record is None else _first(log, record.properties.get(_ORIGIN, b""))
-        if record is None or first is None:
+        if record is None:
             return None
+        id_ = record.properties.get(_ORIGIN, b"")
+        named = _bytes(id_)
+        if not named:
+            return Origin(read=False)
+        place = int.from_bytes(named[-8:], "big")
+        here = named[:-8] == record.head.store_host and log.start <= place
+        first = log.at(place) if place < offset else None
+        if first is None or first.head.store_host != named[:-8] or first.head.physical_offset != place:
+            return Origin(read=True, here=here)
         told = record.properties.get(_RETRY_TOPIC)
-        return Origin(told == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
+        return Origin(True, here, True, told == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
     except StoredError:
         return None
 
 
-def _first(log: Records, id_: bytes) -> Found | None:
+def _bytes(id_: bytes) -> bytes:
+    """Address, port and physical offset; nothing for what is no id."""
     try:
-        named = bytes.fromhex(id_.decode("ascii")) if len(id_) in _IDS else b""
+        return bytes.fromhex(id_.decode("ascii")) if len(id_) in _IDS else b""
     except ValueError:
-        named = b""
-    offset = int.from_bytes(named[-8:], "big")
-    first = log.at(offset) if named else None
-    is_it = first is not None and first.head.store_host == named[:-8] and first.head.physical_offset == offset
-    return first if is_it else None
+        return b""

@@ -57,6 +57,16 @@ class Records(KeptOpen):
         self._files = sorted(files, key=lambda file: file.base)
         self._bases = [file.base for file in self._files]
 
+    @property
+    def start(self) -> int:
+        """Where the log begins."""
+        return self._bases[0] if self._bases else 0
+
+    def has(self, offset: int) -> bool:
+        """One of the files has this physical offset."""
+        number = bisect.bisect_right(self._bases, offset) - 1
+        return number >= 0 and offset < self._bases[number] + self._files[number].length
+
     def at(self, offset: int) -> Found | None:
         """What lies at a physical offset, None if that is no record."""
         number = bisect.bisect_right(self._bases, offset) - 1

@@ -10,10 +10,11 @@ from typing import Any, Literal, NamedTuple
 from rocketproof_model import Expr, ite
 from rocketproof_model.language import Instance, Property, show, walk
 
-from .vocabulary import SETTINGS, Vocabulary, vocabulary
+from .vocabulary import JOINS, SETTINGS, Vocabulary, vocabulary
 
 Over = Literal[
     "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
+    "outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key",
     "exchange", "id", "kept", "counter", "count", "route", "place",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
@@ -33,6 +34,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "topic": ("topic", False),
     "table": ("table", False),
     "damage": ("damage", False),
+    **{kind: (kind, False) for kind in JOINS},
     **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place")},
 }
 
@@ -52,9 +54,9 @@ class Bound(NamedTuple):
 class Rule:
     """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
     `queue`, an `entry` that no record claims, the `ending` of the log, an entry of DLedger's log (`ledger`), two successive ones
-    (`ledgers`), a `file` of the log, two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`; or in a
-    history an `exchange`, an `id` of an answer, a record that a request has `kept`, a `counter` of a queue, a `count` of messages, a
-    `route`, a `place`. `expected` and `found` are terms over the same rows: what a finding prints."""
+    (`ledgers`), a `file` of the log, two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`, a row of
+    `joined`; or in a history an `exchange`, an `id` of an answer, a record that a request has `kept`, a `counter` of a queue, a `count`
+    of messages, a `route`, a `place`. `expected` and `found` are terms over the same rows: what a finding prints."""
 
     claim: Property
     over: Over

@@ -21,6 +21,7 @@ from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import COLUMNS, Column, column
 from ..stored.kinds import BIT, Kind
+from ..stored.layout import ENTRY
 from ..stored.ledger import LedgerIndex, entries
 from ..stored.names import Names
 from ..stored.paths import is_remote, open_source
@@ -29,10 +30,12 @@ from ..stored.segments import LogFile, Range, Walked
 from ..stored.walk import Walk
 from .findings import Finding
 from .lines import Lines
+from .noted import Noted
 from .origins import origin
 from .programs import Breach, Plan, Programs, programs
 from .records import Records
 from .store import Store, opened
+from .transactions import Halves, numbers_of
 from .vocabulary import FACTS, I64, Class
 
 ROWS = 8192  # of a chunk: its columns stay in the processor's caches
@@ -74,8 +77,8 @@ class Segment:
     physical offset from which on the file has zeros only, None if the walk did not come so far. `queues`: columns by name, one element a
     queue that has a record here; `first` and `final` in it: columns of the first and the last record that takes a queue offset. `edges`:
     by the kind of their rules, columns of the first and of the last record or entry of DLedger, `edge_topics`: the first one's topic.
-    `blanks`: where one lies and the size that it has. `error`: why there is nothing, NOT_READ for a task that an interrupted audit has
-    not come to."""
+    `blanks`: where one lies and the size that it has. `noted`: what `noted.Noted` gives. `error`: why there is
+    nothing, NOT_READ for a task that an interrupted audit has not come to."""
 
     task: Task
     begin: int | None
@@ -89,6 +92,7 @@ class Segment:
     edges: dict[str, dict[str, list[int]]]
     edge_topics: dict[str, str]
     blanks: list[tuple[int, int]]
+    noted: dict[str, Any]
     error: str = ""
 
     @property
@@ -119,7 +123,7 @@ def answer(plan: Plan, text: str) -> str:
 
 def nothing(task: Task, error: str) -> Segment:
     """The result of a task that could not be done."""
-    return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, {}, [], error)
+    return Segment(task, None, None, None, 0, 0, {}, [], {}, {}, {}, [], {}, error)
 
 
 def audit_segment(plan: Plan, task: Task) -> Segment:
@@ -157,12 +161,16 @@ class _Auditor:
 
     def __post_init__(self) -> None:
         self.lookup = Lookup(self.store.queues, self.names)
+        self.operations = Lookup(self.store.queues, self.names)
+        self.halves = Halves(self.log, self.names)
+        self.noted = Noted(self.store.checkpoint_times)
         self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
         self.lines = Lines(tuple(dict.fromkeys((*PLACE, *self.made["line"].reads))))
         self.texts: list[str] = []
         self.classes = np.zeros(0, np.int64)
         self.limits = np.zeros(0, np.int64)
         self.known = np.zeros(0, np.int64)
+        self.queues = np.zeros(0, np.int64)
 
     def take(self, chunk: Chunk) -> None:
         """One chunk of the walk."""
@@ -189,6 +197,8 @@ class _Auditor:
         rows: dict[str, Column] = {name: table[number] for number, name in enumerate(COLUMNS)}
         self._join(rows)
         self._decide("record", rows, None)
+        self._ends(table, rows)
+        self.noted.take(rows)
         member = self.made.member("record").of(rows)
         matched = member & rows["entryThere"].astype(np.bool_) & (rows["entryOffset"] == rows["physicalOffset"])
         follows, earlier = self.lines.follow(rows, member, matched)
@@ -196,6 +206,35 @@ class _Auditor:
         if not self.task.file.header:
             # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
             self._follow("log", rows)
+
+    def _ends(self, table: NDArray[np.int64], rows: dict[str, Column]) -> None:
+        """What ends half messages, beside these."""
+        self.halves.take(rows)
+        _, outcomes = self.halves.outcomes(rows)
+        if len(outcomes["half"]):
+            self._decide("outcome", outcomes, None)
+            self.noted.commits(outcomes)
+        chosen = np.flatnonzero(rows["topicClass"] == Class.encode("operations"))
+        if not len(chosen):
+            return
+        start, length = column(table, "bodyOffset")[chosen].tolist(), rows["bodyLength"][chosen].tolist()
+        bodies = [self.chunk.bytes_at(*span) if span[1] > 0 else b"" for span in zip(start, length, strict=True)]
+        said = [numbers_of(body) for body in bodies]
+        whose = np.repeat(chosen, [len(each or [-1]) for each in said])
+        half = np.array([number for each in said for number in each or [-1]], np.int64)
+        zeros = np.zeros(len(half), np.int64)
+        entries = self.operations.find(zeros + self.names.number(HALF_TOPIC), zeros, half)
+        first = self.store.first_half
+        operations = {
+            **{name: rows[name][whose] for name in (*PLACE, "topic")},
+            "readable": (half >= 0).astype(np.int64),
+            "half": half,
+            "halfKnown": ((half >= first) & (first >= 0)).astype(np.int64),
+            "halfThere": (entries.found == ENTRY).astype(np.int64),
+            "place": entries.physicalOffset,
+        }
+        self._decide("operation", operations, None)
+        self.noted.operations(operations)
 
     def _entries(self, chunk: Chunk) -> None:
         """The headers of DLedger's entries, and the index beside them."""
@@ -239,10 +278,13 @@ class _Auditor:
             self.classes = np.array([*self.classes[:-1].tolist(), *map(self.store.class_of, new), *none], np.int64)
             self.limits = np.array([*self.limits[:-1].tolist(), *map(self.store.limit_of, new), 0], np.int64)
             self.known = np.array([*self.known[:-1].tolist(), *map(self.store.has_queues_of, (*new, ""))], np.int64)
+            self.queues = np.array([*self.queues[:-1].tolist(), *map(self.store.queues_of, new), 0], np.int64)
             self.texts = texts
         # A topic that is not there has the number -1, and its class is the last one.
         for name, topic in (("topicClass", "topic"), ("realClass", "realTopic"), ("retryClass", "retryTopic")):
             rows[name] = self.classes[rows[topic]]
+        rows["realSame"] = (rows["realTopic"] == rows["topic"]).astype(np.int64)
+        rows["realQueues"] = self.queues[rows["realTopic"]]
         rows["retryMaxTimes"] = self.limits[rows["topic"]]
         rows["levelDelay"] = self.waits[np.clip(rows["delayLevel"], 0, len(self.waits) - 1)]
         entries = self.lookup.find(rows["topic"], rows["queueId"], rows["queueOffset"])
@@ -255,12 +297,14 @@ class _Auditor:
 
     def _look_back(self, rows: dict[str, Column]) -> None:
         """Add what the first records of chains say; in a store elsewhere each of them would be a request."""
-        known, same, times = np.zeros((3, len(rows["topic"])), np.int64)
+        known, same, times, here = np.zeros((4, len(rows["topic"])), np.int64)
+        read = np.ones(len(rows["topic"]), np.int64)
         asked = SENT_BACK[rows["topicClass"]] & (rows["properties"] & CHAINED == CHAINED)
         for row in [] if is_remote(self.store.folder) else np.flatnonzero(asked):
             found = origin(self.log, int(rows["physicalOffset"][row]))
             if found is not None:
-                known[row], same[row], times[row] = 1, found.same, found.times
+                read[row], here[row], known[row], same[row], times[row] = found
+        rows["originRead"], rows["originHere"] = read, here
         rows["originKnown"], rows["originSame"], rows["originTimes"] = known, same, times
 
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
@@ -317,6 +361,7 @@ class _Auditor:
             self.edges,
             {over: texts[topic] if topic >= 0 else "" for over, topic in firsts.items()},
             self.blanks,
+            self.noted.data(),
         )
 
 

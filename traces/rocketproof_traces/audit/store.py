@@ -25,7 +25,7 @@ from rocketproof_protocol.topics import (
     WHEEL_TIMER_TOPIC,
 )
 
-from ..stored.config import Topics, has_abort, number, read_json, read_topics
+from ..stored.config import Topics, has_abort, number, read_checkpoint, read_json, read_topics
 from ..stored.errors import StoredError
 from ..stored.paths import exists, join
 from ..stored.queues import Queues
@@ -40,7 +40,7 @@ _SYSTEM = frozenset({SELF_TEST_TOPIC, BENCHMARK_TOPIC, OFFSET_MOVED_TOPIC, CHECK
 _SYSTEM_PREFIXES = ("RMQ_SYS_", SYSTEM_PREFIX)
 _LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: a group's retry topic of one topic
 CLUSTER_QUEUES = 16
-NEVER_BEHIND = 1 << 61
+NEVER_BEHIND = LIMIT = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,30 @@ class Store:
     def has_queues_of(self, topic: str) -> bool:
         """The entries of a topic are in queues that the audit reads, if there are any."""
         return bool(self.queues.all()) and topic not in self.batch_topics
+
+    def queues_of(self, topic: str) -> int:
+        """How many queues a topic has, by the larger of its counts; 0 where that is not known."""
+        row = self.topics.topics.get(topic) if self.topics is not None else None
+        return 0 if row is None else max(row.read, row.write)
+
+    @cached_property
+    def first_half(self) -> int:
+        """The number of the first half message that has an entry, -1 without a queue that tells it."""
+        queue = self.queues.find(HALF_TOPIC, 0)
+        return -1 if queue is None else queue.min
+
+    @cached_property
+    def checkpoint_times(self) -> tuple[int, ...]:
+        """Up to when log, queues and index are on the device, by the checkpoint; empty without one that can be read."""
+        path = join(self.folder, "checkpoint")
+        if not exists(path):
+            return ()
+        try:
+            found = read_checkpoint(path)
+        except StoredError as error:
+            self.problems.append(str(error))
+            return ()
+        return tuple(max(min(time, LIMIT), -LIMIT) for time in (found.physic, found.logics, found.index))
 
     @cached_property
     def limits(self) -> Mapping[str, int]:

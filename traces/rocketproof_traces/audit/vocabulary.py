@@ -20,6 +20,7 @@ from rocketproof_model.specification.bounds import DELAY_LEVELS
 from rocketproof_protocol.flags import TRANSACTION_BITS
 
 from ..stored.kinds import BIT, Reason
+from . import joined
 
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)
@@ -32,6 +33,8 @@ JOINED: Mapping[str, Type] = {
     "topicClass": Class,
     "realClass": Class,
     "retryClass": Class,
+    "realSame": Bool,
+    "realQueues": I32,
     "levelDelay": I64,
     "retryMaxTimes": I32,
     "entryKnown": Bool,
@@ -39,14 +42,18 @@ JOINED: Mapping[str, Type] = {
     "entryOffset": I64,
     "entrySize": I32,
     "entryTags": I64,
+    "originRead": Bool,
+    "originHere": Bool,
     "originKnown": Bool,
     "originSame": Bool,
     "originTimes": I32,
 }
-"""What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `levelDelay`: what the broker
+"""What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `realSame`: REAL_TOPIC is its
+topic; `realQueues`: how many queues REAL_TOPIC has by topics.json, 0 where that is not known; `levelDelay`: what the broker
 waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the group whose dead letters the topic has. `entryKnown`: the record is to
 have an entry in queues that the audit reads; `entryThere`: the record's own one has an entry at `queueOffset`, whose fields the next three
-are. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it has that one's topic;
+are. `originRead`: ORIGIN_MESSAGE_ID of a record that was sent back reads as an id; `originHere`: one of this log, of the record's own store
+host. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it has that one's topic;
 `originTimes`: that one's reconsumeTimes."""
 
 FACTS: Mapping[str, Type] = {
@@ -58,6 +65,7 @@ FACTS: Mapping[str, Type] = {
     "queueOffset": I64,
     "sysFlag": I32,
     "bornTimestamp": I64,
+    "bornPort": I32,
     "storeTimestamp": I64,
     "storePort": I32,
     "reconsumeTimes": I32,
@@ -180,6 +188,9 @@ Damage = Enum(*(reason.name.lower() for reason in Reason))
 DAMAGE: Mapping[str, Type] = {"offset": I64, "length": I64, "reason": Damage}
 """Bytes of the log that are neither record nor blank, and why, see `stored.facts.Reason`."""
 
+
+JOINS = ("outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key")
+"""The rows of `joined`."""
 
 Asked = Enum("send", "batch", "send_back", "end_transaction", "other")
 """What a request asks for; `other` stores nothing."""
@@ -343,6 +354,7 @@ def vocabulary() -> Mapping[str, Vocabulary]:
         "topic": _vocabulary("topic", TOPIC),
         "table": _vocabulary("table", TABLE),
         "damage": _vocabulary("damage", DAMAGE),
+        **{name: _vocabulary(name, getattr(joined, name.upper())) for name in JOINS},
         "exchange": _vocabulary("exchange", EXCHANGE),
         "id": _vocabulary("id", ID),
         "kept": _vocabulary("kept", KEPT),

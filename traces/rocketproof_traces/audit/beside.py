@@ -1,0 +1,218 @@
+"""What lies beside the log, as rows: the tables of config, the checkpoint, how far delayed messages are delivered and groups have consumed.
+
+And what the stretches of the log have noted for the whole store. Each kind of rows comes with where a row lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rocketproof_protocol.topics import SCHEDULE
+
+from ..stored.config import number, read_json
+from ..stored.errors import StoredError
+from ..stored.facts import LIMIT
+from ..stored.layout import ENTRY
+from ..stored.paths import exists, join
+from .segment import Segment
+from .store import Store, is_created
+
+Numbers = dict[str, list[Any]]
+Rows = tuple[str, Mapping[str, Any], Callable[[int], dict[str, Any]]]
+"""The kind, the columns, and where the row of a number lies and what a finding records of it."""
+
+TOPICS, GROUPS, CONSUMED, DELAYED = "topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"
+TABLES = {TOPICS: "topicConfigTable", GROUPS: "subscriptionGroupTable", CONSUMED: "offsetTable", DELAYED: "offsetTable"}
+BACKUP = ".bak"
+_TIMES = 8  # bytes of each of the checkpoint's times
+_JAVA_INT = (1 << 31) - 1
+
+
+def append(rows: Numbers, row: Mapping[str, Any]) -> None:
+    """One more row."""
+    for name, value in row.items():
+        rows.setdefault(name, []).append(value)
+
+
+def table_rows(store: Store, records: int) -> Iterator[Rows]:
+    """topics.json, as a whole and topic by topic; `records`: those of the log."""
+    table = store.topics
+    path = store.topics_path
+    created = 0 if table is None else sum(is_created(store, name, row.perm) for name, row in table.topics.items())
+    whole = {
+        "there": [int(table is not None)],
+        "counter": [table.counter if table else 0],
+        "timestamp": [table.timestamp if table else 0],
+        "created": [created],
+        "records": [records],
+    }
+    if not store.has_rocks_table:
+        yield "table", whole, lambda _: {"file": path, "offset": 0}
+    if table is None:
+        return
+    names = sorted(table.topics)
+    rows: Numbers = {}
+    for name in names:
+        row = table.topics[name]
+        append(
+            rows,
+            {
+                "topicClass": store.class_of(name),
+                "readQueueNums": row.read,
+                "writeQueueNums": row.write,
+                "perm": row.perm,
+                "topicSysFlag": row.sys_flag,
+                "order": int(row.order),
+                "sameName": int(row.topic == name),
+            },
+        )
+    yield "topic", rows, lambda row: {"file": path, "offset": 0, "topic": names[row]}
+
+
+def config_rows(store: Store, last_stored: int) -> Iterator[Rows]:
+    """The tables of config; `last_stored`: the log's last store timestamp, 0 without records."""
+    if store.has_rocks_table:
+        return  # what lies there is of an earlier day
+    rows: Numbers = {}
+    paths = []
+    for name, inner in TABLES.items():
+        for backup in (False, True):
+            path = join(store.folder, "config", name + BACKUP * backup)
+            if exists(path):
+                append(rows, {"backup": int(backup), "readable": int(isinstance(_table(path, inner), dict))})
+                paths.append(path)
+    yield "config", rows, lambda row: {"file": paths[row], "offset": 0}
+    yield from _levels(store, join(store.folder, "config", DELAYED), last_stored)
+    yield from _progress(store, join(store.folder, "config", CONSUMED))
+
+
+def _table(path: str, inner: str) -> Any:
+    """A table of a file, None if there is none that can be read."""
+    try:
+        return read_json(path).get(inner)
+    except StoredError:
+        return None
+
+
+def _number(value: Any) -> int:
+    """A number of a table, cut to what a rule computes with; -1 for what is none."""
+    try:
+        return max(min(number(value), LIMIT >> 1), -(LIMIT >> 1))
+    except (OverflowError, TypeError, ValueError):
+        return -1
+
+
+def _levels(store: Store, path: str, last_stored: int) -> Iterator[Rows]:
+    told = _table(path, TABLES[DELAYED])
+    if not isinstance(told, dict):
+        return
+    queues = {queue.queue_id + 1: queue for queue in store.queues.all() if queue.topic == SCHEDULE}
+    offsets = dict.fromkeys(queues, 0) | {_level(name): _number(offset) for name, offset in told.items()}
+    rows: Numbers = {}
+    levels = sorted(offsets)
+    for level in levels:
+        queue, offset = queues.get(level), offsets[level]
+        due = {}
+        for name, index in (("lastDue", offset - 1), ("nextDue", offset)):
+            entry = queue.entries(index, 1) if queue is not None and queue.min <= index < queue.max else None
+            due[name] = int(entry.tagsCode[0]) if entry is not None and (entry.found == ENTRY).all() else 0
+        append(
+            rows,
+            {
+                "level": level,
+                "offset": offset,
+                "hasStopped": int(store.has_stopped),
+                "entriesKnown": int(queue is not None),
+                "entries": queue.max if queue is not None else 0,
+                **{name: min(value, LIMIT >> 1) for name, value in due.items()},
+                "lastStored": last_stored,
+            },
+        )
+
+    def place(row: int) -> dict[str, Any]:
+        return {"file": path, "offset": 0, "topic": SCHEDULE, "queue_id": levels[row] - 1, "queue_offset": offsets[levels[row]]}
+
+    yield "level", rows, place
+
+
+def _level(name: Any) -> int:
+    return min(_number(name), _JAVA_INT)
+
+
+def _progress(store: Store, path: str) -> Iterator[Rows]:
+    told = _table(path, TABLES[CONSUMED])
+    if not isinstance(told, dict):
+        return
+    topics = store.topics.topics if store.topics is not None else None
+    rows: Numbers = {}
+    whose = []
+    for key, offsets in sorted(told.items()):
+        topic, _, group = str(key).partition("@")
+        for name, value in offsets.items() if isinstance(offsets, dict) else (("", ""),):
+            queue_id, offset = min(_number(name), _JAVA_INT), _number(value)
+            queue = store.queues.find(topic, queue_id)
+            append(
+                rows,
+                {
+                    "named": int(bool(topic and group)),
+                    "topicKnown": int(topics is None or topic in topics),
+                    "queueId": queue_id,
+                    "queues": _JAVA_INT if topics is None else store.queues_of(topic),
+                    "offset": offset,
+                    "entriesKnown": int(queue is not None),
+                    "entries": queue.max if queue is not None else 0,
+                },
+            )
+            whose.append((topic, queue_id, offset, group))
+
+    def place(row: int) -> dict[str, Any]:
+        topic, queue_id, offset, group = whose[row]
+        return {"file": path, "offset": 0, "topic": topic, "queue_id": queue_id, "queue_offset": offset, "more": f"group {group}"}
+
+    yield "progress", rows, place
+
+
+def noted_rows(store: Store, segments: Sequence[Segment], whole: bool) -> Iterator[Rows]:
+    """What the stretches have noted; `whole`: the log was read whole."""
+    noted = [segment.noted for segment in segments if segment.noted]
+    yield from _hosts([(segment.task.file.path, segment.noted) for segment in segments if segment.noted])
+    if not noted or not whole:
+        return
+    stored = [time for each in noted for time in each["stored"]]
+    met = {time for each in noted for time in each["times"]}
+    path = join(store.folder, "checkpoint")
+    rows: Numbers = {}
+    ledger = any(file.header for file in store.log)
+    for time in store.checkpoint_times:
+        said = {"time": time, "firstStored": min(stored, default=0), "lastStored": max(stored, default=0)}
+        append(rows, {**said, "stored": int(time in met), "asked": int(bool(stored) and not ledger)})
+    yield "checkpoint", rows, lambda row: {"file": path, "offset": row * _TIMES}
+    ends = {name: [each for one in noted for each in one[name]] for name in ("half", "commit", "queue", "number", "operation", "at")}
+    last, named = max(ends["at"], default=-1), set(ends["operation"])
+    base = {file.base: file.path for file in store.log}
+    rows = {
+        "half": ends["half"],
+        "operationsKnown": [int(place < last) for place in ends["commit"]],
+        "named": [int(half in named) for half in ends["half"]],
+    }
+
+    def place(row: int) -> dict[str, Any]:
+        at = ends["commit"][row]
+        file = base[max(each for each in base if each <= at)]
+        return {"file": file, "offset": at, "queue_id": ends["queue"][row], "queue_offset": ends["number"][row]}
+
+    yield "commit", rows, place
+
+
+def _hosts(noted: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Rows]:
+    counts: dict[tuple[int, int], int] = {}
+    places: dict[tuple[int, int], tuple[str, int]] = {}
+    for path, each in noted:
+        for address, port, count, at in each["hosts"]:
+            counts[address, port] = counts.get((address, port), 0) + count
+            places.setdefault((address, port), (path, at))
+    hosts = sorted(counts)
+    others = [max((count for other, count in counts.items() if other != host), default=0) for host in hosts]
+    rows = {"records": [counts[host] for host in hosts], "others": others}
+    yield "host", rows, lambda row: {"file": places[hosts[row]][0], "offset": places[hosts[row]][1]}

@@ -1,0 +1,118 @@
+"""Records that end half messages, each beside the half message that it names, and what operation records name (TRX-04 to TRX-07).
+
+Half messages of the same stretch of the log are kept as columns; those of an earlier one are looked up in the log one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
+from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC
+
+from ..stored.errors import StoredError
+from ..stored.facts import Column
+from ..stored.names import Names
+from .records import Found, Records
+from .vocabulary import Class
+
+_HALF, _SCHEDULE, _ORDINARY, _NONE = (Class.encode(name) for name in ("half", "schedule", "ordinary", "none"))
+_MESSAGE: Final = ("bodyLength", "bodyCRC", "flag", "bornTimestamp", "bornAddress", "bornPort")
+_KEPT: Final = ("physicalOffset", "queueOffset", "topic", "queueId", *_MESSAGE)
+_NO_TOPIC: Final = -2
+MOST_DIGITS: Final = 18
+
+
+class Halves:
+    """The half messages of a stretch of the log, in order. Columns: `_KEPT`, topic and queue being those that they are for."""
+
+    def __init__(self, log: Records, names: Names) -> None:
+        self._log, self._names = log, names
+        self._columns = np.empty((len(_KEPT), 256), np.int64)
+        self._count = 0
+
+    def take(self, rows: dict[str, Column]) -> None:
+        """Keep the half messages of some rows."""
+        in_half = rows["topicClass"] == _HALF
+        chosen = np.flatnonzero(in_half | (rows["sysFlag"] & TRANSACTION_BITS == PREPARED))
+        past = self._count + len(chosen)
+        if past > self._columns.shape[1]:
+            self._columns = np.concatenate((self._columns, np.empty((len(_KEPT), past), np.int64)), axis=1)
+        for column, name in zip(self._columns, _KEPT, strict=True):
+            column[self._count : past] = rows[name][chosen]
+        for name, real in (("topic", "realTopic"), ("queueId", "realQueueId")):
+            column = self._columns[_KEPT.index(name), self._count : past]
+            column[:] = np.where(in_half[chosen], rows[real][chosen], column)
+        self._count = past
+
+    def outcomes(self, rows: dict[str, Column]) -> tuple[NDArray[np.int64], dict[str, Column]]:
+        """The rows that end a half message of this log, and columns of the vocabulary `outcome` for them; `number` besides: the half
+        message's queue offset."""
+        bits, named = rows["sysFlag"] & TRANSACTION_BITS, rows["preparedTransactionOffset"]
+        # The first record of a log lies at 0, and so says a message that ends none: one that was sent back, or sent with such bits.
+        first = (rows["topicClass"] == _ORDINARY) & (rows["realClass"] != _NONE) & (rows["retryClass"] == _NONE)
+        ends = ((bits == COMMIT) | (bits == TRANSACTION_BITS)) & ((named > 0) | (named == 0) & first & (rows["delayLevel"] == 0))
+        chosen = np.array([row for row in np.flatnonzero(ends) if self._log.has(int(named[row]))], np.int64)
+        halves = self._find(named[chosen])
+        moved = rows["topicClass"][chosen] == _SCHEDULE
+        topic = np.where(moved, rows["realTopic"][chosen], rows["topic"][chosen])
+        queue = np.where(moved, rows["realQueueId"][chosen], rows["queueId"][chosen])
+        there = halves["physicalOffset"] >= 0
+        same = there.copy()
+        for name in _MESSAGE:
+            same &= halves[name] == rows[name][chosen]
+        return chosen, {
+            **{name: rows[name][chosen] for name in ("physicalOffset", "topic", "queueId", "queueOffset")},
+            "half": named[chosen],
+            "halfThere": there.astype(np.int64),
+            "sameTopic": (there & (halves["topic"] == topic)).astype(np.int64),
+            "sameQueue": (there & (halves["queueId"] == queue)).astype(np.int64),
+            "sameMessage": same.astype(np.int64),
+            "committed": (bits[chosen] == COMMIT).astype(np.int64),
+            "number": halves["queueOffset"],
+        }
+
+    def _find(self, places: Column) -> dict[str, Column]:
+        """The half messages at physical offsets; -1 in every column where there is none."""
+        known = self._columns[0, : self._count]
+        at = np.minimum(np.searchsorted(known, places), max(self._count - 1, 0))
+        found = np.full((len(_KEPT), len(places)), -1, np.int64)
+        here = known[at] == places if self._count else np.zeros(len(places), np.bool_)
+        found[:, here] = self._columns[:, at[here]]
+        for n in np.flatnonzero(~here):
+            found[:, n] = self._look_up(int(places[n]))
+        return dict(zip(_KEPT, found, strict=True))
+
+    def _look_up(self, place: int) -> list[int]:
+        none = [-1] * len(_KEPT)
+        try:
+            record = self._log.at(place)
+            return none if record is None else self._said(place, record) or none
+        except StoredError:  # its file has gone since the audit began
+            return none
+
+    def _said(self, place: int, record: Found) -> list[int]:
+        """What a record says of itself if it is a half message."""
+        head = record.head
+        topic, queue = record.topic, head.queue_id
+        if topic == HALF_TOPIC.encode():
+            topic = record.properties.get(REAL_TOPIC.encode(), b"")
+            text = record.properties.get(REAL_QID.encode(), b"")
+            queue = int(text) if text.removeprefix(b"-").isdigit() else -1
+        elif head.sys_flag & TRANSACTION_BITS != PREPARED:
+            return []
+        address, port = head.born_host[:-4], int.from_bytes(head.born_host[-4:], "big", signed=True)
+        born = int.from_bytes(address, "big") if len(address) == 4 else -1
+        number = self._names.number(topic) if topic and len(topic) <= 255 else _NO_TOPIC
+        message = (head.body_length, head.body_crc, head.flag, head.born_timestamp, born, port)
+        return [place, head.queue_offset, number, queue, *message]
+
+
+def numbers_of(body: bytes) -> list[int] | None:
+    """The queue offsets in the body of an operation record: one in 4.x, several with a comma behind each in 5.x; None for what is none."""
+    words = body.removesuffix(b",").split(b",")
+    return [int(word) for word in words] if all(word.isdigit() and len(word) <= MOST_DIGITS for word in words) else None

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DECIDED", "Tuning", "explore", "question"]
 
-_GATHERED = 1 << 20  # states that are read from the table at once when witnesses are rebuilt, unless a level has more
+# States that are read from the table at once when witnesses are rebuilt, or a part of all states if that is more; or a level.
+_GATHERED, _PART = 1 << 20, 16
 _UNLIMITED, _USUAL = Limits(), Tuning()
 
 
@@ -271,8 +272,8 @@ class _Search:
 
     def predecessors(self, level: int, wanted: list[Packed]) -> dict[Packed, Packed]:
         if level not in self.gathered:
-            first = level
-            while first > 0 and sum(self.sizes[first - 1 : level + 1]) <= _GATHERED:
+            first, together = level, max(_GATHERED, sum(self.sizes) // _PART)
+            while first > 0 and sum(self.sizes[first - 1 : level + 1]) <= together:
                 first -= 1
             self.gathered = dict(enumerate(self.table.levels(self.sizes, first, level + 1), first))
         states = self.gathered[level]

@@ -43,6 +43,17 @@ def same_search(space: oracle.Space, run: Exploration, classes: Sequence[frozens
     assert [o.property.id for o in run.outcomes] == [p.id for p in space.instance.model.properties if p.kind in SAFETY]
 
 
+def same_but_for_memory(one: Exploration, other: Exploration) -> None:
+    """What a search found in memory, and what it found in files."""
+    assert other.finished and other.disk > 0
+    counts = [(run.states, run.transitions, run.depth, run.deadlocks, run.sizes, run.coverage) for run in (one, other)]
+    assert counts[0] == counts[1]
+    for mine, its in zip(one.outcomes, other.outcomes, strict=True):
+        assert (mine.property, mine.verdict, mine.details) == (its.property, its.verdict, its.details)
+        paths = {(w.moves, w.states) for w in (mine.witness, its.witness) if w is not None}
+        assert len(paths) <= 1 and (mine.witness is None) == (its.witness is None)
+
+
 def same_bounded(space: oracle.Space, outcomes: Sequence[Outcome], depth: int) -> None:
     """Bounded checking finds what has a witness of at most `depth` steps, and claims nothing else."""
     for outcome in outcomes:

@@ -7,16 +7,20 @@ compilation costs most; z3 and the liveness algorithms see every model. Models d
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import oracle
 import pytest
-from compared import ODD, USUAL, liveness_space, raises, same_bounded, same_lasso, same_search
+from compared import ODD, USUAL, liveness_space, raises, same_bounded, same_but_for_memory, same_lasso, same_search
 from generated_models import Case, formulas, generated, in_proportion, models, terms
 from model_text import describe, source
 
 from rocketproof_model import EvaluationError, Expr, Instance, Model, all_of, free, implies, language, lemmas, liveness, search, symbolic
+from rocketproof_model.checkpoint import Checkpoint
+from rocketproof_model.explicit import crew
 from rocketproof_model.interpreter import Scope, evaluate, successors
 from rocketproof_model.language import Bool, const, walk
 from rocketproof_model.result import Limits, Watch
@@ -43,8 +47,9 @@ def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_ALONE", 0)  # start threads for the smallest level
+def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(crew, "_ALONE", 0)  # start threads for the smallest level
+    on_disk = Limits(memory=1, disk=1 << 30)
 
     @generated(group, COMPILED, models())
     def agree(case: Case) -> None:
@@ -55,6 +60,9 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
             same_search(space, run)
         paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in runs]
         assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
+        with_runs = replace(tuning, homes=1, run_block=3)
+        found = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=Checkpoint(tmp_path))
+        same_but_for_memory(runs[0], found)
         for outcome in liveness.check(case.instance, exploration=runs[0]):
             same_lasso(space, outcome)
 

@@ -9,6 +9,7 @@ from generated_models import Case, generated, in_proportion
 from symmetric_models import orbits, symmetric_models
 
 from rocketproof_model import liveness, search
+from rocketproof_model.explicit import crew
 
 GROUPS = 8
 MODELS = in_proportion(5)  # in a group: 40 in all under the profile ci
@@ -16,7 +17,7 @@ MODELS = in_proportion(5)  # in a group: 40 in all under the profile ci
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_orbits_verdicts_and_lengths_are_right(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_ALONE", 0)  # start threads for the smallest level
+    monkeypatch.setattr(crew, "_ALONE", 0)  # start threads for the smallest level
 
     @generated(group, MODELS, symmetric_models())
     def agree(case: Case) -> None:

@@ -33,7 +33,10 @@ LITTLE = Limits(memory=1, disk=1 << 30)
 
 def summary(found: Exploration) -> object:
     """All that must be as in memory."""
-    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
+    outcomes = [
+        (o.property.id, o.verdict, o.reason, o.details, None if o.witness is None else (o.witness.moves, o.witness.states))
+        for o in found.outcomes
+    ]
     return (found.states, found.transitions, found.depth, found.deadlocks, found.sizes), found.coverage, outcomes
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-_AT_ONCE = 1 << 20  # states that are read from the table at once, unless a level has more
+# States that are read from the table at once: so many, or a part of all if that is more, as every reading walks along the whole table.
+_AT_ONCE, _PART = 1 << 20, 16
 _SPARE = 1.1  # the room that a table has for states that are read back, as a part of them
 
 
@@ -74,10 +75,11 @@ class Marks:
         if self.last is not None:
             levels, seen, first = self.last
             self.begun = True
+            together = max(_AT_ONCE, sum(sizes) // _PART)
             while len(self.checkpoint.sums) < levels:
                 at = len(self.checkpoint.sums)
                 following = at + 1
-                while following < levels and sum(sizes[at : following + 1]) <= _AT_ONCE:
+                while following < levels and sum(sizes[at : following + 1]) <= together:
                     following += 1
                 for level in self.table.levels(sizes, at, following):
                     self.checkpoint.append([level])

@@ -4,10 +4,22 @@ from collections import Counter
 
 import pytest
 
-from rocketproof_properties.mutants import arguments, run
+from rocketproof_model.specification import Specification, part
+from rocketproof_model.weakest import kept
+from rocketproof_properties.mutants import arguments, invariants, run
+from rocketproof_properties.mutants.instances import SENDING, scopes
 from rocketproof_properties.mutants.results import ARGUED, SURVIVED, UNREACHABLE
 
 PARTS = {"recovery": 212, "locks": 128, "expiry": 89, "news": 148, "patience": 158}
+
+
+@pytest.mark.parametrize("scope", scopes(SENDING))
+def test_every_step_keeps_the_invariants_by_which_mutants_are_equal(scope: str) -> None:
+    specification = part(scope)
+    assert isinstance(specification, Specification)
+    stated = {formula(specification): sentence for sentence, formula in invariants.INVARIANTS.items()}
+    found = set(kept(specification.model, list(stated)))
+    assert not [sentence for formula, sentence in stated.items() if formula not in found]
 
 
 def test_two_processes_find_what_one_finds() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, Final
 
 from rocketproof_model import Model
 from rocketproof_model.mutation import Mutant, with_mutants
@@ -19,16 +20,50 @@ SENDING = "sending"
 PARTS = (SENDING, *FAULTS)
 """Parts of the specification whose mutants have nothing in common. All scopes of sending share theirs."""
 
-_KNOWN = ("existing", True)  # P533's name server refuses the first registration of a broker that has one topic alone
-_FURTHER = (
-    Source("tiny", "P49", (("loss_budget", 1), ("sends", 0))),
-    Source("small", "P49", (("retries", 1), ("sends", 1))),
-    Source("store", "P49", (_KNOWN, ("sends", 2))),
-    Source("restart", "P533", (("broker_readable", False), _KNOWN)),
-    Source("restart", "P533", (_KNOWN,)),
-    Source("names", "P533", (_KNOWN, ("sends", 1), ("update_budget", 1))),
-)
-"""Instances that no case asks for, with what later releases do otherwise. The implementation is compared there."""
+_HAS: dict[str, Any] = {"existing": True}
+_ORDERED: dict[str, Any] = {**_HAS, "order_topic": True, "sends": 1}
+_ADMINISTERED: dict[str, Any] = {"sends": 1, "update_budget": 1}
+
+_GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
+    ("tiny", "P49"): (
+        {"loss_budget": 1, "sends": 0},
+        {"auto_create": False},
+        {"broker_writable": False},
+        {"burst": 1},
+        {"client_queues": 0},
+        {"round_robin": True},
+        {"template_perm": 5},
+        {"template_read": 0},
+        {"retries": 2, "template_write": 0},
+        _HAS,
+        _ORDERED,
+        {**_HAS, "broker_writable": False},
+        {**_HAS, "burst": 1},
+        {**_HAS, "existing_perm": 4},
+        {**_HAS, "existing_read": 0},
+        {**_HAS, "round_robin": True},
+    ),
+    ("small", "P49"): ({"retries": 1, "sends": 1}, {"burst": 1, "sends": 1}, {**_HAS, "burst": 1, "sends": 1}),
+    ("skew", "P49"): ({"auto_create": False}, {"sends": 1, "template_perm": 5}, {**_HAS, "round_robin": True, "sends": 1}),
+    ("creation", "P49"): ({"auto_create": False},),
+    ("store", "P49"): ({"sends": 1}, {**_HAS, "sends": 2}),
+    ("restart", "P49"): ({"loss_budget": 1}, {**_HAS, "sends": 0}, _ORDERED),
+    ("restart", "P533"): ({**_HAS, "broker_readable": False}, _HAS),
+    ("names", "P40"): ({"file_size": 1, "sends": 1}, {"file_size": 2}),
+    ("names", "P49"): (
+        {"auto_create": False, "sends": 1},
+        {"file_size": 1, "sends": 1},
+        {"file_size": 2},
+        _ORDERED,
+        {**_ORDERED, **_ADMINISTERED},
+        {**_ADMINISTERED, "auto_create": False, "template_in_file": True},
+        {**_ADMINISTERED, "loss_budget": 1},
+    ),
+    ("names", "P533"): ({**_HAS, **_ADMINISTERED}, {**_ORDERED, **_ADMINISTERED}),
+}
+"""By scope and profile the constants of instances that no case asks for: what only other settings or later releases do is compared with the
+implementation there. P533's name server refuses the first registration of a broker that has one topic alone."""
+_FURTHER = [Source(scope, profile, tuple(sorted(given.items()))) for (scope, profile), every in _GIVEN.items() for given in every]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from rocketproof_model.specification import part
 from rocketproof_traces import pools
 
 from ..choices import InputError, offer
-from . import arguments
+from . import arguments, invariants
 from .equal import equal
 from .instances import PARTS, catalogued, scopes, spoilt
 from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
@@ -248,5 +248,9 @@ def _seen(each: Generated, trials: Sequence[Trial], first: str = "") -> Seen:
 
 
 def proofs(task: Task) -> dict[str, bool]:
-    """Which of these mutants change nothing in any state, in all of their scopes."""
-    return {each.id: all(equal(part(scope).model, spoilt(scope).mutants[each.name]) for scope in each.scopes) for each in task.mutants}
+    """Which of these mutants change nothing in any state that the invariants allow, in all of their scopes."""
+
+    def same(each: Generated, scope: str) -> bool:
+        return equal(part(scope).model, spoilt(scope).mutants[each.name], invariants.known(scope))
+
+    return {each.id: all(same(each, scope) for scope in each.scopes) for each in task.mutants}

@@ -10,7 +10,7 @@ from .trial import IMPLEMENTATION, TYPES
 
 _WORDS = {
     NOTICED: "",
-    EQUAL: "the same value in every state, by proof",
+    EQUAL: "the same value in every state that the types and the invariants allow, by proof",
     UNREACHABLE: "other in no reachable state of any instance",
     STUTTERS: "only further steps that change nothing",
     ARGUED: "other, and no rule of the described system says which",

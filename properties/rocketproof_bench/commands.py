@@ -125,6 +125,23 @@ def start(*, runs: Count = 5, json: Json = None) -> int:
     return measured(partial(start_speed.measure, runs=runs), start_speed.text, json).code
 
 
+def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Count = 3, json: Json = None) -> int:
+    """Measure the search with its progress kept, in files with a quarter of the memory, and with two threads, beside it in memory.
+
+    Parameters
+    ----------
+    sends
+        Sizes of the specification's scope `small`; may be repeated.
+    rounds
+        How often each search runs.
+    json
+        Write the rows to this file.
+    """
+    from . import disk_speed
+
+    return measured(partial(disk_speed.measure, sends=sends, rounds=rounds), disk_speed.text, json).code
+
+
 def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
 
@@ -204,5 +221,5 @@ def scan(folder: str, *, json: Json = None) -> int:
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, start, skew, serve, simulate, judge, audit, scan):
+for _command in (search, disk, start, skew, serve, simulate, judge, audit, scan):
     app.command(_command)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rocketproof_model import Instance, search
+from rocketproof_model.checkpoint import Checkpoint
 from rocketproof_model.result import Limits
 from rocketproof_properties.sources.modelfile import load
 
@@ -34,14 +36,17 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
     """What one search took."""
     subject = instance(order)
     first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
-    limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"))
-    found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits))
+    limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"), disk=order.get("disk"))
+    kept = Checkpoint(Path(order["folder"]), order["every"]) if "every" in order else None
+    found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=kept))
     return {
         "distinct": found.states,
         "generated": found.transitions,
         **spent,
         "compile_seconds": first.compile_seconds,
         "bytes_per_state": found.bytes_per_state,
+        "memory_bytes": found.bytes_per_state * found.states,
+        "file_bytes": found.disk,
         "peak_rss_bytes": peak_memory(),
         "finished": found.finished,
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import peers, scan_speed, search_speed, start_speed
+from rocketproof_bench import disk_speed, peers, scan_speed, search_speed, start_speed
 from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_bench.measure import measure
 from rocketproof_model import RocketproofError
@@ -77,6 +77,17 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
     assert rows[3]["of_zlib"] == 1 and all(row["bytes_per_cpu_second"] > 0 for row in rows)
     assert cli.run(["bench", "scan", str(tmp_path / "store"), "--json", str(tmp_path / "rows.json")]) == 0
     assert "scan without CRC" in capsys.readouterr().out and len(json.loads((tmp_path / "rows.json").read_text())) == 7
+
+
+def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_speed, "WORKS", {name: disk_speed.WORKS[name] for name in ("in memory", "in files")})
+    monkeypatch.setattr(disk_speed, "child", lambda command, places: measure(json.loads(command[-1])))  # in this process
+    rows = disk_speed.ways("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
+    assert [tuple(row) for row in rows] == [disk_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
+    memory, files = rows
+    assert (memory["file_bytes"], memory["cpu_of_memory"]) == (0, None) and files["cpu_of_memory"] > 0
+    assert files["memory_bytes"] < memory["memory_bytes"] / 2 and 0 < files["file_bytes_per_state"] < 8
+    assert "in files" in disk_speed.text(rows)
 
 
 def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """In which orders a broker may have served what one client sent, if some requests wanted no answer.
 
 Whoever waits for no answer sends the next request while the broker may still be at work on the last one, in another of its threads. So a
-send without an answer may be checked, which makes its topic, and be stored later, or not yet when everything is over.
+send without an answer may be checked, which makes its topic, and be stored later, or not yet when everything is over; or the send behind it
+makes the topic, with its own number of queues, and is stored later.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def orders(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[list[Ite
     for items in _whole(history, born):
         yield list(items)
         yield _with_arrivals(history, items)
+        yield _overtaken(history, items)
 
 
 def _whole(history: ParsedHistory, born: Mapping[str, int]) -> Iterator[Sequence[Asked | Other]]:
@@ -75,4 +77,18 @@ def _with_arrivals(history: ParsedHistory, items: Sequence[Asked | Other]) -> li
             behind += 1
         elif not _silent(one):
             behind = max(behind, next(at for at, other in enumerate(found) if other is one) + 1)
+    return found
+
+
+def _overtaken(history: ParsedHistory, items: Sequence[Asked | Other]) -> list[Item]:
+    """The same order, with the answered send behind sends that want no answer checked before these."""
+    found: list[Item] = list(items)
+    first: Asked | None = None
+    for one in history.items:
+        if isinstance(one, Asked) and one.one_way:
+            first = first or (one if one.op == "send" and one in found else None)
+            continue
+        if first is not None and isinstance(one, Asked) and one.op == "send" and found.index(first) < found.index(one):
+            found.insert(found.index(first), Arrived(one))
+        first = None
     return found

@@ -26,7 +26,7 @@ from rocketproof_model.language import Bool, const, walk
 from rocketproof_model.result import Limits, Watch
 
 GROUPS = 20
-MODELS = in_proportion(25)  # in a group: 500 in all under the profile ci
+MODELS = in_proportion(12)  # in a group: 240 in all under the profile ci
 COMPILED = in_proportion(5)  # in a group: 100 in all
 DEPTH = 2
 

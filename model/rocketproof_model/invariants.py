@@ -221,8 +221,8 @@ class _Step:
 def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Limits(), states: int = STATES) -> list[Outcome]:
     """Prove `always` and `step` claims by induction, with invariants found from the first `states` reached states as lemmas.
 
-    Outcomes are those of `symbolic.induction`; `details["invariants"]` are the terms that a proof takes beside the claim, none where there
-    is no proof. The counterexample of a claim that stays `not inductive` is one in which the invariants found are true. Raises ModelFault
+    Outcomes are those of `symbolic.induction`; `details["invariants"]` of one that holds are the terms that its proof takes beside the
+    claim. The counterexample of a claim that stays `not inductive` is one in which the invariants found are true. Raises ModelFault
     as `search.explore` does, and RocketproofError for other kinds of property.
     """
     for claim in claims:
@@ -243,6 +243,5 @@ def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Li
         lemmas = [step.terms[k] for k in sorted(step.live)] if needed is None else needed
         lemmas = [term for term in lemmas if term is not claim.formula]
         outcome = induction(instance, claim, lemmas=lemmas, limits=replace(limits, seconds=watch.left))
-        proof = tuple(lemmas) if outcome.verdict == "holds" else ()
-        outcomes.append(replace(outcome, details={**outcome.details, "invariants": proof}))
+        outcomes.append(outcome)
     return outcomes

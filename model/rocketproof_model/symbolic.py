@@ -270,7 +270,8 @@ def _step_case(instance: Instance, claims: list[Property], k: int, watch: Watch)
     model = solver.check()
     claim = claims[0]
     if model is None:
-        return Outcome(claim, "symbolic", "holds", f"induction k={k}", depth=k, seconds=watch.seconds)
+        stands_on = {"invariants": tuple(lemma.formula for lemma in claims[1:])} if k == 1 else {}
+        return Outcome(claim, "symbolic", "holds", f"induction k={k}", depth=k, seconds=watch.seconds, details=stands_on)
     faulty = code_of(model, fault)
     moves, states = _path(relation, model, range(last if faulty else k))
     if faulty:

@@ -59,7 +59,7 @@ from rocketproof_model.result import Coverage, Explored, Limits, Move, Outcome, 
 from rocketproof_profiles import PROFILES
 
 if TYPE_CHECKING:
-    from rocketproof_model import certificate, invariants, lemmas, liveness, search, simulate, symbolic
+    from rocketproof_model import certificate, invariants, lemmas, liveness, search, simulate, spacer, symbolic
     from rocketproof_properties.library.asserting import Refuted, Undecided, assert_holds, assert_violated
     from rocketproof_properties.library.checking import Outcomes, check
     from rocketproof_properties.library.exploring import explore
@@ -82,7 +82,7 @@ else:
         "judge": "recorded",
         "load_witness": "witnesses",
     }
-    _ENGINES = ("certificate", "invariants", "lemmas", "liveness", "search", "simulate", "symbolic")
+    _ENGINES = ("certificate", "invariants", "lemmas", "liveness", "search", "simulate", "spacer", "symbolic")
 
     def __getattr__(name: str) -> Any:
         if name in _ENGINES:
@@ -167,6 +167,7 @@ __all__ = [
     "search",
     "simulate",
     "single",
+    "spacer",
     "symbolic",
     "total",
     "without_bits",

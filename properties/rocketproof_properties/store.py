@@ -51,8 +51,9 @@ def replace_text(path: Path, text: str, option: str) -> None:
         raise InputError(f"{given(option, path)} cannot be written ({error.strerror}); give a file in a folder of your own") from None
 
 
-def keep_witness(path: str, text: str | None) -> str | None:
-    """Write a witness and return its path, the folder made where there is none; without a text an older run's file goes away.
+def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> str | None:
+    """Write a witness, or another file of a verdict, and return its path, the folder made where there is none; without a text an older
+    run's file goes away. `option` names the folder.
 
     Raises InputError if it cannot be written.
     """
@@ -64,7 +65,7 @@ def keep_witness(path: str, text: str | None) -> str | None:
         file.parent.mkdir(parents=True, exist_ok=True)
         _replace(file, text)
     except OSError as error:
-        raise InputError(f"witness {path} cannot be written ({error.strerror}); give another folder with --witnesses") from None
+        raise InputError(f"{path} cannot be written ({error.strerror}); give another folder with {option}") from None
     return path
 
 

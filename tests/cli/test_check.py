@@ -21,7 +21,7 @@ from rocketproof_properties.output import Page
 Run = Callable[..., Any]
 KEYS = [
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace",
+    "seconds", "witness", "trace", "invariants", "certificate",
 ]  # fmt: skip
 
 COUNTER = '''

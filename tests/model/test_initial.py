@@ -77,7 +77,7 @@ def test_bounded_checking_starts_in_all_of_them() -> None:
 def test_a_proof_begins_with_all_of_them() -> None:
     """The claim is true of the first initial state and false of the second."""
     instance = counters().given()
-    begins = certificate.certificate(instance, instance.model.property("not two")).partition("(reset)")[0]
+    begins = certificate.smt2(instance, instance.model.property("not two")).partition("(reset)")[0]
     solver: Any = z3.Solver()
     solver.from_string(begins)
     assert solver.check() == z3.sat

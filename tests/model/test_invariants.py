@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rocketproof_model import Bool, Int, Model, after, forall, implies, interpreter, ite, search
-from rocketproof_model.certificate import INVARIANT, certificate
+from rocketproof_model import Bool, Int, Model, after, forall, implies, interpreter, ite, search, spacer
+from rocketproof_model.certificate import INVARIANT, refusal, smt2
 from rocketproof_model.errors import RocketproofError
+from rocketproof_model.faults import ModelFault
 from rocketproof_model.invariants import Candidates, prove, suggested
 from rocketproof_model.language import Expr, Instance
 from rocketproof_model.language.reading import read
@@ -54,8 +56,9 @@ def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_way
     assert [induction(instance, claim).verdict for claim in claims] == ["not inductive"] * 2
     for claim, outcome in zip(claims, prove(instance, claims), strict=True):
         assert outcome.verdict == "holds", claim.id
-        text = certificate(instance, claim, outcome.details["invariants"])
+        text = smt2(instance, claim, outcome.details["invariants"])
         assert answers(text) == ["unsat"] * 3
+        assert refusal(instance, claim, outcome.details["invariants"]) == ""
         invariant = terms_of(text, instance)
         assert is_inductive(instance, invariant)
         asked = [instance.model.claim(str(k), "part of the invariant", "always", term) for k, term in enumerate(invariant)]
@@ -65,12 +68,57 @@ def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_way
 def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
     instance = two_phase_commit.model(2).given()
     claim = instance.model.property("consistent")
-    assert answers(certificate(instance, claim)) == ["unsat", "sat", "unsat"]
-    assert not is_inductive(instance, terms_of(certificate(instance, claim), instance))
+    assert answers(smt2(instance, claim)) == ["unsat", "sat", "unsat"]
+    assert not is_inductive(instance, terms_of(smt2(instance, claim), instance))
     false = instance.model.claim(
         "false", "nobody prepares", "always", forall(instance.model.variables[0].over[0], lambda r: _working(instance, r))
     )
-    assert answers(certificate(instance, false))[1] == "sat"
+    assert answers(smt2(instance, false))[1] == "sat"
+
+    assert re.search("leads from .* out of the invariant, to .* is false there", refusal(instance, claim, []))
+    prepared = read("0 in seen", instance.model)
+    assert "the initial state {" in refusal(instance, claim, [prepared])
+
+
+def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_model() -> None:
+    instance = two_phase_commit.model(2).given()
+    outcomes = {claim.id: spacer.prove(instance, claim) for claim in instance.model.properties if claim.kind != "leads_to"}
+    assert {id_: o.verdict for id_, o in outcomes.items()} == dict.fromkeys(outcomes, "holds")
+    for id_ in ("consistent", "final"):
+        found = list(outcomes[id_].details["invariants"])
+        assert answers(smt2(instance, instance.model.property(id_), found)) == ["unsat"] * 3
+    reached = outcomes["all commit"].witness
+    assert reached is not None and len(reached) >= 7
+    never = instance.model.claim("never", "both decisions at once", "reachable", read("says_commit & says_abort", instance.model))
+    refuted = spacer.prove(instance, never)
+    assert refuted.verdict == "violated" and refuted.witness is None
+    assert refusal(instance, never, refuted.details["invariants"]) == ""
+    false = instance.model.claim("false", "it is undecided", "always", read("manager == undecided", instance.model))
+    violated = spacer.prove(instance, false)
+    assert violated.witness is not None and not interpreter.holds(instance, false.formula, violated.witness.states[-1])
+
+
+def test_spacer_finds_an_error_of_the_model_and_what_cannot_go_on() -> None:
+    m = Model("counter")
+    x = m.var("x", Int(0, 3), init=0)
+    room = m.constant("room", Bool, True)
+
+    @m.action()
+    def up(a):  # type: ignore[no-untyped-def]
+        """One more."""
+        a.guard("room", ~room | (x < 3), "there is room")
+        a.set(x, x + 1)
+
+    stuck = m.deadlock_free("goes on", "it goes on")
+    ends = m.deadlock_free("ends", "it ends full", unless=x == 3)
+    assert spacer.prove(m.given(), stuck).verdict == "violated"
+    proved = spacer.prove(m.given(), ends)
+    assert proved.verdict == "holds"
+    assert answers(smt2(m.given(), ends, proved.details["invariants"])) == ["unsat"] * 4
+    assert "nothing can happen any more" in refusal(m.given(), stuck, [])
+    with pytest.raises(ModelFault, match="x becomes 4"):
+        spacer.prove(m.given(room=False), ends)
+    assert "is an error of the model" in refusal(m.given(room=False), ends, [])
 
 
 def _working(instance: Instance, r: Expr) -> Expr:
@@ -123,9 +171,9 @@ def test_what_few_states_suggest_is_proved_for_numbers_that_no_search_reaches() 
     }
     assert induction(instance, instance.model.property("in turn")).verdict == "not inductive"
     for id_ in ("waits", "in turn", "forward"):
-        assert answers(certificate(instance, instance.model.property(id_), outcomes[id_].details["invariants"])) == ["unsat"] * 3
+        assert answers(smt2(instance, instance.model.property(id_), outcomes[id_].details["invariants"])) == ["unsat"] * 3
     never = outcomes["never"]
-    assert never.details["invariants"] == ()
+    assert "invariants" not in never.details
     assert never.witness is not None
     assert never.witness.states[-1][0] == 3, "the counterexample to induction is a trace"
 
@@ -142,8 +190,8 @@ def test_an_error_that_no_invariant_excludes_is_no_proof() -> None:
     claim = m.always("small", x <= 8, "it is small")
     (outcome,) = prove(m.given(), [claim])
     assert outcome.verdict == "holds"
-    assert answers(certificate(m.given(), claim, outcome.details["invariants"])) == ["unsat"] * 3
-    assert answers(certificate(m.given(), claim)) == ["unsat", "sat", "sat"]
+    assert answers(smt2(m.given(), claim, outcome.details["invariants"])) == ["unsat"] * 3
+    assert answers(smt2(m.given(), claim)) == ["unsat", "sat", "sat"]
 
 
 def test_candidates_are_true_of_the_states_that_suggest_them() -> None:

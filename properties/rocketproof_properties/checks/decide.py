@@ -12,15 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocketproof_model import Instance, Int, LimitReached, Property, RocketproofError
+from rocketproof_model import LimitReached, Property, RocketproofError
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, MODEL_ERROR, SEARCHED, Coverage, Explored, Limits, Outcome, Report
 
 from ..choices import InputError
+from ..output import counted
 from ..sources.source import Source, Subject
-from . import vacuity, witnessfiles
-from .plan import DEPTH, Task
+from . import certificates, vacuity, witnessfiles
+from .certificates import widened
+from .plan import DEPTH, INVARIANTS, SPACER, Task
 from .rows import Row, decided, undecided
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class Cluster:
 @dataclass(frozen=True)
 class Budget:
     """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own, and go on there
-    when memory ends with at most `disk` bytes."""
+    when memory ends with at most `disk` bytes. Proofs are kept in `certificates`."""
 
     limits: Limits = Limits()
     workers: int = 1
@@ -78,6 +80,7 @@ class Budget:
     symmetry: bool = True
     checkpoint: Path | None = None
     disk: int | None = None
+    certificates: Path | None = None
 
 
 @dataclass
@@ -148,7 +151,8 @@ class Work:
         """Keep an answer as the rows of its tasks, and its witness as a file."""
         for task in tasks:
             saved = witnessfiles.save(self.paths[task], task, outcome.witness) if outcome.verdict != "unknown" else None
-            self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous)
+            kept = certificates.save(self.budget.certificates, self.paths[task], task, outcome)
+            self.answer.rows[task] = decided(task, outcome, witness=saved, proof=proof, vacuous=vacuous, certificate=kept)
 
     def fault(self, fault: ModelFault) -> None:
         """Keep what was decided before an error of the model, and the path to the error."""
@@ -242,9 +246,13 @@ class Work:
             if claim.kind == "lemma":
                 outcome = lemmas.prove(subject.instance, claim, limits=limits)
                 self.enter(tasks, outcome, "all values", outcome.reason == lemmas.VACUOUS)
-            elif not tasks[0].method.startswith("bounded"):
+            elif tasks[0].method == SPACER:
+                self.spacer(subject, tasks, claim)
+            elif not tasks[0].method.startswith("bounded") and tasks[0].method != INVARIANTS:
                 self.induction(subject, tasks, claim)
             self.stop_if_interrupted()
+        self.invariants(subject, [(tasks, claim) for tasks, claim in questions if tasks[0].method == INVARIANTS])
+        self.stop_if_interrupted()
 
     def induction(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
         """Prove by induction. A task without a method was bounded before; what that found stands."""
@@ -256,15 +264,34 @@ class Work:
             return
         k = int(task.method.partition(":")[2] or 1)
         wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
-        instance, (claim, *lemmas) = _widened(subject.instance, wanted, task.widen)
-        outcome = symbolic.induction(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits)
-        if task.widen:
-            # Its witness is of the wider model, which no file describes.
-            outcome = replace(outcome, witness=None)
+        instance, (claim, *lemmas) = widened(subject.instance, wanted, task.widen)
+        outcome = _described(symbolic.induction(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits), task)
         if before is not None and outcome.verdict == "not inductive":
             outcome = replace(outcome, reason=f"no violation in {DEPTH} steps, no proof by induction: {outcome.reason}")
         if before is None or outcome.verdict != "unknown":
             self.enter(tasks, outcome, f"induction, k = {k}")
+
+    def invariants(self, subject: Subject, questions: Sequence[tuple[list[Task], Property]]) -> None:
+        """Prove by induction with invariants that reached states suggest; claims about one model are proved together."""
+        from rocketproof_model import invariants
+
+        together: dict[Any, list[tuple[list[Task], Property]]] = {}
+        for tasks, claim in questions:
+            together.setdefault(tasks[0].widen, []).append((tasks, claim))
+        for widen, asked in together.items():
+            instance, wanted = widened(subject.instance, [claim for _, claim in asked], widen)
+            for (tasks, _), outcome in zip(asked, invariants.prove(instance, wanted, limits=self.budget.limits), strict=True):
+                found = len(outcome.details.get("invariants", ()))
+                self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(found, 'invariant')} found")
+
+    def spacer(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
+        """Let z3's Spacer decide."""
+        from rocketproof_model import spacer
+
+        instance, (claim,) = widened(subject.instance, [claim], tasks[0].widen)
+        outcome = _described(spacer.prove(instance, claim, limits=self.budget.limits), tasks[0])
+        found = outcome.details.get("invariants")
+        self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
 
     def simulate(self, subject: Subject) -> None:
         from rocketproof_model import simulate
@@ -362,12 +389,6 @@ def _bound(task: Task) -> int | None:
     return int(number) if method == "bounded" else DEPTH if method == "" else None
 
 
-def _widened(instance: Instance, claims: list[Property], ends: Sequence[tuple[str, int]]) -> tuple[Instance, list[Property]]:
-    """The instance and the claims with these variables going up to their ends, without the bounds that read them."""
-    if not ends:
-        return instance, claims
-    from rocketproof_model.widening import widened
-
-    model = replace(instance.model, properties=claims)
-    wide = widened(model, {name: Int(model.variable(name).type.lo, end) for name, end in ends})
-    return Instance(wide, instance.constants), wide.properties
+def _described(outcome: Outcome, task: Task) -> Outcome:
+    """The outcome without its witness where that is one of a wider model, which no file of a witness describes."""
+    return replace(outcome, witness=None) if task.widen else outcome

@@ -75,7 +75,7 @@ class Settings:
 
     `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
     `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress,
-    and may have `disk` bytes of states.
+    and may have `disk` bytes of states. `certificates`: where proofs are kept.
     """
 
     seconds: float | None = None
@@ -90,6 +90,7 @@ class Settings:
     first: frozenset[tuple[str, ...]] = frozenset()
     checkpoint: Path | None = None
     disk: int | None = None
+    certificates: Path | None = None
 
 
 def units(tasks: Sequence[Task], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
@@ -163,7 +164,8 @@ class _Run:
         limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
         own = self.settings
         disk = None if own.disk is None else own.disk // self.processes
-        return Budget(limits, own.workers // self.processes, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint, disk)
+        workers, kept = own.workers // self.processes, own.certificates
+        return Budget(limits, workers, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint, disk, kept)
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1

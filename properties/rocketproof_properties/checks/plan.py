@@ -19,6 +19,9 @@ DEPTH = 8
 NAMED = 8  # ids in a line about what is left out
 ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
 ALL = "all"  # but for spark, which is the explicit engine on more machines
+INDUCTION, INVARIANTS, SPACER = "induction", "invariants", "spacer"
+PROOFS = {INDUCTION: ("always", "step"), INVARIANTS: ("always", "step"), SPACER: ("always", "reachable", "step", "deadlock_free")}
+"""Ways to a proof, and the kinds of property that each decides."""
 APPLICABLE = {
     "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
     "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
@@ -42,13 +45,15 @@ class Request:
     engine: str | None = None
     condition: str | None = None
     given: tuple[str, ...] = ()
+    proof: str | None = None
 
 
 @dataclass(frozen=True)
 class Task:
     """`property` is the printed id, `claim` the id of the formula (a property may have several).
 
-    `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `lemma`); "" leaves it to the engine.
+    `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `invariants`, `spacer`,
+    `lemma`); "" leaves it to the engine.
     `widen`: variables with the upper end up to which a proof takes them; `lemmas`: claims that an induction proves along.
     """
 
@@ -88,6 +93,13 @@ def plan(request: Request) -> Plan:
     given = settings(request.given, request.file)
     if request.engine is not None:
         known("engine", request.engine, (*ENGINES, ALL))
+    if request.proof is not None:
+        known("proof", request.proof, PROOFS)
+        if request.engine not in (None, "symbolic", ALL):
+            raise InputError(
+                f"--proof {request.proof} with --engine {request.engine}: only the symbolic engine proves; leave out one of them"
+            )
+        request = replace(request, engine=request.engine or "symbolic")
     return _from_catalogue(request) if request.file is None else _from_file(request, given)
 
 
@@ -111,7 +123,7 @@ def _from_file(request: Request, given: Mapping[str, Any]) -> Plan:
         engines = tuple(e for e in wanted if e != "stateful")
         questions.append((claim.kind, claim.id))
         for engine in engines:
-            method = method_of(claim.kind, engine, "")
+            method = method_of(claim.kind, engine, "", request.proof)
             verdict = expectation(claim.kind, engine, method, expected)
             tasks.append(Task(source, claim.id, claim.id, claim.kind, claim.sentence, "", engine, method, verdict))
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
@@ -165,7 +177,7 @@ def _from_catalogue(request: Request) -> Plan:
                 continue
         questions.append((case.kind, case.property))
         for engine in engines:
-            method = method_of(case.kind, engine, case.method)
+            method = method_of(case.kind, engine, case.method, request.proof)
             expected = expectation(case.kind, engine, method, case.expected)
             task = Task(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas)))
@@ -186,10 +198,13 @@ def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
     return tuple(e for e in ENGINES if kind in APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
 
 
-def method_of(kind: str, engine: str, method: str) -> str:
-    """What the symbolic engine does: as the catalogue says, else bounded checking, and for always and step then a proof."""
+def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> str:
+    """What the symbolic engine does: a proof of the wished form where there is one for this kind of property; else what the catalogue says;
+    else bounded checking, and for always and step then induction."""
     if engine != "symbolic":
         return ""
+    if proof is not None and kind in PROOFS[proof]:
+        return f"{INDUCTION}:1" if proof == INDUCTION else proof
     if kind == "lemma":
         return "lemma"
     return method if method or kind in ("always", "step") else f"bounded:{DEPTH}"

@@ -73,13 +73,19 @@ def result(row: Row, place: Place | None = None) -> Result:
         row.engine,
         row.scope,
         message=said,
-        details=lines([f"explored or proved: {row.proof}" if row.proof else "", f"expected because {row.why}" if row.why else ""]),
+        details=lines(
+            [f"explored or proved: {row.proof}" if row.proof else "", f"expected because {row.why}" if row.why else "", *_stands_on(row)]
+        ),
         witness=row.witness or "",
         commands=(witnessfiles.show_command(row.witness),) if row.witness else (),
         place=place,
         seconds=row.seconds,
         properties={name: str(value) for name, value in counted.items() if value is not None},
     )
+
+
+def _stands_on(row: Row) -> list[str]:
+    return [f"it stands on: {one}" for one in row.invariants]
 
 
 def _covered(report: Report, label: str) -> Covered:
@@ -99,12 +105,12 @@ def _covered(report: Report, label: str) -> Covered:
 def read(data: Any) -> Run | None:
     """The run of which `check --json` or `test --json` wrote this, None if it is none. What the file lacks (the kind of a property,
     whether it was vacuous) is taken for the usual."""
-    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - {LATER} <= row.keys() for row in data):
+    if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - LATER <= row.keys() for row in data):
         return None
     rows = settle([_row(row) for row in data])
     return Run("check", SUBJECT, tuple(map(result, rows)), Report(rows).exit_code)
 
 
 def _row(record: Mapping[str, Any]) -> Row:
-    given = {name: record[name] for name in FIELDS if name not in ("property", LATER)}
+    given = {name: record[name] for name in FIELDS if name != "property" and name not in LATER}
     return Row(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)

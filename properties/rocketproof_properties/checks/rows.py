@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rocketproof_model.language import show
 from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, STATES, TIME, Outcome
 
 from ..store import opened
@@ -13,17 +14,18 @@ from .plan import Task
 
 FIELDS = (
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace",
+    "seconds", "witness", "trace", "invariants", "certificate",
 )  # fmt: skip
-LATER = "trace"
-"""The field that rows of earlier versions have not; it follows from the witness."""
+LATER = frozenset({"trace", "invariants", "certificate"})
+"""Fields that rows of earlier versions have not."""
 LIMITS = (TIME, MEMORY, STATES, DISK, INTERRUPTED)
 
 
 @dataclass(frozen=True)
 class Row:
     """One verdict; `id` is the property's. `witness` is the file's path, `length` its steps, `proof` what was explored or
-    proved, in words, `why` the reason of the expected verdict.
+    proved, in words, `why` the reason of the expected verdict. `invariants` are formulas that a proof takes beside the claim, and
+    `certificate` is the file that holds it.
 
     `settled`: another engine decided the same case as expected, so that a failed proof by induction says nothing against it.
     """
@@ -49,6 +51,8 @@ class Row:
     why: str = ""
     vacuous: bool = False
     settled: bool = False
+    invariants: tuple[str, ...] = ()
+    certificate: str | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -84,12 +88,13 @@ def undecided(task: Task, reason: str) -> Row:
     )  # fmt: skip
 
 
-def decided(task: Task, outcome: Outcome, *, witness: str | None, proof: str, vacuous: bool) -> Row:
-    """The row of an engine's answer; `witness` is the file that it was saved in."""
+def decided(task: Task, outcome: Outcome, *, witness: str | None, proof: str, vacuous: bool, certificate: str | None = None) -> Row:
+    """The row of an engine's answer; `witness` and `certificate` are the files that it was saved in."""
     return replace(
         undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
         depth=outcome.depth, seconds=round(outcome.seconds, 3), witness=witness,
         length=None if outcome.witness is None else len(outcome.witness), note=_note(outcome), proof=proof, vacuous=vacuous,
+        invariants=tuple(map(show, outcome.details.get("invariants", ()))), certificate=certificate,
     )  # fmt: skip
 
 

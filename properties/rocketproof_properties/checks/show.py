@@ -65,6 +65,7 @@ def print_report(report: Report, left_out: Sequence[str] = (), page: Page | None
     page = page or Page()
     print_matrix(report.rows, page)
     print_witnesses(report.rows, page)
+    print_invariants(report.rows, page)
     print_coverage(report, page)
     print_problems(report, left_out, page)
     page.line(closing(report), "bold")
@@ -85,7 +86,7 @@ def _fold(rows: Sequence[Row]) -> list[tuple[Row, tuple[str, ...]]]:
     """Rows of one verdict under one condition become one, with its cells: the profiles, what was explored in all of them, and so on."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
-        plain = replace(row, profile="", scope="", witness=None, seconds=0.0, states=None, transitions=None, depth=None)
+        plain = replace(row, profile="", scope="", witness=None, certificate=None, seconds=0.0, states=None, transitions=None, depth=None)
         found.setdefault(plain if row.engine == "symbolic" else replace(plain, proof=""), []).append(row)
     folded: list[tuple[Row, tuple[str, ...]]] = []
     for row, same in found.items():
@@ -134,6 +135,20 @@ def print_witnesses(rows: Sequence[Row], page: Page) -> None:
             *others, shown = alike
             profiles = ", ".join(dict.fromkeys(r.profile for r in others))
             page.line(Text(f"  {show_command(shown.witness or '')}").append(f"  # and for {profiles}" if profiles else "", "dim"))
+
+
+def print_invariants(rows: Sequence[Row], page: Page) -> None:
+    """What proofs stand on beside the claim itself, and the commands that check them anew."""
+    for row in rows:
+        if row.invariants:
+            page.line(f"\n{row.id} stands on:")
+        for one in row.invariants:
+            page.wrapped(one, first="  ", indent=4)
+    kept = [row.certificate for row in rows if row.certificate is not None]
+    if kept:
+        page.line("\nCertificates, and the commands that check them:")
+    for path in kept:
+        page.line(f"  rocketproof certificate {shlex.quote(path)}")
 
 
 def explain_command(path: str, witness: Witness) -> str:

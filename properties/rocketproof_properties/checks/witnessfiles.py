@@ -23,11 +23,11 @@ from .plan import Task
 DEFAULT_FOLDER = Path(".rocketproof") / "witnesses"
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder of witnesses that could not be written to; it is made when the first witness is saved."""
+def check_folder(folder: Path, what: str = "witnesses") -> None:
+    """Refuse a folder of witnesses, or of what is meant, that could not be written to; it is made when the first witness is saved."""
     at = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     if not at.is_dir() or not os.access(at, os.W_OK):
-        raise InputError(f"witnesses cannot be written to {folder}; give a folder that you may write to with --witnesses")
+        raise InputError(f"{what} cannot be written to {folder}; give a folder that you may write to with --{what}")
 
 
 def paths(folder: Path, tasks: Iterable[Task]) -> dict[Task, str]:

@@ -23,7 +23,7 @@ from . import audits, brokers, checking, data, documents, exploring, implementat
 from .common import INVOKED, OK, STOPPED, USAGE
 
 COMMANDS: tuple[Callable[..., int], ...] = (
-    *(checking.check, checking.show, checking.explain, checking.picture, checking.graph, checking.export),
+    *(checking.check, checking.certificate, checking.show, checking.explain, checking.picture, checking.graph, checking.export),
     *(witnesses.diff, witnesses.to_test),
     exploring.explore,
     *(implementation.replay, implementation.hazard, implementation.mutate, implementation.requirements),

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from ..choices import InputError
 from . import reporting
-from .common import OK, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import DIFFERS, OK, STOPPED, All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
 
 ModelFile = Annotated[str | None, Parameter(help="A Python file with a model of your own; without it the built-in specification.")]
 Scope = Annotated[str | None, Parameter(help="The finite sizes; `tiny` for the specification, the first scope of a file unless given.")]
@@ -33,6 +33,7 @@ def check(
     profile: Annotated[tuple[str, ...], Many] = (),
     scope: str | None = None,
     engine: str | None = None,
+    proof: str | None = None,
     condition: str | None = None,
     settings: Sizes = (),
     seed: Natural = 0,
@@ -52,6 +53,7 @@ def check(
     since: reporting.Since = None,
     pages: Pages = None,
     witnesses: Path | None = None,
+    certificates: Path | None = None,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
 
@@ -72,6 +74,9 @@ def check(
     engine
         explicit, symbolic, simulate, stateful or all of these, instead of those that the catalogue names; or spark, the
         explicit search on the workers of a cluster.
+    proof
+        How the symbolic engine proves: induction, invariants (induction with invariants that reached states suggest) or spacer (z3's search
+        for an invariant, backwards from the claim); without it by induction after 8 steps without violation.
     condition
         Only verdicts under this condition (its words, or some of them).
     seed
@@ -104,6 +109,8 @@ def check(
         A folder for the run's page and the explorer's pages of its witnesses, those of what is not as expected first.
     witnesses
         Folder for witness files; .rocketproof/witnesses unless given.
+    certificates
+        A folder in which a file is kept of each proof, which `rocketproof certificate FILE` checks.
     """
     for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
         if value is not None and engine != "spark":
@@ -123,9 +130,11 @@ def check(
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
+    if certificates is not None:
+        witnessfiles.check_folder(certificates, "certificates")
     cluster = Cluster(master, remote, cores, scratch)
     reports = reporting.asked("check", report, since, pages)
-    chosen = plan(Request(file, property, profile, scope, engine, condition, settings))
+    chosen = plan(Request(file, property, profile, scope, engine, condition, settings, proof))
     limits = matrix.Settings(
         seconds=time,
         memory=memory * _MEGABYTE if memory is not None else None if engine == "spark" else matrix.default_memory(),
@@ -137,6 +146,7 @@ def check(
         first=remembered.read("check"),
         checkpoint=checkpoint,
         disk=None if disk is None else disk * _MEGABYTE,
+        certificates=certificates,
     )
     if disk is not None:
         in_memory = "what is free" if limits.memory is None else f"{limits.memory // _MEGABYTE:,} MB"
@@ -168,6 +178,56 @@ def disk_room(disk: int, folder: Path | None) -> int:
     if disk > free:
         raise InputError(f"--disk {disk}: {folder} has {free} MB free; give fewer megabytes or another folder")
     return free
+
+
+def certificate(file: str, /, *, smt2: Path | None = None, time: Seconds | None = None, json: Json = None) -> int:
+    """Check a proof that `rocketproof check --certificates` has kept, without the engine that found it.
+
+    The model is built anew and the claim has to be the one that it states. Then every initial state is one of the invariant, every step
+    from it stays inside and does what is claimed, and no state of it has an error of the model; or what is not so is told. Exits with 0 if
+    the certificate is accepted, with 1 if it is refused.
+
+    Parameters
+    ----------
+    file
+        A certificate.
+    smt2
+        Write the obligations to this file, in SMT-LIB 2: a solver of your own answers `unsat` to each.
+    time
+        Seconds after which the check stops.
+    json
+        Write the result to this file.
+    """
+    from rocketproof_model import LimitReached
+    from rocketproof_model import certificate as checking
+    from rocketproof_model.result import Limits
+
+    from ..checks import certificates
+    from ..output import Page, counted
+    from ..store import check_writable, replace_text
+
+    if smt2 is not None:
+        check_writable(smt2, "--smt2")
+    found = certificates.load(file)
+    instance, claim = found.instance, found.claim
+    if smt2 is not None:
+        replace_text(smt2, checking.smt2(instance, claim, found.invariants), "--smt2")
+    stopped = why = ""
+    try:
+        why = checking.refusal(instance, claim, found.invariants, limits=Limits(seconds=time))
+    except LimitReached as limit:
+        stopped = limit.reason
+    verdict = "undecided" if stopped else "refused" if why else "accepted"
+    write(json, {
+        "certificate": file, "model": instance.model.name, "property": claim.id, "kind": claim.kind, "sentence": claim.sentence,
+        "invariants": len(found.invariants), "verdict": verdict, "reason": stopped or why,
+    })  # fmt: skip
+    page = Page()
+    page.line(f"{claim.id} ({claim.kind.replace('_', ' ')})  {claim.sentence}")
+    page.line(f"{verdict}: {found.source.name or instance.model.name}, {counted(len(found.invariants), 'invariant')}", "bold")
+    if stopped or why:
+        page.wrapped(why or f"stopped by a limit ({stopped}); give it more --time", first="  ", indent=2)
+    return STOPPED if stopped else DIFFERS if why else OK
 
 
 def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> int:

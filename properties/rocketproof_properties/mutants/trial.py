@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
-from itertools import islice
 
 from rocketproof_model import EvaluationError, Instance, liveness, search
 from rocketproof_model.explicit.difference import Difference, Differences
@@ -66,12 +65,13 @@ class Trial:
 
     def stutters(self, mutant: Mutant) -> bool:
         """Whether all that the mutant does otherwise is to allow steps that change nothing."""
-        instance, graph = self._with(mutant), self.differences.graph
-        for state in self.differing(mutant):
-            here, steps = tuple(graph.states[state].tolist()), self.differences.steps(instance, state)
-            if not steps or any(step.one is not None or step.other != here for step in steps):
-                return False
-        return True
+        instance = self._with(mutant)
+        return not any(self._moves(instance, state) for state in self.differing(mutant))
+
+    def _moves(self, instance: Instance, state: int) -> bool:
+        """Whether what the instance does otherwise in a state is more than to allow steps that change nothing."""
+        here, steps = tuple(self.differences.graph.states[state].tolist()), self.differences.steps(instance, state)
+        return not steps or any(step.one is not None or step.other != here for step in steps)
 
     # By the claims
 
@@ -106,10 +106,12 @@ class Trial:
     def by_implementation(self, mutant: Mutant) -> Notice | None:
         """The first step found that the implementation does otherwise than the mutant says, if any.
 
-        Where it does otherwise than the specification itself says, that is one of `deviations`, and says nothing about mutants.
+        States come first in which the mutant does more than to allow steps that change nothing, which nothing contradicts. Where the
+        implementation does otherwise than the specification itself says, that is one of `deviations`, and says nothing about mutants.
         """
         instance, action = self._with(mutant), self.spoilt.model.named(mutant.action)
-        for state in islice(self.differing(mutant), _TRIED):
+        states = sorted(self.differing(mutant), key=lambda state: not self._moves(instance, state))
+        for state in states[:_TRIED]:
             notice, told = self._asked(instance, state)
             if not told:  # of all states that are alike to the action, the implementation may not do it in this one
                 others = self.differences.alike(state, action, _ALIKE)

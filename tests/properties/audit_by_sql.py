@@ -50,6 +50,9 @@ SQL = {
         "INV-34.sign": "queueOffset < 0",
         "INV-35.stored": "sysFlag & 12 in (4, 12) and queueOffset <> 0",
         "INV-36.stored": f"{COUNTED} and entryKnown and not entryThere",
+        "SEND-26.text": "odd & 131072 <> 0",
+        "APP-08.compressed": "falselyCompressed",
+        "INV-48.ordinary": "topicClass = 'ordinary' and retryClass = 'none' and reconsumeTimes > 0",
         "INV-43.born": "bornPort not between 1 and 65535",
         "REC-05.topic": "topicClass in ('ordinary', 'own') and realClass <> 'none' and realQueueId >= 0 "
         "and not (realSame and realQueueId = queueId)",
@@ -200,7 +203,7 @@ SQL = {
         "REC-04.indexLast": "timesKnown and endTimestamp <> lastStored",
     },
     "key": {
-        "REC-04.keyOrder": "\"offset\" < offsetBefore",
+        "REC-04.keyOrder": "\"offset\" > offsetBehind",
         "REC-04.keyChain": "previous <> expectedPrevious",
         "REC-04.keySlot": "newest and slot <> number",
         "REC-04.keyRecord": "recordKnown and not recordThere",
@@ -242,7 +245,7 @@ create macro class_of(topic) as case when topic is null then 'none' when topic =
     when topic like '\\%RETRY\\%%' escape '\' then 'retry' when topic like '\\%DLQ\\%%' escape '\' then 'dead' else 'ordinary' end;
 create view record as select parts.*, coalesce(realTopic = topic, false) realSame,
     coalesce((select greatest(readQueueNums, writeQueueNums) from topics where key = realTopic), 0) realQueues,
-    true originRead, false originHere, false originKnown,
+    false falselyCompressed, true originRead, false originHere, false originKnown,
     class_of(topic) topicClass, class_of(realTopic) realClass, class_of(retryTopic) retryClass,
     coalesce(wait, 0) levelDelay, 16 retryMaxTimes, true entryKnown, entryOffset is not null entryThere, entryOffset, entrySize, entryTags,
     row_number() over (order by physicalOffset) row

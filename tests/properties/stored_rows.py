@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_traces.stored.kinds import BIT, RUN_ON
+from rocketproof_traces.stored.kinds import BIT, NO_TEXT, RUN_ON
 
 Row = dict[str, Any]
 Step = tuple[Row, Row]
@@ -19,7 +19,8 @@ RECORD: Row = {
     "bodyLength": 40, "bodyCRC": 77, "computedCRC": 77, "topicLength": 9, "propertiesLength": 10, "properties": 0, "odd": 0,
     "ignoredItems": 0, "tagsHash": 100, "delayLevel": 0, "realQueueId": -1, "maxReconsumeTimes": -1, "innerNumber": 1,
     "recordCRC": -1, "computedRecordCRC": -1,
-    "topicClass": "ordinary", "realClass": "none", "retryClass": "none", "realSame": True, "realQueues": 0, "levelDelay": 0,
+    "topicClass": "ordinary", "realClass": "none", "retryClass": "none", "falselyCompressed": False,
+    "realSame": True, "realQueues": 0, "levelDelay": 0,
     "retryMaxTimes": 16,
     "entryKnown": True, "entryThere": True, "entryOffset": 5000, "entrySize": 150, "entryTags": 100,
     "originRead": True, "originHere": False, "originKnown": False, "originSame": False, "originTimes": 0,
@@ -71,7 +72,7 @@ INDEX: Row = {
     "endTimestamp": 5000, "lastStored": 5000,
 }  # fmt: skip
 KEY: Row = {
-    "number": 7, "offset": 900, "offsetBefore": 900, "previous": 3, "expectedPrevious": 3, "newest": True, "slot": 7, "recordKnown": True,
+    "number": 7, "offset": 900, "offsetBehind": 900, "previous": 3, "expectedPrevious": 3, "newest": True, "slot": 7, "recordKnown": True,
     "recordThere": True, "hasKey": True, "seconds": 4, "expectedSeconds": 4,
 }  # fmt: skip
 DAMAGE: Row = {"offset": 5000, "length": 10, "reason": "none"}
@@ -142,6 +143,11 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"sysFlag": 0x7F3}, set()),
         ({"sysFlag": 0x800}, {"APP-08.sysFlag"}),
         ({"reconsumeTimes": -1}, {"APP-08.reconsumeTimes"}),
+        ({"odd": NO_TEXT}, {"SEND-26.text"}),
+        ({"falselyCompressed": True}, {"APP-08.compressed"}),
+        ({"reconsumeTimes": 1}, {"INV-48.ordinary"}),
+        ({**SENT_BACK, "reconsumeTimes": 1}, set()),
+        ({"topicClass": "retry", "reconsumeTimes": 1}, set()),
         ({"bornPort": 1}, set()),
         ({"bornPort": 65535}, set()),
         ({"bornPort": 0}, {"INV-43.born"}),
@@ -160,7 +166,7 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"realQueues": 0, "realQueueId": 1}, set()),
         ({"originRead": False}, {"INV-50.form"}),
         ({"originHere": True}, {"INV-50.place"}),
-        ({"originHere": True, "originKnown": True, "originSame": True, "reconsumeTimes": 1}, set()),
+        ({"originHere": True, "originKnown": True, "originSame": True, "reconsumeTimes": 1, "topicClass": "retry"}, set()),
         ({"storePort": 1}, set()),
         ({"storePort": 65535}, set()),
         ({"storePort": 0}, {"INV-43.stored"}),
@@ -504,8 +510,8 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
     ],
     "key": [
         ({}, set()),
-        ({"offsetBefore": 901}, {"REC-04.keyOrder"}),
-        ({"offsetBefore": 100}, set()),
+        ({"offsetBehind": 899}, {"REC-04.keyOrder"}),
+        ({"offsetBehind": 1000}, set()),
         ({"previous": 2}, {"REC-04.keyChain"}),
         ({"slot": 8}, {"REC-04.keySlot"}),
         ({"slot": 8, "newest": False}, set()),

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.behaviour(
     "INV-10", "INV-13", "INV-30", "INV-31", "INV-34", "INV-35", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "INV-45",
     "APP-08", "REC-04", "HAZ-22",
 )  # fmt: skip
-PLAN = Plan(stored_rules, tuple(settings("P494").items()))
+PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def audited(root: Path, plan: Plan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
@@ -70,7 +70,7 @@ def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Sto
     store = copied(*sound, tmp_path / "store", 1)
     for record in store.records[:50]:
         store.put(record, 72, ">i", -1)
-    totals = audited(store.root, Plan(stored_rules, limit=7))
+    totals = audited(store.root, Plan(stored_rules, limit=7, every=True))
     assert totals.counts == {"APP-08.reconsumeTimes": 50}
     assert [found.offset for found in totals.findings] == [record.offset for record in store.records[:7]]
 

@@ -20,7 +20,7 @@ from rocketproof_traces.stored.segments import RANGE_SIZE, log_files
 from rocketproof_traces.tables import commitlog
 
 pytestmark = pytest.mark.behaviour("INV-34", "INV-36", "INV-37", "INV-39", "INV-40", "INV-41", "INV-42", "INV-44", "APP-08")
-PLAN = Plan(stored_rules, tuple(settings("P494").items()))
+PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
 Made = tuple[Path, list[Stored]]
 
 

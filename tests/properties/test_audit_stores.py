@@ -98,6 +98,7 @@ def test_the_recorded_store(tmp_path: Path) -> None:
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     assert counts(tmp_path / "store-4.9.4", "P494") == {
+        "APP-08.compressed": 1,
         "HAZ-05.stored": 3, "HAZ-31.stored": 4, "INV-10.stored": 2, "INV-12.stored": 3, "INV-13.stored": 8, "INV-16.stored": 1,
         "INV-30.stored": 3, "INV-31.stored": 7, "INV-32.stored": 6, "INV-34.again": 1, "INV-36.stored": 13, "INV-44.later": 1,
         "INV-45.applied": 1, "INV-45.half": 1, "INV-47.stored": 6, "INV-49.stored": 11, "INV-53.stored": 4, "TRX-05.stored": 3,

@@ -26,7 +26,9 @@ OTHERS: list[dict[str, Any]] = [
     {"stores_parsed": False, "max_delay_level": 4, "topic_limit": 9, "before_47": True},
 ]
 
-SOUND: dict[str, list[Row]] = {"record": [{}, {}, DELAYED, DELAYED, HALF, PREPARED, COMMITTED, COMMITTED, SENT_BACK]}
+SOUND: dict[str, list[Row]] = {
+    "record": [{}, {}, {"topicClass": "operations"}, DELAYED, {**DELAYED, "realQueues": 1}, HALF, PREPARED, COMMITTED, COMMITTED, SENT_BACK]
+}
 
 
 def some_value(chance: random.Random, type_: Type, row: Row, old: Any) -> Any:

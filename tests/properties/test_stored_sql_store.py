@@ -14,7 +14,7 @@ from rocketproof_traces.audit.run import Kept, audit
 from rocketproof_traces.pools import on_processes
 
 SETTINGS = settings("P494")
-PLAN = Plan(stored_rules, tuple(SETTINGS.items()), limit=1 << 30)
+PLAN = Plan(stored_rules, tuple(SETTINGS.items()), limit=1 << 30, every=True)
 Found = tuple[str, int, int]  # topic, queue id, and the physical offset or the number of the entry
 
 WANTED = {

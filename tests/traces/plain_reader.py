@@ -22,6 +22,14 @@ INTS |= {"INNER_NUM": "innerNumber"}
 Row = dict[str, Any]
 
 
+def is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @dataclass
 class Answer:
     rows: list[Row]
@@ -211,6 +219,7 @@ class Reader:
                 row["properties"] |= 1 << bit
                 row["odd"] |= (not self.known(row, name, value, checked)) << bit
         row["odd"] |= (b"\1" in values.get("TAGS", b"")) << len(KNOWN)
+        row["odd"] |= (not is_text(text)) << len(KNOWN) + 1
         return row
 
     def known(self, row: Row, name: str, value: bytes, checked: bytes) -> bool:

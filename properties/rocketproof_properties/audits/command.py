@@ -74,7 +74,9 @@ class Audited:
         }  # fmt: skip
 
 
-def plan_of(profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({})) -> Plan:
+def plan_of(
+    profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({}), *, every: bool = False
+) -> Plan:
     """The plan of these properties, of all where none is asked for, for a broker of that profile and of the settings that are given.
     Raises InputError for an unknown property."""
     ids = [rule.id for rule in stored_rules()]
@@ -84,7 +86,7 @@ def plan_of(profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str
         if not found:
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
         only += [id_ for id_ in found if id_ not in only]
-    return Plan(stored_rules, tuple(sorted((settings(profile) | dict(given)).items())), tuple(only), limit)
+    return Plan(stored_rules, tuple(sorted((settings(profile) | dict(given)).items())), tuple(only), limit, every)
 
 
 def run(stores: tuple[str, ...], plan: Plan, profile: str, out: Path | None, spread: Spread, report: Report, **more: Any) -> Audited:

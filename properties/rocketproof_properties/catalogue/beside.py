@@ -131,7 +131,7 @@ def _index() -> list[Rule]:
             "REC-04.keyOrder",
             "the entries of an index file point on and on in the log",
             "key", "error",
-            k.offset >= k.offsetBefore, k.offsetBefore, k.offset,
+            k.offset <= k.offsetBehind, k.offsetBehind, k.offset,
         ),
         rule(
             "REC-04.keyChain",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocketproof_model import after, implies, ite, without_bits
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
+from rocketproof_traces.stored.kinds import NO_TEXT
 from rocketproof_traces.stored.layout import LEDGER_DATA, LEDGER_HEADER, PROPERTIES_LIMIT
 
 from . import conditions as about
@@ -63,6 +64,24 @@ def _layout() -> list[Rule]:
             "a record's properties are not longer than 32767 bytes",
             "record", "error",
             (r.propertiesLength >= 0) & (r.propertiesLength <= PROPERTIES_LIMIT), PROPERTIES_LIMIT, r.propertiesLength,
+        ),
+        rule(
+            "SEND-26.text",
+            "a record's properties are a text in UTF-8",
+            "record", "error",
+            (r.odd & NO_TEXT) == 0, 0, r.odd & NO_TEXT,
+        ),
+        rule(
+            "APP-08.compressed",
+            "the body of a record that says it is compressed begins as a compressed one does",
+            "record", "warning",
+            ~r.falselyCompressed, False, r.falselyCompressed,
+        ),
+        rule(
+            "INV-48.ordinary",
+            "a record of an ordinary topic that was not sent back has not been consumed again",
+            "record", "warning",
+            implies((r.topicClass == "ordinary") & (r.retryClass == "none"), r.reconsumeTimes <= 0), 0, r.reconsumeTimes,
         ),
         rule(
             "SEND-26.stored",

@@ -22,6 +22,7 @@ def audit(
     remote: str | None = None,
     cores: Count | None = None,
     limit: Count = 100,
+    every: bool = False,
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -55,6 +56,8 @@ def audit(
         Cores of this machine; all unless given.
     limit
         How many findings of a rule each part of the log keeps; they are all counted.
+    every
+        Keep each finding, also those of one rule that lie near each other and are told as one.
     pages
         A folder for the run's page.
     """
@@ -68,7 +71,7 @@ def audit(
 
     reports = reporting.asked("audit", report, since, pages)
     engines.check_engine(engine, master, remote)
-    plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings))
+    plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings), every=every)
     spread = engines.spreading(engine, cores, master, remote, short=True)
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:

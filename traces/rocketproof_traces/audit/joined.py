@@ -101,7 +101,7 @@ that entries have. `firstOffset`, `lastOffset`: of the first and the last entry;
 KEY: Mapping[str, Type] = {
     "number": _I64,
     "offset": _I64,
-    "offsetBefore": _I64,
+    "offsetBehind": _I64,
     "previous": _I64,
     "expectedPrevious": _I64,
     "newest": Bool,
@@ -112,7 +112,7 @@ KEY: Mapping[str, Type] = {
     "seconds": _I64,
     "expectedSeconds": _I64,
 }
-"""An entry of an index file. `offsetBefore`: that of the entry before it; `previous`: the number of the entry before it in its slot, as it
+"""An entry of an index file. `offsetBehind`: that of the entry behind it; `previous`: the number of the entry before it in its slot, as it
 says, `expectedPrevious` as the entries have it; `newest`: none of its slot is behind it; `slot`: the number that its slot has.
 `recordKnown`: it points into the log; `recordThere`: at a record; `hasKey`: which has a key of this hash; `expectedSeconds`: the seconds
 from the file's first record to it."""

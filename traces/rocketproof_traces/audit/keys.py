@@ -54,6 +54,10 @@ class _Log(KeptOpen):
             begins = int(entries.physicalOffset[n])
             self._fill(begins)
 
+    def path(self, offset: int) -> str:
+        """The file that has a physical offset."""
+        return self._files[bisect.bisect_right(self._bases, offset) - 1].path
+
     def _fill(self, offset: int) -> None:
         """Have bytes from an offset on; none where no file has it."""
         number = bisect.bisect_right(self._bases, offset) - 1
@@ -115,7 +119,18 @@ def _file(path: str, log: _Log, end: int) -> Iterator[Rows]:
     for start, rows in itertools.chain([some], parts) if said["own"][0] else ():
         entries = counted.entries(start, ROWS)
 
-        def at(row: int, start: int = start, entries: IndexEntries = entries) -> dict[str, Any]:
+        # Where an entry's hash agrees with its slot, or other entries of a record tell its time alike, it is the record that is wrong.
+        late = rows["seconds"] != rows["expectedSeconds"]
+        pair = late[1:] & late[:-1] & (rows["offset"][1:] == rows["offset"][:-1])
+        intact = (rows["previous"] == rows["expectedPrevious"]) & ((rows["slot"] == rows["number"]) | (rows["newest"] == 0))
+        blame = (rows["recordThere"] == 1) & np.where(
+            rows["hasKey"] == 0, intact & ~late & (entries.keyHash != 0), np.concatenate((pair, [False])) | np.concatenate(([False], pair))
+        )
+
+        def at(row: int, start: int = start, entries: IndexEntries = entries, blame: NDArray[np.bool_] = blame) -> dict[str, Any]:
+            if blame[row]:
+                offset = int(entries.physicalOffset[row])
+                return {"file": log.path(offset), "offset": offset, "more": f"entry {start + row} of {path}"}
             words = (int(each[row]) for each in (entries.keyHash, entries.physicalOffset, entries.seconds, entries.previous))
             where = INDEX_HEADER + file.slots * INDEX_SLOT + (start + row) * INDEX_ENTRY
             return {**place(where), "hex": _ENTRY.pack(*words).hex(), "more": f"entry {start + row}"}
@@ -171,7 +186,6 @@ def _keys(
 ) -> Iterator[tuple[int, dict[str, NDArray[np.int64]]]]:
     """Columns of the vocabulary `key`, some thousand entries at a time, each time with the number of the first."""
     seen = np.zeros(file.slots, np.int64)
-    before = 0
     for start in range(1, file.count, ROWS):
         entries = file.entries(start, ROWS)
         count = len(entries.keyHash)
@@ -180,11 +194,12 @@ def _keys(
         slots = np.abs(entries.keyHash) % file.slots
         offsets = np.clip(entries.physicalOffset, -(LIMIT >> 1), LIMIT >> 1)
         numbers = np.arange(start, start + count)
+        following = np.clip(file.entries(start + count, 1).physicalOffset, -(LIMIT >> 1), LIMIT >> 1)
         found = log.facts(entries)
         rows = {
             "number": numbers,
             "offset": offsets,
-            "offsetBefore": np.concatenate(([before], offsets[:-1])),
+            "offsetBehind": np.concatenate((offsets[1:], following if len(following) else offsets[-1:])),
             "previous": entries.previous,
             "expectedPrevious": previous,
             "newest": (last[slots] == numbers).astype(np.int64),
@@ -195,5 +210,4 @@ def _keys(
             "seconds": entries.seconds,
             "expectedSeconds": np.clip((found[2] - begun) // _SECOND, 0, _MOST),
         }
-        before = int(offsets[-1])
         yield start, rows

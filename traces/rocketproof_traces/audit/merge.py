@@ -24,6 +24,7 @@ from . import unread
 from .beside import Numbers, append, config_rows, noted_rows, table_rows
 from .entries import facts, places_behind
 from .findings import Finding
+from .folds import folded
 from .keys import index_rows
 from .programs import Plan, programs
 from .segment import NOT_READ, SHOWN, Segment
@@ -107,7 +108,7 @@ class Merger:
         self._beside()
         self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
         self.totals.problems += self.store.problems
-        self.totals.findings.sort()
+        self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
 
     def _count(self, id_: str, count: int) -> None:

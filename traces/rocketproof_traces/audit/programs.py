@@ -22,13 +22,14 @@ Columns = Mapping[str, NDArray[Any]]
 @dataclass(frozen=True)
 class Plan:
     """What is asked of every store: `source()` gives the rules, of which those of `only` are meant (all of them if it is empty), under
-    these settings; `limit`: how many findings of a rule each part of the work keeps. `source` is a function of a module, so that a
-    plan travels to other processes as its name."""
+    these settings; `limit`: how many findings of a rule each part of the work keeps; `every`: those of one cause are not folded.
+    `source` is a function of a module, so that a plan travels to other processes as its name."""
 
     source: Callable[[], Sequence[Rule]]
     settings: tuple[tuple[str, Any], ...] = ()
     only: tuple[str, ...] = ()
     limit: int = 100
+    every: bool = False
 
     @property
     def rules(self) -> tuple[Rule, ...]:

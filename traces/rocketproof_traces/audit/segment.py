@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.flags import COMPRESSED
 from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
@@ -41,6 +42,7 @@ from .vocabulary import FACTS, I64, Class
 ROWS = 8192  # of a chunk: its columns stay in the processor's caches
 NOT_READ = "not read yet"
 LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
+COMPRESSIONS = (0x78, 0x04, 0x28)  # the first bytes of what zlib, LZ4 and Zstandard have made
 SHOWN = 64  # bytes of a record that a finding shows
 CHAINED = BIT[RETRY_TOPIC] | BIT[ORIGIN_MESSAGE_ID]
 SENT_BACK = np.isin(np.arange(len(Class.names)), [Class.encode("retry"), Class.encode("dead")])
@@ -196,6 +198,7 @@ class _Auditor:
         self.records += table.shape[1]
         rows: dict[str, Column] = {name: table[number] for number, name in enumerate(COLUMNS)}
         self._join(rows)
+        rows["falselyCompressed"] = self._falsely_compressed(table)
         self._decide("record", rows, None)
         self._ends(table, rows)
         self.noted.take(rows)
@@ -206,6 +209,14 @@ class _Auditor:
         if not self.task.file.header:
             # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
             self._follow("log", rows)
+
+    def _falsely_compressed(self, table: NDArray[np.int64]) -> Column:
+        """Whose bodies are said to be compressed, and do not begin so."""
+        found = np.zeros(table.shape[1], np.int64)
+        asked = np.flatnonzero((column(table, "sysFlag") & COMPRESSED != 0) & (column(table, "bodyLength") > 0))
+        if len(asked):
+            found[asked] = ~np.isin(self.chunk.spans(column(table, "bodyOffset")[asked], 1), COMPRESSIONS)
+        return found
 
     def _ends(self, table: NDArray[np.int64], rows: dict[str, Column]) -> None:
         """What ends half messages, beside these."""

@@ -33,6 +33,7 @@ JOINED: Mapping[str, Type] = {
     "topicClass": Class,
     "realClass": Class,
     "retryClass": Class,
+    "falselyCompressed": Bool,
     "realSame": Bool,
     "realQueues": I32,
     "levelDelay": I64,
@@ -48,13 +49,13 @@ JOINED: Mapping[str, Type] = {
     "originSame": Bool,
     "originTimes": I32,
 }
-"""What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `realSame`: REAL_TOPIC is its
-topic; `realQueues`: how many queues REAL_TOPIC has by topics.json, 0 where that is not known; `levelDelay`: what the broker
-waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the group whose dead letters the topic has. `entryKnown`: the record is to
-have an entry in queues that the audit reads; `entryThere`: the record's own one has an entry at `queueOffset`, whose fields the next three
-are. `originRead`: ORIGIN_MESSAGE_ID of a record that was sent back reads as an id; `originHere`: one of this log, of the record's own store
-host. `originKnown`: it was sent back, and the first record of its chain is in this log; `originSame`: it has that one's topic;
-`originTimes`: that one's reconsumeTimes."""
+"""What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `falselyCompressed`: sysFlag
+says so, and the body does not begin like one; `realSame`: REAL_TOPIC is its topic; `realQueues`: how many queues REAL_TOPIC has by
+topics.json, 0 where that is not known; `levelDelay`: what the broker waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the
+group whose dead letters the topic has. `entryKnown`: the record is to have an entry in queues that the audit reads; `entryThere`: the
+record's own one has an entry at `queueOffset`, whose fields the next three are. `originRead`: ORIGIN_MESSAGE_ID of a record that was sent
+back reads as an id; `originHere`: one of this log, of the record's own store host. `originKnown`: it was sent back, and the first record of
+its chain is in this log; `originSame`: it has that one's topic; `originTimes`: that one's reconsumeTimes."""
 
 FACTS: Mapping[str, Type] = {
     "physicalOffset": I64,

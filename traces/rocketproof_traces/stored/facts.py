@@ -48,7 +48,7 @@ COLUMNS: Final = {
     "propertiesLength": "bytes",
     "properties": "bits of the known properties that are present",
     "odd": 'bits of those whose value is not of the form meant: an int as Java reads it, "true", UTF-8 for tags; '
-    "the next bit: tags with byte 1 in them",
+    "the next bit: tags with byte 1 in them; the one behind it: properties that are no UTF-8",
     "items": "properties as the broker reads them, equal names counted again",
     "ignoredItems": "pieces of the properties' text that the broker passes over: no name, no value",
     "tagsHash": "Java's hash of TAGS, 0 without; meaningless where TAGS is odd",

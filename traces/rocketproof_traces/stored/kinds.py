@@ -88,3 +88,5 @@ PROPERTIES: Final = {
 BIT: Final = {name: 1 << number for number, name in enumerate(PROPERTIES)}
 RUN_ON: Final = 1 << len(PROPERTIES)
 """The bit of `odd` for tags with byte 1 in them: releases before 4.9 read no such property, or a part of it."""
+NO_TEXT: Final = RUN_ON << 1
+"""The bit of `odd` for properties that are no UTF-8."""

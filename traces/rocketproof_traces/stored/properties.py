@@ -25,13 +25,13 @@ from rocketproof_protocol.properties import (
 )
 
 from .crc import crc32
-from .kinds import BIT, PROPERTIES, RUN_ON
+from .kinds import BIT, NO_TEXT, PROPERTIES, RUN_ON
 from .layout import NAME_END, PROPERTY_END, RECORD_CRC_SIZE
 from .memory import lowest, put, same, word
 from .nametable import LONGEST
 from .numbering import number_of
 from .table import line
-from .texts import backward, head, integer, is_true, java_hash
+from .texts import backward, head, integer, is_text, is_true, java_hash
 
 CRC: Final = 1
 """The flag for checksums."""
@@ -130,7 +130,7 @@ def _runs_on(base, at, length):
 @njit(nogil=True, inline="always")
 def read_properties(base, record, size, flags, out, table, begin, length):
     """Read the properties' text as a broker does: the last of equal names wins (SEND-26)."""
-    present, odd, items, ignored = 0, 0, 0, 0
+    present, odd, items, ignored = 0, 0 if is_text(base, begin, length) else NO_TEXT, 0, 0
     tags_at, tags_length, keys_at, keys_length = record, 0, record, 0
     real_at, real_length, retry_at, retry_length = record, 0, record, 0
     end = begin + length

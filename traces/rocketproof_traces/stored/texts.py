@@ -82,6 +82,18 @@ def java_hash(base, at, length):
     return True, (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
+@njit(nogil=True, inline="always")
+def is_text(base, at, length):
+    """Whether bytes are UTF-8."""
+    end = at + length
+    while at < end:
+        found = word(base, at) if end - at >= 8 else word(base, at) & ((1 << 8 * (end - at)) - 1)
+        if found & _HIGH_BITS:
+            return _wide_hash(base, at, end - at)[0]
+        at += 8
+    return True
+
+
 @njit(nogil=True)
 def _wide_hash(base, at, length):
     """The same, unit by unit."""

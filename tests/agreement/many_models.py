@@ -2,10 +2,10 @@
 
     uv run python tests/agreement/many_models.py 10000
 
-A model is searched with one thread and with two, up to symmetry and over all states, at once and in pieces from one checkpoint to the
-next; z3 looks at its first steps, and fair loops are looked for in its graph. What is printed in the end is what the models were
-made of, since "no difference" says no more than that. Slices of models run in processes of their own, because compiled
-kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one.
+A model is searched with one thread and with two, up to symmetry and over all states, at once, in pieces from one checkpoint to the
+next, and on disk with hardly any memory; z3 looks at its first steps, and fair loops are looked for in its graph. What is printed in
+the end is what the models were made of, since "no difference" says no more than that. Slices of models run in processes of their
+own, because compiled kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from symmetric_models import orbits, symmetric_models
 
 from rocketproof_model import EvaluationError, Instance, liveness, search, symbolic
 from rocketproof_model.checkpoint import Checkpoint
+from rocketproof_model.explicit import crew
 from rocketproof_model.explicit.canonical import plan
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
@@ -95,8 +97,16 @@ def ways(
             search.explore(instance, limits=Limits(states=most), tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
         return search.explore(instance, tuning=tuning, symmetry=reduced, checkpoint=Checkpoint(folder, 0.0))
 
+    def on_disk() -> Exploration:
+        for most in (max(1, states // 2), None):
+            limits, kept = Limits(states=most, memory=1, disk=1 << 30), Checkpoint(folder, 0.0)
+            found = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
+        return found
+
+    tiny = replace(tuning, homes=8, block=2, run_block=7)
     for reduced in (True, False) if symmetric else (False,):
         yield reduced, in_pieces
+        yield reduced, on_disk
         for workers in (2, 1):
             yield reduced, lambda workers=workers: at_once(workers)  # type: ignore[misc]
 
@@ -211,7 +221,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--here", action="store_true", help="one slice, of so many models made, in this process")
     given = parser.parse_args(words)
     if given.here:
-        search._ALONE = 0  # start threads for the smallest level
+        crew._ALONE = 0  # start threads for the smallest level
         say(json.dumps(run_slice(given.first, given.models)))
         return 0
     total: Counter[str] = Counter()

@@ -1,0 +1,116 @@
+"""Faults planted into the engines: the comparison of generated models notices each within few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import many_models
+import numpy as np
+import pytest
+from generated_models import Case, models
+from hypothesis.strategies import SearchStrategy
+from symmetric_models import symmetric_models
+
+from rocketproof_model import RocketproofError, liveness
+from rocketproof_model.explicit import canonical, crew, external, kernel, workers
+from rocketproof_model.explicit.lasso import UNFAIR
+from rocketproof_model.explicit.marks import Marks
+
+MOST = 60  # models made
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def forgotten_slot(patch: pytest.MonkeyPatch) -> None:
+    """Exchanging two elements leaves one field where it is."""
+    real = canonical._Columns.moves
+    patch.setattr(canonical._Columns, "moves", lambda self, i, j: real(self, i, j)[1:])
+
+
+def forgotten_name(patch: pytest.MonkeyPatch) -> None:
+    """Exchanging two elements renames them in all fields but the last."""
+    real = canonical._Columns.__init__
+
+    def init(self: Any, *words: Any) -> None:
+        real(self, *words)
+        del self.names[-1:]
+
+    patch.setattr(canonical._Columns, "__init__", init)
+
+
+def lost_bit(patch: pytest.MonkeyPatch) -> None:
+    """Of a bag or a number that needs two bits only one is stored."""
+    real = kernel.layout
+
+    def narrow(*words: Any, **more: Any) -> Any:
+        made = real(*words, **more)
+        made.slot_mask[made.slot_mask == 3] = 1
+        return made
+
+    patch.setattr(kernel, "layout", narrow)
+
+
+def no_weak_fairness(patch: pytest.MonkeyPatch) -> None:
+    """Weak fairness is not asked for."""
+    patch.setitem(liveness._LEVEL, "weak", UNFAIR)
+
+
+def lost_states(patch: pytest.MonkeyPatch) -> None:
+    """One in 64 of the new states is never expanded."""
+    real = workers.Worker.flush
+
+    def flush(self: Any) -> None:
+        real(self)
+        self.parts = [kept for part in self.parts if len(kept := _without(part, self.words))]
+
+    patch.setattr(workers.Worker, "flush", flush)
+
+
+def _without(part: Any, words: int) -> Any:
+    rows = part.reshape(-1, words)
+    hashed = rows.astype(np.uint64).sum(axis=1) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(58)
+    return np.ascontiguousarray(rows[hashed != 0]).ravel()
+
+
+def skipped_states(patch: pytest.MonkeyPatch) -> None:
+    """A search that goes on begins with half of the level that was to be expanded."""
+    real = Marks.restore
+
+    def restore(self: Marks, *words: Any) -> Any:
+        found = real(self, *words)
+        return [part[: len(part) // self.account.words // 2 * self.account.words] for part in found]
+
+    patch.setattr(Marks, "restore", restore)
+
+
+def unsettled(patch: pytest.MonkeyPatch) -> None:
+    """On disk the last range of candidates is not looked at."""
+    real = external.External._ranges
+    patch.setattr(external.External, "_ranges", lambda self: list(real(self))[:-1])
+
+
+def lost_recall(patch: pytest.MonkeyPatch) -> None:
+    """What a search had counted before its end is not taken up again."""
+    patch.setattr(workers.Seen, "recall", lambda self, numbers: None)
+
+
+FAULTS: dict[Plant, SearchStrategy[Case]] = {
+    forgotten_slot: symmetric_models(),
+    forgotten_name: symmetric_models(),
+    lost_bit: models(),
+    no_weak_fairness: models(),
+    lost_states: models(),
+    skipped_states: models(),
+    unsettled: symmetric_models(),
+    lost_recall: models(),
+}
+
+
+@pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_noticed(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(crew, "_ALONE", 0)
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, RocketproofError)):
+        many_models.compared(1, MOST, FAULTS[plant], tmp_path)

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
 HALF, OPERATIONS, SCHEDULE = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "SCHEDULE_TOPIC_XXXX"
@@ -167,7 +168,7 @@ def queue_entry(at: int, form: str, change: Callable[[int], int], **which: objec
     return do
 
 
-def table(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[Damaged], tuple[str, Place]]:
+def table(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Damaged], tuple[str, Place]]:
     """A table of config edited."""
 
     def do(d: Damaged) -> tuple[str, Place]:
@@ -278,8 +279,8 @@ def _config(d: Damaged, name: str) -> Path:
     return d.root / "config" / name
 
 
-def _offsets(name: str, key_: str, offset: int) -> Callable[[dict[str, object]], object]:
-    def change(data: dict[str, object]) -> None:
+def _offsets(name: str, key_: str, offset: int) -> Callable[[dict[str, Any]], object]:
+    def change(data: dict[str, Any]) -> None:
         rows = data["offsetTable"]
         assert isinstance(rows, dict)
         if name:
@@ -295,8 +296,8 @@ def _rename(d: Damaged, old: str, new: str) -> tuple[str, Place]:
     return "", None
 
 
-def _consumed(change: Callable[[dict[str, object]], object]) -> Callable[[Damaged], tuple[str, Place]]:
-    def of_table(data: dict[str, object]) -> object:
+def _consumed(change: Callable[[dict[str, Any]], object]) -> Callable[[Damaged], tuple[str, Place]]:
+    def of_table(data: dict[str, Any]) -> object:
         rows = data["offsetTable"]
         assert isinstance(rows, dict)
         return change(rows)
@@ -304,8 +305,8 @@ def _consumed(change: Callable[[dict[str, object]], object]) -> Callable[[Damage
     return table("consumerOffset.json", of_table)
 
 
-def _topics(change: Callable[[dict[str, dict[str, object]]], object]) -> Callable[[Damaged], tuple[str, Place]]:
-    def of_table(data: dict[str, object]) -> object:
+def _topics(change: Callable[[dict[str, dict[str, Any]]], object]) -> Callable[[Damaged], tuple[str, Place]]:
+    def of_table(data: dict[str, Any]) -> object:
         rows = data["topicConfigTable"]
         assert isinstance(rows, dict)
         return change(rows)
@@ -328,7 +329,7 @@ _QUEUE = ("INV-44", "INV-36", "REC-04")
 _COMMITTED = {"topic": "Orders", "flags": 8, "nth": 2}
 _IN_HALF, _IN_SCHEDULE, _OPERATION = {"topic": HALF, "nth": 5}, {"topic": SCHEDULE, "nth": 2}, {"topic": OPERATIONS, "nth": -1}
 _RETRY = {"topic": "%RETRY%cg1", "nth": 1}
-_PLAIN: dict[str, object] = {}
+_PLAIN: dict[str, Any] = {}
 
 
 def _of_records() -> list[Corruption]:
@@ -499,7 +500,7 @@ def _of_tables() -> list[Corruption]:
         ),
         c("a topic's queues negative", ("INV-13",), _topics(lambda t: t["Events"].update(writeQueueNums=-4))),
         c("a topic's inner name", ("TCM-01",), _topics(lambda t: t["Events"].update(topicName="Event"))),
-        c("data version 0", ("INV-17",), table("topics.json", lambda t: t["dataVersion"].update(counter=0))),  # type: ignore[attr-defined]
+        c("data version 0", ("INV-17",), table("topics.json", lambda t: t["dataVersion"].update(counter=0))),
         c("checkpoint of the log ahead", ("REC-02",), checkpoint(0, lambda v: v + (1 << 30))),
         c("checkpoint of the queues, a bit", ("REC-02",), checkpoint(8, lambda v: v ^ 1 << 8)),
         c("checkpoint negative", ("REC-02",), checkpoint(0, lambda v: -v - 1)),

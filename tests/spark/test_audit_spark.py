@@ -30,7 +30,7 @@ from rocketproof_traces.stored.segments import RANGE_SIZE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PLAN = Plan(stored_rules, tuple(settings("P494").items()))
+PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def outcome(root: Path, spread: Spread, size: int = RANGE_SIZE) -> Outcome:

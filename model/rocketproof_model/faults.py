@@ -97,7 +97,7 @@ def fault_at_end(
     for claim in claims:
         if claim.kind == "step" and moves:
             met = _error(instance, claim.formula, states[-2], state)
-        elif claim.kind in ("always", "reachable", "leads_to"):
+        elif claim.kind in ("always", "reachable", "leads_to", "eventually_always"):
             met = _error(instance, claim.formula, state) or (None if claim.goal is None else _error(instance, claim.goal, state))
         else:
             continue

@@ -1,7 +1,8 @@
-"""Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness?
+"""Liveness on the finite state graph: does `formula` always lead to `goal` under the actions' fairness, does it hold for ever in the end?
 
 A violation is a lasso: from an initial state to one of the formula, on through states without the goal, and round a
-cycle of such states that no fairness assumption forbids. Fairness is that of each action *instance* (an action with its
+cycle of such states that no fairness assumption forbids; against `eventually_always`, round a fair cycle through a
+state where it fails. Fairness is that of each action *instance* (an action with its
 arguments): weakly fair, it cannot be enabled without end and never happen; strongly fair, it cannot be enabled again and
 again and never happen. As in TLA+ (WF_vars and SF_vars), only steps that change the state count: an instance whose step would
 change nothing is for fairness not enabled, and does not happen. Staying in a state for ever is a lasso too unless a fair
@@ -15,19 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from .errors import EvaluationError, LimitReached
+from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Nodes
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
-from .explicit.lasso import STRONG, UNFAIR, WEAK, Bools, Components, Edges, Lasso, Levels, Nodes, components, fair_nodes, shortest, waiting
+from .explicit.lasso import Lasso, Parts, components, fair_nodes, shortest, waiting
 from .explicit.walks import ask_all
 from .faults import fault_at_end
 from .interpreter import State, refusing
-from .language import Action, Expr, Instance, Property
-from .result import INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
+from .language import Action, Bool, Expr, Instance, Property, const
+from .result import INTERRUPTED, LIVE, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
 from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
@@ -83,17 +85,18 @@ def check(
     checked: bool = True,
     exploration: Exploration | None = None,
 ) -> list[Outcome]:
-    """Decide the `leads_to` properties among the given ones (by default the model's); other kinds are left out.
+    """Decide `leads_to` and `eventually_always` among the given properties (by default the model's); other kinds are left out.
 
     It needs the whole state graph: `exploration` is one that `explore` has finished for this instance, and not up to symmetry, else
-    it explores itself. `depth` of a violation is the length of its prefix, before the cycle. In `details`: `pending`, the number of
-    states with an obligation; `vacuous`, whether no state has the formula; if it holds, `needs_fairness`, the actions whose
+    it explores itself. A violation is a lasso with the shortest prefix, and of those the one with the shortest loop; `depth` is the length
+    of the prefix. In `details`: `pending`, the number of states with an obligation; `vacuous`, whether no state has the formula;
+    `shortest_loop`, False if loops are so many that one was taken without comparing all; if it holds, `needs_fairness`, the actions whose
     fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
     to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
     stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown. Raises ModelFault, an EvaluationError with its path,
     where the interpreter meets one.
     """
-    claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind == "leads_to"]
+    claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind in LIVE]
     if not claims:
         return []
     watch = Watch(limits)
@@ -126,7 +129,7 @@ def check(
 
 def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool) -> tuple[Space, list[Bools]]:
     """The graph of a finished exploration, and for each claim's formula and goal the states where it holds."""
-    formulas = [f for p in claims for f in (p.formula, cast(Expr, p.goal))]
+    formulas = [f for p in claims for f in asked(p)]
     instance, words = found.instance, found.kernel.layout.words
     needed = found.states * (_STATE_BYTES + 16 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
     if limits.memory is not None and needed > limits.memory:
@@ -144,22 +147,33 @@ def _space(found: Exploration, claims: Sequence[Property], limits: Limits, check
     return Space(instance, edges, Labels.of(instance), graph.state), truths
 
 
+def asked(claim: Property) -> tuple[Expr, Expr]:
+    """What is asked of each state: of `leads_to` its formula and its goal; of `eventually_always` where it fails, as the formula."""
+    return (claim.formula, claim.goal) if claim.goal is not None else (~claim.formula, const(0, Bool))
+
+
 def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Watch) -> Outcome:
-    """Decide one `leads_to`, given where its formula and its goal hold. Raises LimitReached when the time is over."""
+    """Decide one claim, given where the terms of `asked` hold. Raises LimitReached when the time is over.
+
+    Against `leads_to` a lasso waits for ever; against `eventually_always` it goes through a failing state again and again.
+    """
     graph, labels, start = space.graph, space.labels, watch.seconds
-    paths = waiting(graph, formula, goal)
+    everywhere = np.ones(graph.size, np.bool_)
+    lasting = claim.kind == "eventually_always"
+    paths = waiting(graph, everywhere if lasting else formula, goal)
     alive = np.zeros(graph.size, np.bool_)
     alive[paths.order] = True
-    parts = components(graph, alive)
+    parts = Parts(components(graph, alive), formula if lasting else everywhere)
     _spend(watch)
     found = fair_nodes(graph, labels.fair, parts)
-    lasso = shortest(graph, labels.fair, paths, found)
-    details: dict[str, Any] = {"pending": len(paths.order), "vacuous": not formula.any()}
+    lasso = shortest(graph, labels.fair, paths, parts.visit, found)
+    details: dict[str, Any] = {"pending": len(paths.order), "vacuous": not lasting and not formula.any()}
     witness, depth = None, None
     if lasso is None:
         details["needs_fairness"], details["enough_fairness"] = _needs(graph, labels, parts, watch)
     else:
         remedies = _remedies(graph, labels, parts, lasso, watch)
+        details["shortest_loop"] = lasso.least
         details["strengthen"] = {r.action.name: _WORD[r.cure] for r in remedies if r.cure}
         details["bounds"] = _bounds(space, lasso)
         moves = tuple(labels.moves[k] for k in lasso.labels)
@@ -177,11 +191,11 @@ def _spend(watch: Watch) -> None:
         raise LimitReached(TIME)
 
 
-def _holds(graph: Edges, fair: Levels, parts: Components) -> bool:
+def _holds(graph: Edges, fair: Levels, parts: Parts) -> bool:
     return not (fair_nodes(graph, fair, parts, all_of_them=False) >= 0).any()
 
 
-def _needs(graph: Edges, labels: Labels, parts: Components, watch: Watch) -> tuple[list[str], list[str]]:
+def _needs(graph: Edges, labels: Labels, parts: Parts, watch: Watch) -> tuple[list[str], list[str]]:
     """The fair actions without which it would not hold, and a smallest set (none can be left out) that is enough."""
     fair = [k for k, action in enumerate(labels.actions) if action.fair is not None]
     needed = []
@@ -215,7 +229,7 @@ class _Remedy:
     cure: int
 
 
-def _remedies(graph: Edges, labels: Labels, parts: Components, lasso: Lasso, watch: Watch) -> list[_Remedy]:
+def _remedies(graph: Edges, labels: Labels, parts: Parts, lasso: Lasso, watch: Watch) -> list[_Remedy]:
     loop = set(lasso.nodes[lasso.loop :])
     taken = set(lasso.labels[lasso.loop :])
     times = np.zeros(len(labels.moves), np.int64)

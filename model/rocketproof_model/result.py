@@ -18,6 +18,7 @@ Verdict = Literal["holds", "violated", "unknown", "not inductive"]
 Engine = Literal["explicit", "symbolic", "simulate", "stateful", "spark"]
 
 SEARCHED = ("always", "reachable", "step", "deadlock_free")  # kinds of properties that a search of all states decides
+LIVE = ("leads_to", "eventually_always")  # kinds that fair loops in the graph of all states decide
 
 # Reasons of `unknown`, the words of `--json`.
 BOUND, TIME, MEMORY, STATES, INTERRUPTED, GAVE_UP = "bound reached", "time", "memory", "states", "interrupted", "engine gave up"

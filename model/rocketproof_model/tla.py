@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .language import JAVA_INT, Action, Container, Expr, Instance, Property, SetType, Type, Update, Variable, children, held, walk
+from .language import JAVA_INT, Action, Container, Expr, Instance, Property, SetType, Type, Update, Variable, children, held, observed, walk
 from .language.containers import SequenceType
 from .language.shapes import Shape, codes_of, parts_of
 from .language.shown import wholes
@@ -60,8 +60,12 @@ class _Start(NamedTuple):
 
 
 def module(instance: Instance, *, properties: Iterable[Property] | None = None) -> Module:
-    """The module of an instance; `properties` (by default the model's) are what the configuration lets TLC check."""
-    return _Writer(instance, instance.model.properties if properties is None else properties).module()
+    """The module of an instance; `properties` (by default the model's) are what the configuration lets TLC check.
+
+    For `until` and `within` it has their observers as variables: TLC counts the states of the observed model.
+    """
+    model, plain = observed(instance.model, instance.model.properties if properties is None else properties)
+    return _Writer(Instance(model, instance.constants), [claim for parts in plain.values() for claim in parts]).module()
 
 
 class _Writer:
@@ -406,6 +410,8 @@ class _Writer:
                 text, kind = f"{let}~{formula}", ""
             elif claim.kind == "step":
                 text, kind = f"[][{let}{formula}]_vars", "PROPERTY"
+            elif claim.kind == "eventually_always":
+                text, kind = f"<>[]{f'({let}{formula})' if let else formula}", "PROPERTY"
             elif claim.kind == "leads_to" and claim.goal is not None:
                 text, kind = f"{f'({let}{formula})' if let else formula} ~> {self.term(claim.goal)}", "PROPERTY"
             lines.append(f"\\* {claim.sentence}\n{name} == {text}")

@@ -52,7 +52,7 @@ def widened(model: Model, types: Mapping[str, Type], *, drop_bounds: bool = True
                 yield Guard(f"{variable.name} up to {end}", all_of(u.value <= end for u in beyond), sentence, True, beyond[0].place)
 
     def claim(old: Property) -> Property:
-        return replace(old, formula=term(old.formula), goal=None if old.goal is None else term(old.goal))
+        return old.mapped(term)
 
     return replace(
         model,

@@ -8,8 +8,8 @@ import numpy as np
 import oracle
 
 from rocketproof_model import EvaluationError, liveness, search
+from rocketproof_model.explicit.edges import Edges
 from rocketproof_model.explicit.exploration import Exploration
-from rocketproof_model.explicit.lasso import Edges
 from rocketproof_model.interpreter import State
 from rocketproof_model.result import Outcome
 

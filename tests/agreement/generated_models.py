@@ -596,6 +596,11 @@ class Maker:
         model.deadlock_free("deadlock", "there is always a next step", **unless)
         model.leads_to("leads", self.boolean(2), self.boolean(2), "claimed of every fair path")
         model.eventually("eventually", self.boolean(1), "claimed of every fair path for ever")
+        model.eventually_always("lasts", self.boolean(1), "claimed of the end of every fair path")
+        model.until("until", self.boolean(1), self.boolean(1), "claimed of every fair path", when=self.boolean(1))
+        model.until("first", self.boolean(1), self.boolean(1), "claimed from the start on", weak=True)
+        clock = self.pick(("", model.actions[0].name))
+        model.within("within", self.boolean(1), self.boolean(1), "claimed of every path", steps=self.pick((1, 2, 3)), clock=clock)
 
 
 @st.composite

@@ -36,9 +36,13 @@ def describe(instance: Instance) -> str:
     for p in model.properties:
         if p.kind == "deadlock_free":
             lines.append(f'm.deadlock_free("{p.id}", "{p.sentence}", unless={source(p.formula)})')
+        elif p.kind in ("until", "weak_until") and p.hold is not None and p.goal is not None:
+            when = "" if p.once else f", when={source(p.formula)}"
+            lines.append(f'm.until("{p.id}", {source(p.hold)}, {source(p.goal)}, "{p.sentence}"{when}, weak={p.kind == "weak_until"})')
         else:
             goal = "" if p.goal is None else f", {source(p.goal)}"
-            lines.append(f'm.{p.kind}("{p.id}", {source(p.formula)}{goal}, "{p.sentence}")')
+            more = f', steps={p.steps}, clock="{p.clock}"' if p.kind == "within" else ""
+            lines.append(f'm.{p.kind}("{p.id}", {source(p.formula)}{goal}, "{p.sentence}"{more})')
     values = ", ".join(f"{n}={_literal(model.constants[n][0], code)}" for n, code in instance.constants.items())
     return "\n".join([*lines, f"instance = m.given({values})"])
 
@@ -47,7 +51,7 @@ def _terms(model: Model) -> list[Expr]:
     terms = [e for v in model.variables for way in v.init for e in way] + model.starts
     for action in model.actions:
         terms += [g.condition for g in action.guards] + [e for u in action.updates for e in (u.target, u.value)]
-    return terms + [e for p in model.properties for e in (p.formula, p.goal) if e is not None]
+    return terms + [e for p in model.properties for e in p.terms]
 
 
 def _start(way: tuple[Expr, ...]) -> str:

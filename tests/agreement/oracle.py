@@ -103,12 +103,42 @@ def verdict(claim: Property, steps: int | None) -> str:
     return "holds" if (steps is None) != (claim.kind == "reachable") else "violated"
 
 
-def pending(space: Space, claim: Property) -> dict[int, int]:
-    """States that a path reaches with the goal still owed, and the least steps from the initial state to each."""
+def breaks(space: Space, claim: Property) -> int | None:
+    """Steps of the shortest path that breaks `until` or `within`: one obligation is followed, from wherever it may arise."""
     assert claim.goal is not None
     instance, states = space.instance, space.states
     goal = [holds(instance, claim.goal, s) for s in states]
-    owing = [holds(instance, claim.formula, s) and not goal[i] for i, s in enumerate(states)]
+    asked = [holds(instance, claim.formula, s) for s in states]
+    hold = None if claim.hold is None else [holds(instance, claim.hold, s) for s in states]
+    onward: dict[int, set[tuple[int, bool]]] = {}
+    for s, name, _, t in space.edges:
+        onward.setdefault(s, set()).add((t, s != t and claim.clock in ("", name)))
+    start = range(space.level.count(0))
+    level = {(i, -1) for i in start if not claim.once} | {(i, 0) for i in start if claim.once and not goal[i]}
+    seen, steps = set(level), 0
+    while level:
+        owing = {(i, 0) for i, done in level if done < 0 and asked[i] and not goal[i]} - seen
+        seen |= owing
+        level |= owing
+        if any(done >= 0 and (done == claim.steps if hold is None else not hold[i]) for i, done in level):
+            return steps
+        following = set()
+        for i, done in level:
+            for t, counts in onward.get(i, ()):
+                if done < 0:
+                    following.add((t, -1))
+                elif not goal[t]:
+                    following.add((t, done + (counts and hold is None)))
+        level, steps = following - seen, steps + 1
+        seen |= level
+    return None
+
+
+def pending(space: Space, claim: Property) -> dict[int, int]:
+    """States that a path reaches with the goal still owed, and the least steps from the initial state to each."""
+    instance, states = space.instance, space.states
+    goal = [claim.goal is not None and holds(instance, claim.goal, s) for s in states]
+    owing = [claim.goal is None or (holds(instance, claim.formula, s) and not goal[i]) for i, s in enumerate(states)]
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_weighted_edges_from((-1, (i, False), 0) for i in range(space.level.count(0)))
     graph.add_weighted_edges_from(((i, False), (i, True), 0) for i in range(len(states)) if owing[i])
@@ -135,13 +165,20 @@ def lasso(space: Space, claim: Property) -> int | None:
     for s, name, args, _ in changes:
         if s in owed and fairness[name]:
             able[s].add((name, args))
-    return min((owed[i] for i in fair_nodes(graph, able, fairness)), default=None)
+    return min((owed[i] for i in fair_nodes(graph, able, fairness, failing(space, claim))), default=None)
 
 
-def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: dict[str, str | None]) -> set[int]:
-    """States of the strongly connected parts in which a path can stay and yet treat every fair label fairly."""
+def failing(space: Space, claim: Property) -> set[int]:
+    """The states of which a loop against the claim has to visit one: of `eventually_always` those where it fails."""
+    return {i for i, s in enumerate(space.states) if claim.goal is not None or not holds(space.instance, claim.formula, s)}
+
+
+def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: dict[str, str | None], visit: set[int]) -> set[int]:
+    """States of the strongly connected parts in which a path can stay, treat every fair label fairly, and visit one of the given states."""
     found: set[int] = set()
     for part in nx.strongly_connected_components(graph):
+        if not part & visit:
+            continue
         inner = graph.subgraph(part)
         done = {by for _, _, by in inner.edges(data="by")}
         sometimes = set().union(*(able[i] for i in part)) - done
@@ -150,7 +187,7 @@ def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: di
             continue
         strong = {label for label in sometimes if fairness[label[0]] == "strong"}
         if strong:
-            found |= fair_nodes(graph.subgraph(i for i in part if not able[i] & strong), able, fairness)
+            found |= fair_nodes(graph.subgraph(i for i in part if not able[i] & strong), able, fairness, visit)
         else:
             found |= part
     return found
@@ -185,14 +222,14 @@ def shows(space: Space, claim: Property, states: Sequence[State]) -> bool:
 
 
 def lasso_is_fair(space: Space, claim: Property, moves: Sequence[Label], states: Sequence[State], loop: int) -> bool:
-    """Whether the lasso owes the goal from some state on for ever, and does not neglect a fair label in its loop."""
-    assert claim.goal is not None
-    instance = space.instance
-    owing = False
-    for state in states:
+    """Whether the lasso owes the goal from some state on for ever, or fails in its loop, and does not neglect a fair label there."""
+    instance, owing = space.instance, False
+    for state in states if claim.goal is not None else ():
         owing = (owing or holds(instance, claim.formula, state)) and not holds(instance, claim.goal, state)
     circle = [space.index[s] for s in states[loop:]]
-    if states[-1] != states[loop] or any(holds(instance, claim.goal, space.states[i]) for i in circle):
+    if claim.goal is None:
+        owing = any(not holds(instance, claim.formula, space.states[i]) for i in circle)
+    if states[-1] != states[loop] or any(claim.goal is not None and holds(instance, claim.goal, space.states[i]) for i in circle):
         return False
     taken = {move for move, s, t in zip(moves[loop:], circle, circle[1:], strict=False) if s != t}
     able = [{(name, args) for s, name, args, t in space.edges if s == i and t != i} for i in circle]

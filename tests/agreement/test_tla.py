@@ -17,7 +17,24 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from rocketproof_model import ANY, BagOf, Bool, Instance, Int, Model, Record, SeqOf, SetOf, liveness, one_of, search, tla
+from rocketproof_model import (
+    ANY,
+    BagOf,
+    Bool,
+    Instance,
+    Int,
+    Model,
+    Record,
+    SeqOf,
+    SetOf,
+    language,
+    liveness,
+    observing,
+    one_of,
+    search,
+    tla,
+)
+from rocketproof_model.result import Outcome
 from rocketproof_properties.sources.modelfile import load
 from rocketproof_properties.sources.source import choose
 
@@ -125,6 +142,60 @@ def test_tlc_starts_in_the_same_states(tlc: Path, tmp_path: Path) -> None:
     assert counted(tla.module(odd()), tlc, tmp_path) == (found.transitions, found.states, found.depth)
 
 
+def paths(high: int) -> Instance:
+    """A counter that goes back from its top, and what it does on the way; all of it holds with `high` 4."""
+    m = Model("paths")
+    n, calm = m.var("n", Int(0, 5), init=one_of(0, 1)), m.var("calm", Bool, init=True)
+
+    @m.action(fair="weak")
+    def tick(a: Any) -> None:
+        """Count on."""
+        a.guard("room", n < 5, "there is room")
+        a.set(n, n + 1)
+
+    @m.action()
+    def back(a: Any) -> None:
+        """Go back from the top."""
+        a.guard("top", n == 5, "it is at the top")
+        a.set(n, 4)
+
+    @m.action()
+    def turn(a: Any) -> None:
+        """The mood changes, at the bottom only."""
+        a.set(calm, ~calm, when=n == 0)
+
+    m.eventually_always("stays", n >= high, "it stays up")
+    m.until("grows", n < high, n == 4, "it grows to 4")
+    m.until("comes back", n >= high, n == 4, "from the top it comes back", when=n == 5, weak=True)
+    m.within("soon", n == 1, n == high, "it comes there in three ticks", steps=3, clock="tick")
+    return m.given()
+
+
+def test_tlc_agrees_about_properties_of_paths(tlc: Path, tmp_path: Path) -> None:
+    made = paths(4)
+    model, _ = language.observed(made.model, made.model.properties)
+    found = search.explore(Instance(model, {}), [])
+    assert counted(tla.module(made), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    assert [o.verdict for o in answers(made)] == ["holds"] * 4
+
+
+WRONG = (("stays", 5), ("grows", 3), ("comes back", 6), ("soon", 5))
+
+
+@pytest.mark.parametrize(("id_", "high"), WRONG if settings.get_current_profile_name() == "long" else WRONG[:1])
+def test_tlc_refutes_them_as_the_search_does(id_: str, high: int, tlc: Path, tmp_path: Path) -> None:
+    made = paths(high)
+    claim = made.model.property(id_)
+    assert next(o.verdict for o in answers(made) if o.property is claim) == "violated"
+    said = told_by_tlc(tla.module(made, properties=[claim]), tlc, tmp_path)
+    assert "is violated" in said or "were violated" in said, said
+
+
+def answers(made: Instance) -> list[Outcome]:
+    """What the search says of properties of paths."""
+    return liveness.check(made) + [observing.check(made, p) for p in made.model.properties if p.kind in language.OBSERVED]
+
+
 SMALL = [key for key, (generated, _, _) in COUNTS.items() if generated < 30_000]
 
 
@@ -135,11 +206,16 @@ def test_tlc_finds_as_many_states(name: str, scope: str, tlc: Path, tmp_path: Pa
 
 def counted(made: tla.Module, tlc: Path, tmp_path: Path) -> tuple[int, ...]:
     """Generated states, distinct ones and depth, as TLC counts them; its checks of the properties must find nothing."""
+    said = told_by_tlc(made, tlc, tmp_path)
+    counts = re.search(r"([\d,]+) states generated, ([\d,]+) distinct states found, 0 states left", said)
+    depth = re.search(r"complete state graph search is (\d+)", said)
+    assert counts is not None and depth is not None and "No error has been found" in said, said
+    return tuple(int(text.replace(",", "")) for text in (*counts.groups(), depth[1]))
+
+
+def told_by_tlc(made: tla.Module, tlc: Path, tmp_path: Path) -> str:
+    """What TLC prints about a module."""
     (tmp_path / f"{made.name}.tla").write_text(made.text, "utf-8")
     (tmp_path / f"{made.name}.cfg").write_text(made.config, "utf-8")
     command = ["java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", str(tlc), "tlc2.TLC", "-workers", "1", made.name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
-    counts = re.search(r"([\d,]+) states generated, ([\d,]+) distinct states found, 0 states left", done.stdout)
-    depth = re.search(r"complete state graph search is (\d+)", done.stdout)
-    assert counts is not None and depth is not None and "No error has been found" in done.stdout, done.stdout
-    return tuple(int(text.replace(",", "")) for text in (*counts.groups(), depth[1]))
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600).stdout

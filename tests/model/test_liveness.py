@@ -11,7 +11,8 @@ import pytest
 import routing
 from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite
 from rocketproof_model.errors import EvaluationError, LimitReached
-from rocketproof_model.explicit.lasso import Edges
+from rocketproof_model.explicit import cycles
+from rocketproof_model.explicit.edges import Edges
 from rocketproof_model.interpreter import holds, initial, successors
 from rocketproof_model.liveness import Labels, Space, check, decide
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Watch
@@ -188,6 +189,65 @@ def test_larger_random_walks_agree_with_networkx(seed):
         if outcome.witness is not None:
             assert outcome.witness.loop == expected
             check_witness(outcome)
+
+
+def fewest_steps_round(actions, home, goal):
+    """Steps of the shortest fair walk from a node back to it without the goal, breadth first over all that a walk saw and did."""
+    start = (home, frozenset([home]), frozenset())
+    level, seen, steps = [start], {start}, 0
+    while level:
+        for at, nodes, taken in level:
+            able = {(name, s) for name, (_, edges) in actions.items() for s in nodes if edges.get(s, s) != s}
+            neglected = {name: [s for n, s in able if n == name] for name, (fair, _) in actions.items() if fair and name not in taken}
+            starved = any(len(where) == len(nodes) if actions[name][0] == "weak" else where for name, where in neglected.items())
+            if at == home and not starved:
+                return steps
+        following = []
+        for at, nodes, taken in level:
+            for name, (_, edges) in actions.items():
+                to = edges.get(at, at)
+                new = (to, nodes | {to}, taken | {name})
+                if to != at and to not in goal and new not in seen:
+                    seen.add(new)
+                    following.append(new)
+        level, steps = following, steps + 1
+    return None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_behind_the_shortest_prefix_the_loop_is_the_shortest(seed):
+    rng = random.Random(600 + seed)
+    loops = []
+    while len(loops) < 20:
+        size = rng.randint(4, 7)
+        actions, _, goal = random_walk(rng, size, 4)
+        actions = {name: (rng.choice(["weak", "strong"]), edges) for name, (_, edges) in actions.items()}
+        instance = graph_model(size, actions, range(size), goal)
+        outcome = decided(instance)
+        if outcome.witness is None or outcome.depth == len(outcome.witness):
+            continue
+        check_witness(outcome)
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(size))
+        graph.add_edges_from(e for _, edges in actions.values() for e in edges.items())
+        # With every state in the formula an obligation pends wherever the goal does not hold.
+        entries = [s for s, far in nx.single_source_shortest_path_length(graph, 0).items() if far == outcome.depth and s not in goal]
+        shortest = min(filter(None, (fewest_steps_round(actions, home, goal) for home in entries)))
+        assert outcome.details["shortest_loop"]
+        assert len(outcome.witness) - outcome.depth == shortest, f"{actions}, goal {goal}"
+        loops.append(shortest)
+    assert max(loops) > 2
+
+
+def test_a_loop_too_many_to_compare_is_fair_and_says_so(monkeypatch):
+    monkeypatch.setattr(cycles, "_MOST", 0)
+    rng = random.Random(600)
+    for _ in range(30):
+        actions, formula, goal = random_walk(rng, 6, 4)
+        outcome = decided(graph_model(6, actions, formula, goal))
+        if outcome.witness is not None:
+            check_witness(outcome)
+            assert outcome.details["shortest_loop"] == (len(outcome.witness) - outcome.depth in (0, 2))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -144,8 +144,8 @@ def test_any_state_can_be_asked(lasso: Witness) -> None:
     """What the page asks of a branch is what the document says of the same states."""
     document = of_witness(lasso)
     for k, state in enumerate(lasso.states):
-        waiting = k > 0 and document["truths"][k - 1]["word"] == "waiting"
-        said = at(lasso.instance, lasso.property, state, lasso.states[k - 1] if k else None, waiting=waiting)
+        last = document["truths"][k - 1]["word"] if k else ""
+        said = at(lasso.instance, lasso.property, state, lasso.states[k - 1] if k else None, last)
         assert said["truth"]["word"] == document["truths"][k]["word"]
         assert said["choices"]["enabled"] == document["choices"][k]["enabled"]
         assert [said["refusals"][p] for p in said["choices"]["refused"]] == [

@@ -39,7 +39,7 @@ def reducible(model: Model, claims: Sequence[Property]) -> tuple[tuple[IndexType
     """
     indices = symmetric_indices(model.variables)
     for claim in claims if indices else ():
-        if told := asymmetry(claim.formula, claim.goal):
+        if told := asymmetry(*claim.terms):
             return (), f"property {claim.id}: {told}"
     for action in model.actions if indices else ():
         if action not in _told:

@@ -12,56 +12,12 @@ most as many rounds as these labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compiled import compiled
-
-UNFAIR, WEAK, STRONG = 0, 1, 2
-Bools = NDArray[np.bool_]
-Nodes = NDArray[np.int32]
-Long = NDArray[np.int64]
-Levels = NDArray[np.int8]
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Edges grouped by source: those of node s are `offsets[s]:offsets[s + 1]` of `targets` and `labels`.
-
-    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one. The first `starts`
-    nodes are where paths begin.
-    """
-
-    offsets: Long
-    targets: Nodes
-    labels: Nodes
-    starts: int = 1
-
-    @property
-    def size(self) -> int:
-        return len(self.offsets) - 1
-
-    @staticmethod
-    def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], starts: int = 1) -> Edges:
-        """Group edges by source, without those from a node to itself; those of one source keep their order."""
-        moving = sources != targets
-        if not moving.all():
-            sources, targets, labels = sources[moving], targets[moving], labels[moving]
-        offsets = np.zeros(size + 1, np.int64)
-        np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
-        if len(sources) and np.any(sources[1:] < sources[:-1]):
-            order = np.argsort(sources, kind="stable")
-            targets, labels = targets[order], labels[order]
-        return Edges(offsets, targets.astype(np.int32, copy=False), labels.astype(np.int32, copy=False), starts)
-
-    def enabled(self, node: int) -> Nodes:
-        """The labels of the node's edges."""
-        return self.labels[self.offsets[node] : self.offsets[node + 1]]
-
-    def source(self, edge: int) -> int:
-        return int(np.searchsorted(self.offsets, edge, side="right")) - 1
+from .cycles import shortest_cycle
+from .edges import Bools, Edges, Levels, Long, Nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +26,14 @@ class Components:
 
     order: Nodes
     starts: Long
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The components to search for fair cycles, and the nodes of which such a cycle has to visit one."""
+
+    components: Components
+    visit: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +54,13 @@ class Waiting:
 class Lasso:
     """Nodes and the labels of the edges between them; the last node is the node at `loop`, where the cycle begins.
 
-    If `loop` is the last position, the lasso stays at that node for ever.
+    If `loop` is the last position, the lasso stays at that node for ever. `least`: no fair loop behind so short a prefix is shorter.
     """
 
     nodes: tuple[int, ...]
     labels: tuple[int, ...]
     loop: int
+    least: bool
 
 
 def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
@@ -108,40 +73,38 @@ def components(graph: Edges, alive: Bools) -> Components:
     return Components(*_tarjan(graph.offsets, graph.targets, alive))
 
 
-def fair_nodes(graph: Edges, fair: Levels, first: Components, *, all_of_them: bool = True) -> Nodes:
+def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = True) -> Nodes:
     """For each node the number of the fair component it is in, or -1; `fair` gives each label's level.
 
-    `first` are the components to start from. Without `all_of_them` it stops at the first round that finds one.
+    `first` are the components to start from; one is fair only if it has a node to visit.
+    Without `all_of_them` it stops at the first round that finds one.
     """
     found = np.full(graph.size, -1, np.int32)
-    parts, number = first, 0
+    parts, number = first.components, 0
     while len(parts.order):
         keep = np.zeros(graph.size, np.bool_)
         before = number
-        number = _judge(graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, found, keep, number)
+        number = _judge(graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, first.visit, found, keep, number)
         if (number > before and not all_of_them) or not keep.any():
             break
         parts = components(graph, keep)
     return found
 
 
-def shortest(graph: Edges, fair: Levels, paths: Waiting, found: Nodes) -> Lasso | None:
-    """A fair lasso with the shortest prefix, given the fair components; None if no path reaches any.
+def shortest(graph: Edges, fair: Levels, paths: Waiting, visit: Bools, found: Nodes) -> Lasso | None:
+    """A fair lasso with the shortest prefix, and of these one with the shortest loop; None if no path reaches a fair component.
 
-    Of several entries at that distance it takes the first where staying is fair, else the first.
+    `found` are the fair components, `visit` the nodes of which the loop has to visit one. Of equal ones it takes that with the first entry.
     """
     inside = found[paths.order] >= 0
     if not inside.any():
         return None
     first = int(np.argmax(inside))
     level = np.flatnonzero(inside & (paths.depth == paths.depth[first]))
-    staying = (int(k) for k in level if not _demands(graph, fair, int(paths.order[k])))
-    entry = int(paths.order[next(staying, first)])
-    return _lasso(graph, fair, found, entry, _prefix(graph, paths, entry))
-
-
-def _demands(graph: Edges, fair: Levels, node: int) -> bool:
-    return bool(fair[graph.enabled(node)].any())
+    loop, least = shortest_cycle(graph, fair, visit, found, [int(paths.order[k]) for k in level])
+    edges = _prefix(graph, paths, loop.home)
+    nodes = (graph.source(edges[0]) if edges else loop.home, *(int(graph.targets[e]) for e in edges + loop.edges))
+    return Lasso(nodes, tuple(int(graph.labels[e]) for e in edges + loop.edges), len(edges), least)
 
 
 def _prefix(graph: Edges, paths: Waiting, node: int) -> list[int]:
@@ -156,50 +119,6 @@ def _prefix(graph: Edges, paths: Waiting, node: int) -> list[int]:
         else:
             edges.append(edge)
             at = graph.source(edge) + (graph.size if at >= graph.size else 0)
-
-
-def _lasso(graph: Edges, fair: Levels, found: Nodes, entry: int, prefix: list[int]) -> Lasso:
-    edges = prefix + _cycle(graph, fair, found, entry)
-    nodes = (graph.source(edges[0]) if edges else entry, *(int(graph.targets[e]) for e in edges))
-    return Lasso(nodes, tuple(int(graph.labels[e]) for e in edges), len(prefix))
-
-
-def _cycle(graph: Edges, fair: Levels, found: Nodes, home: int) -> list[int]:
-    """Edges of a short fair closed walk from `home` inside its component: always to the nearest thing still demanded."""
-    weak = np.zeros(len(fair), np.bool_)
-    weak[graph.enabled(home)] = True
-    weak &= fair == WEAK
-    strong = np.zeros(len(fair), np.bool_)
-    taken = np.zeros(len(fair), np.bool_)
-    seen, parent = np.full(graph.size, -1, np.int32), np.empty(graph.size, np.int64)
-    queue = np.empty(int(np.count_nonzero(found == found[home])), np.int32)
-
-    def visit(node: int) -> None:
-        here = np.zeros(len(fair), np.bool_)
-        here[graph.enabled(node)] = True
-        np.logical_and(weak, here, out=weak)
-        np.logical_or(strong, here & (fair == STRONG) & ~taken, out=strong)
-
-    visit(home)
-    walk: list[int] = []
-    at, search = home, 0
-    while True:
-        goal = home if not (weak.any() or strong.any()) else -1
-        if at == goal:
-            return walk
-        node, last = _nearest(graph.offsets, graph.targets, graph.labels, found, at, goal, weak, strong, search, seen, parent, queue)
-        search += 1
-        assert node >= 0, "the component is not fair"
-        piece = [] if last < 0 else [int(last)]
-        while node != at:
-            piece.append(int(parent[node]))
-            node = graph.source(piece[-1])
-        for edge in reversed(piece):
-            label, at = graph.labels[edge], int(graph.targets[edge])
-            taken[label] = True
-            weak[label] = strong[label] = False
-            visit(at)
-            walk.append(edge)
 
 
 @compiled
@@ -312,7 +231,16 @@ def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
 
 @compiled
 def _judge(
-    offsets: Long, targets: Nodes, labels: Nodes, fair: Levels, order: Nodes, starts: Long, found: Nodes, keep: Bools, number: int
+    offsets: Long,
+    targets: Nodes,
+    labels: Nodes,
+    fair: Levels,
+    order: Nodes,
+    starts: Long,
+    visit: Bools,
+    found: Nodes,
+    keep: Bools,
+    number: int,
 ) -> int:
     """Mark fair components in `found` from `number` on, and in `keep` what remains to be searched; the next number."""
     part = np.full(found.size, -1, np.int32)
@@ -325,7 +253,9 @@ def _judge(
     for k in range(starts.size - 1):
         size = starts[k + 1] - starts[k]
         several = 0
+        dead = True
         for j in range(starts[k], starts[k + 1]):
+            dead &= not visit[order[j]]
             for e in range(offsets[order[j]], offsets[order[j] + 1]):
                 label = labels[e]
                 if fair[label] != 0:
@@ -335,7 +265,7 @@ def _judge(
                     enabled[label] += 1
                     if part[targets[e]] == k:
                         taken[label] = True
-        dead = split = False
+        split = False
         for j in range(several):
             label = touched[j]
             if not taken[label]:
@@ -357,42 +287,3 @@ def _judge(
             enabled[touched[j]] = 0
             taken[touched[j]] = False
     return number
-
-
-@compiled
-def _nearest(
-    offsets: Long, targets: Nodes, labels: Nodes, found: Nodes, start: int, goal: int, weak: Bools, strong: Bools,
-    search: int, seen: Nodes, parent: Long, queue: Nodes,
-) -> tuple[int, int]:  # fmt: skip
-    """Search the component of `start`: the nearest node and, if an edge is what was sought, that edge (else -1).
-
-    Sought is the node `goal`, or, if that is -1, an edge whose label is demanded or a node where a label of `weak` is disabled.
-    """
-    open_weak = 0
-    for label in range(weak.size):
-        open_weak += weak[label]
-    head, tail = 0, 1
-    queue[0] = start
-    seen[start] = search
-    while head < tail:
-        node = queue[head]
-        head += 1
-        if node == goal:
-            return node, -1
-        if goal < 0:
-            still = 0
-            for e in range(offsets[node], offsets[node + 1]):
-                still += weak[labels[e]]
-            if still < open_weak:
-                return node, -1
-            for e in range(offsets[node], offsets[node + 1]):
-                if (weak[labels[e]] or strong[labels[e]]) and found[targets[e]] == found[start]:
-                    return node, e
-        for e in range(offsets[node], offsets[node + 1]):
-            target = targets[e]
-            if found[target] == found[start] and seen[target] != search:
-                seen[target] = search
-                parent[target] = e
-                queue[tail] = target
-                tail += 1
-    return -1, -1

@@ -4,8 +4,9 @@ from .actions import Action, Body, Fairness, Guard, Update
 from .composition import history, include
 from .containers import BagOf, Containers, Many, Seq, SeqOf, SetOf
 from .expr import Expr, Index, coerce, const, element_name, free, index, show
-from .model import Instance, Kind, Model, Property
+from .model import Instance, Model
 from .numbers import BINARY, fold32, java_rem
+from .observers import LASTING, OBSERVED, Observer, observed
 from .operations import (
     all_of,
     any_of,
@@ -18,6 +19,7 @@ from .operations import (
     without_bits,
     wrap32,
 )
+from .properties import Kind, Property, told
 from .quantifiers import count, exists, forall, total
 from .records import Record, Row, after, ite
 from .shown import Container, Shown
@@ -47,10 +49,13 @@ __all__ = [
     "Int",
     "JAVA_INT",
     "Kind",
+    "LASTING",
     "Maybe",
     "Many",
     "MaybeType",
     "Model",
+    "OBSERVED",
+    "Observer",
     "Property",
     "Record",
     "Row",
@@ -86,11 +91,13 @@ __all__ = [
     "java_rem",
     "maximum",
     "minimum",
+    "observed",
     "one_of",
     "rem",
     "rewrite",
     "show",
     "single",
+    "told",
     "total",
     "walk",
     "without_bits",

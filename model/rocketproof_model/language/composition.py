@@ -48,8 +48,8 @@ def include(model: Model, other: Model, prefix: str, share: Mapping[str, str] | 
     for claim in other.properties:
         if any(p.id == f"{prefix} {claim.id}" for p in model.properties):
             raise ModelError(f"property {prefix} {claim.id} is declared twice", "include each model under a prefix of its own")
-        goal = None if claim.goal is None else here(claim.goal)
-        model.properties.append(replace(claim, id=f"{prefix} {claim.id}", formula=here(claim.formula), goal=goal))
+        clock = claim.clock and f"{prefix}_{claim.clock}"
+        model.properties.append(replace(claim.mapped(here), id=f"{prefix} {claim.id}", clock=clock))
     return here
 
 

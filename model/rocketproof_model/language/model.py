@@ -13,13 +13,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import ModelError, caller
 from . import symmetry
 from .actions import MOST, Action, Body, Fairness
 from .containers import Containers, ContainerType, ManyType, SequenceType, laid_out
-from .expr import Expr, Index, coerce, const, index
+from .expr import Expr, Index, coerce, index
+from .properties import Kind, Property, claimed
 from .quantifiers import Members
 from .records import Record
 from .shapes import Shape, made_of, parts_of
@@ -29,25 +30,6 @@ from .types import Bool, IndexType, SetType, Type, indexed
 from .variables import OneOf, Table, Variable, column_of, initial
 
 _NOTHING: Any = object()
-Kind = Literal["always", "reachable", "step", "deadlock_free", "leads_to", "lemma"]
-
-
-@dataclass(frozen=True, eq=False)
-class Property:
-    """A claim about a model.
-
-    `always` and `reachable` have a state formula; `step` relates a state and its successor (`after(x)`); `deadlock_free`
-    means that each state has a successor unless `formula` holds there (a permitted end); `leads_to` means
-    that whenever `formula` holds, `goal` holds then or later under the actions' fairness; `lemma` holds for all values of
-    its `free` terms, whatever the state.
-    """
-
-    id: str
-    sentence: str
-    kind: Kind
-    formula: Expr
-    goal: Expr | None = None
-    place: str = ""
 
 
 @dataclass(eq=False)
@@ -278,24 +260,25 @@ class Model:
             if e.op in ("ref", "after", "par", "given", "free") and e.op not in allowed:
                 raise ModelError(f"{where} may not use {e.op} term '{e}'", f"only {', '.join(allowed)} terms stand here", place)
 
-    def _claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None) -> Property:
+    def _claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None, **more: Any) -> Property:
         if not isinstance(sentence, str) or not sentence.strip():
             raise ModelError(f"property {id_} has no sentence", "say in words what it claims")
         if any(p.id == id_ for p in self.properties):
             raise ModelError(f"property {id_} is declared twice", "give each property its own id")
-        made = self.claim(id_, sentence, kind, formula, goal)
-        if kind != "lemma" and (told := symmetry.asymmetry(made.formula, made.goal)):
+        made = self.claim(id_, sentence, kind, formula, goal, **more)
+        if kind != "lemma" and (told := symmetry.asymmetry(*made.terms)):
             raise ModelError(f"property {id_}: {told}", symmetry.REMEDY, made.place)
         self.properties.append(made)
         return made
 
-    def claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None) -> Property:
-        """A checked property of this model that is not added to it."""
-        made = Property(id_, sentence, kind, coerce(formula, Bool), None if goal is None else coerce(goal, Bool), caller())
+    def claim(self, id_: str, sentence: str, kind: Kind, formula: Any, goal: Any = None, **more: Any) -> Property:
+        """A checked property of this model that is not added to it; `more` are further fields of Property."""
+        made = claimed(id_, sentence, kind, formula, goal, **more)
         allowed = {"step": ("ref", "after", "given"), "lemma": ("ref", "after", "par", "given", "free")}.get(kind, ("ref", "given"))
-        for term in (made.formula, made.goal):
-            if term is not None and kind != "lemma":
-                self._known(term, f"property {id_}", made.place, {}, allowed)
+        for term in made.terms if kind != "lemma" else ():
+            self._known(term, f"property {id_}", made.place, {}, allowed)
+        if made.clock:
+            self.named(made.clock)
         return made
 
     def always(self, id_: str, formula: Any, sentence: str = "") -> Property:
@@ -319,8 +302,28 @@ class Model:
         return self._claim(id_, sentence, "leads_to", formula, goal)
 
     def eventually(self, id_: str, goal: Any, sentence: str = "") -> Property:
-        """The goal is reached on every fair path from the initial state, and again from every later state."""
-        return self._claim(id_, sentence, "leads_to", const(1, Bool), goal)
+        """Always eventually: the goal is reached on every fair path from the initial state, and again from every later state."""
+        return self._claim(id_, sentence, "leads_to", True, goal)
+
+    def eventually_always(self, id_: str, goal: Any, sentence: str = "") -> Property:
+        """On every fair path the goal holds from some state on for ever."""
+        return self._claim(id_, sentence, "eventually_always", goal)
+
+    def until(self, id_: str, hold: Any, goal: Any, sentence: str = "", *, when: Any = None, weak: bool = False) -> Property:
+        """From a state in which `when` holds (by default the initial one), `hold` holds until the goal does, on every fair path.
+
+        In the state of the goal `hold` need not hold. The goal has to be reached; not if it is `weak`: then `hold` may hold for ever.
+        """
+        return self._claim(
+            id_, sentence, "weak_until" if weak else "until", True if when is None else when, goal, hold=hold, once=when is None
+        )
+
+    def within(self, id_: str, formula: Any, goal: Any, sentence: str = "", *, steps: int, clock: str = "") -> Property:
+        """Whenever the formula holds, the goal holds then or after at most so many steps; of the action `clock` only, if it is given.
+
+        A step that changes nothing does not count. It says nothing of paths with fewer steps: that there are more is for `leads_to` to say.
+        """
+        return self._claim(id_, sentence, "within", formula, goal, steps=steps, clock=clock)
 
     def shown(self) -> Iterable[Shown]:
         """Everything that a state holds, as a person thinks of it, in the order of the slots."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from rocketproof_model.language.model import Property
+from rocketproof_model import Property
 from rocketproof_model.specification import Part
 from rocketproof_traces.audit.rules import Rule
 

@@ -12,7 +12,7 @@ from rocketproof_model import Expr, Property, any_of
 
 def premise(claim: Property) -> Expr | None:
     """What must hold somewhere for the claim to say anything; None if it always does."""
-    if claim.kind == "leads_to":
+    if claim.kind in ("leads_to", "until", "weak_until", "within"):
         return None if claim.formula.op == "const" else claim.formula
     if claim.kind not in ("always", "step", "lemma"):
         return None

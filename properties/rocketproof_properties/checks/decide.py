@@ -14,15 +14,30 @@ from typing import TYPE_CHECKING, Any
 
 from rocketproof_model import LimitReached, Property, RocketproofError
 from rocketproof_model.faults import ModelFault
+from rocketproof_model.language import OBSERVED
 from rocketproof_model.language.symmetry import symmetric_indices
-from rocketproof_model.result import BOUND, GAVE_UP, INTERRUPTED, MEMORY, MODEL_ERROR, SEARCHED, Coverage, Explored, Limits, Outcome, Report
+from rocketproof_model.result import (
+    BOUND,
+    GAVE_UP,
+    INTERRUPTED,
+    LIVE,
+    MEMORY,
+    MODEL_ERROR,
+    SEARCHED,
+    Coverage,
+    Explored,
+    Limits,
+    Outcome,
+    Report,
+    Watch,
+)
 
 from ..choices import InputError
 from ..output import counted
 from ..sources.source import Source, Subject
 from . import certificates, vacuity, witnessfiles
 from .certificates import widened
-from .plan import DEPTH, INVARIANTS, SPACER, Task
+from .plan import DEPTH, INVARIANTS, PROVABLE, SPACER, Task
 from .rows import Row, decided, undecided
 
 if TYPE_CHECKING:
@@ -171,11 +186,12 @@ class Work:
             raise KeyboardInterrupt
 
     def explicit(self, subject: Subject) -> None:
-        from rocketproof_model import search
+        from rocketproof_model import observing, search
 
+        watch = Watch(self.budget.limits)
         claims, extra = _searched(subject)
         instance, asked, budget = subject.instance, [*claims, *extra], self.budget
-        live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind == "leads_to"]
+        live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind in LIVE]
         symmetry, kept = budget.symmetry and not live, None
         if budget.checkpoint is not None:
             from rocketproof_model.checkpoint import Checkpoint
@@ -197,6 +213,14 @@ class Work:
             for (tasks, claim), outcome in zip(live, answers, strict=True):
                 self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()
+        for tasks, claim in self.questions(subject):
+            if claim.kind in OBSERVED:
+                limits = replace(budget.limits, seconds=watch.left)
+                outcome = observing.check(
+                    instance, claim, limits=limits, report=self.report, workers=budget.workers, symmetry=budget.symmetry
+                )
+                self.enter(tasks, outcome, f"{outcome.states or 0:,} states with its observer", vacuity.PREFIX + claim.id in never)
+                self.stop_if_interrupted()
 
     def spark(self, subject: Subject) -> None:
         """The same search on Spark's workers, for what is not about cycles."""
@@ -204,7 +228,7 @@ class Work:
         from rocketproof_traces.spark import search
 
         for tasks, claim in self.questions(subject):
-            if claim.kind == "leads_to":
+            if claim.kind in LIVE:
                 self.answer.rows.update({task: undecided(task, LOCAL) for task in tasks})
         if all(task in self.answer.rows for task in self.unit.tasks):
             return
@@ -224,21 +248,23 @@ class Work:
         outcomes = {o.property: o for o in found.outcomes}
         never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
         for tasks, claim in self.questions(subject):
-            if claim.kind != "leads_to":
+            if claim.kind in SEARCHED:
                 self.enter(tasks, outcomes[claim], proof, vacuity.PREFIX + claim.id in never)
         self.stop_if_interrupted()
         return never
 
     def symbolic(self, subject: Subject) -> None:
-        from rocketproof_model import lemmas, symbolic
+        from rocketproof_model import lemmas, observing, symbolic
 
         limits = self.budget.limits
         questions = list(self.questions(subject))
         for depth in sorted({depth for tasks, _ in questions if (depth := _bound(tasks[0])) is not None}):
             together = [(tasks, claim) for tasks, claim in questions if _bound(tasks[0]) == depth]
-            wanted = list(dict.fromkeys(claim for _, claim in together))
-            outcomes = symbolic.bounded(subject.instance, wanted, depth=depth, limits=limits, report=self.report)
+            wanted = list(dict.fromkeys(claim for _, claim in together if claim.kind not in OBSERVED))
+            outcomes = symbolic.bounded(subject.instance, wanted, depth=depth, limits=limits, report=self.report) if wanted else []
             answers = dict(zip(wanted, outcomes, strict=True))
+            for claim in dict.fromkeys(claim for _, claim in together if claim.kind in OBSERVED):
+                answers[claim] = observing.bounded(subject.instance, claim, depth=depth, limits=limits, report=self.report)
             for tasks, claim in together:
                 self.enter(tasks, answers[claim], f"{depth} steps")
             self.stop_if_interrupted()
@@ -256,16 +282,17 @@ class Work:
 
     def induction(self, subject: Subject, tasks: list[Task], claim: Property) -> None:
         """Prove by induction. A task without a method was bounded before; what that found stands."""
-        from rocketproof_model import symbolic
+        from rocketproof_model import observing, symbolic
 
         task = tasks[0]
         before = self.answer.rows.get(task)
-        if before is not None and (before.verdict != "unknown" or before.reason != BOUND or claim.kind not in ("always", "step")):
+        if before is not None and (before.verdict != "unknown" or before.reason != BOUND or claim.kind not in PROVABLE):
             return
         k = int(task.method.partition(":")[2] or 1)
         wanted = [claim, *(subject.property(id_, "always") for id_ in task.lemmas)]
         instance, (claim, *lemmas) = widened(subject.instance, wanted, task.widen)
-        outcome = _described(symbolic.induction(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits), task)
+        prove = observing.induction if claim.kind in OBSERVED else symbolic.induction
+        outcome = _described(prove(instance, claim, k=k, lemmas=lemmas, limits=self.budget.limits), task)
         if before is not None and outcome.verdict == "not inductive":
             outcome = replace(outcome, reason=f"no violation in {DEPTH} steps, no proof by induction: {outcome.reason}")
         if before is None or outcome.verdict != "unknown":
@@ -294,9 +321,9 @@ class Work:
         self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
 
     def simulate(self, subject: Subject) -> None:
-        from rocketproof_model import simulate
+        from rocketproof_model import observing, simulate
 
-        questions = list(self.questions(subject))
+        questions = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind not in OBSERVED]
         wanted = [claim for _, claim in questions]
         budget = self.budget
         found = simulate.estimate(
@@ -305,6 +332,10 @@ class Work:
         self.answer.coverage = found.coverage
         for (tasks, _), tally in zip(questions, found.tallies, strict=True):
             self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
+        for tasks, claim in self.questions(subject):
+            if claim.kind in OBSERVED:
+                outcome = observing.simulate(subject.instance, claim, runs=RUNS, steps=STEPS, seed=budget.seed, limits=budget.limits)
+                self.enter(tasks, outcome, f"{RUNS:,} runs")
         self.stop_if_interrupted()
 
     def stateful(self, subject: Subject) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rocketproof_model.result import LIVE
+
 from ..choices import InputError, known, offer
 from ..sources.modelfile import DEFAULT, load, settings
 from ..sources.source import Source, specified
@@ -23,14 +25,16 @@ INDUCTION, INVARIANTS, SPACER = "induction", "invariants", "spacer"
 PROOFS = {INDUCTION: ("always", "step"), INVARIANTS: ("always", "step"), SPACER: ("always", "reachable", "step", "deadlock_free")}
 """Ways to a proof, and the kinds of property that each decides."""
 APPLICABLE = {
-    "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to"),
-    "symbolic": ("always", "reachable", "step", "deadlock_free", "lemma"),
-    "simulate": ("always", "reachable", "step", "deadlock_free"),
+    "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always", "until", "weak_until", "within"),
+    "symbolic": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within", "lemma"),
+    "simulate": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within"),
     "stateful": ("always", "reachable", "step", "history"),
-    "spark": ("always", "reachable", "step", "deadlock_free", "leads_to"),
+    "spark": ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always"),
 }
 
 
+PROVABLE = ("always", "step", "weak_until", "within")
+"""Kinds that induction proves."""
 _DECIDES = {"lemma": "symbolic", "history": "stateful"}
 
 
@@ -81,7 +85,7 @@ class Plan:
 
 def expectation(kind: str, engine: str, method: str, expected: str) -> str:
     """The verdict this engine can give if the claim's verdict is `expected`."""
-    if engine == "spark" and kind == "leads_to":
+    if engine == "spark" and kind in LIVE:
         return "unknown"  # cycles are looked for in one machine's memory
     refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
     unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
@@ -200,14 +204,14 @@ def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
 
 def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> str:
     """What the symbolic engine does: a proof of the wished form where there is one for this kind of property; else what the catalogue says;
-    else bounded checking, and for always and step then induction."""
+    else bounded checking, and for `PROVABLE` kinds then induction."""
     if engine != "symbolic":
         return ""
     if proof is not None and kind in PROOFS[proof]:
         return f"{INDUCTION}:1" if proof == INDUCTION else proof
     if kind == "lemma":
         return "lemma"
-    return method if method or kind in ("always", "step") else f"bounded:{DEPTH}"
+    return method if method or kind in PROVABLE else f"bounded:{DEPTH}"
 
 
 def _not_by(engine: str | None, questions: list[tuple[str, str]], never: str = "") -> list[str]:

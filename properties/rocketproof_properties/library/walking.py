@@ -9,11 +9,13 @@ from typing import Any
 
 from rocketproof_model import Action, EvaluationError, Instance, Property
 from rocketproof_model.interpreter import State, effect, initial, refusing, successors
+from rocketproof_model.language import LASTING
 from rocketproof_model.result import Move, Outcome, Witness
 from rocketproof_traces.refusal import refusal_of
 from rocketproof_traces.witness.choices import scope_of
 from rocketproof_traces.witness.explain import parse
-from rocketproof_traces.witness.truth import WAITING, truths
+from rocketproof_traces.witness.show import SHOWN
+from rocketproof_traces.witness.truth import NOT_YET, WAITING, truths
 
 from ..choices import InputError
 from ..sources.source import Source
@@ -21,7 +23,6 @@ from .asserting import Refuted, shown
 from .subjects import Chosen, ModelLike, chosen
 
 IMPLEMENTATION = "implementation"
-_END = {"always": "fails", "step": "fails", "reachable": "reached", "deadlock_free": "stuck"}
 
 
 def assert_shows(
@@ -37,9 +38,9 @@ def assert_shows(
 ) -> Witness:
     """Assert that steps such as `"look(p=0)"` can be taken from the initial state and show that the property is violated.
 
-    A property `reachable` is shown by its state, any other one by its violation; `leads_to` needs `loop`, the number of the state that the
-    last one returns to. `model`, `scope`, `profile` and `values` are those of `check`; for the specification (`None`) the same may be done
-    `on="implementation"`, or on brokers that are started: `on="apache:4.9.4"`, `"served"`, a TOML file.
+    A property `reachable` is shown by its state, any other one by its violation; what only an endless path violates needs `loop`, the
+    number of the state that the last one returns to. `model`, `scope`, `profile` and `values` are those of `check`; for the specification
+    (`None`) the same may be done `on="implementation"`, or on brokers that are started: `on="apache:4.9.4"`, `"served"`, a TOML file.
 
     Returns the witness. Raises Refuted, an AssertionError, for a step that a guard refuses (with its sentence and values), for steps that
     do not show it, and for an implementation that does otherwise; RocketproofError for what is no step, property or model.
@@ -84,11 +85,14 @@ def _walked(made: Chosen, claim: Property, steps: Sequence[str], loop: int | Non
 def unshown(witness: Witness) -> str:
     """Why a path from the initial state is no witness of its property; "" for one that is."""
     claim, words = witness.property, [said.word for said in truths(witness)]
-    if claim.kind != "leads_to":
-        return "" if words[-1] == _END[claim.kind] else f"at the end it {words[-1] or 'is not asked'}"
+    if claim.kind not in LASTING or (claim.kind == "until" and witness.loop is None):
+        return "" if words[-1] == SHOWN[claim.kind] else f"at the end it {words[-1] or 'is not asked'}"
     if witness.loop is None:
         return "a loop is missing in which it is waited for ever; give loop=, the number of the state that the last one returns to"
-    if any(word != WAITING for word in words[witness.loop :]):
+    if claim.kind == "eventually_always":
+        if NOT_YET not in words[witness.loop :]:
+            return "it holds all along the loop"
+    elif any(word != WAITING for word in words[witness.loop :]):
         return "in the loop it is not always waited for"
     taken = _taken(witness, witness.loop)
     if taken is None:

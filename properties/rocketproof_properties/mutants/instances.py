@@ -10,7 +10,7 @@ from typing import Any, Final
 from rocketproof_model import Model
 from rocketproof_model.mutation import Mutant, with_mutants
 from rocketproof_model.mutators import mutants
-from rocketproof_model.result import SEARCHED
+from rocketproof_model.result import LIVE, SEARCHED
 from rocketproof_model.specification import FAULTS, NAMES, SCOPES, part
 
 from ..catalogue import CASES
@@ -107,7 +107,7 @@ def catalogued() -> tuple[Catalogued, ...]:
     """The instances, those of profiles that differ in nothing else once."""
     found: dict[object, Catalogued] = {}
     for case in CASES:
-        if case.scope in NAMES and "explicit" in case.engines and case.kind in (*SEARCHED, "leads_to"):
+        if case.scope in NAMES and "explicit" in case.engines and case.kind in (*SEARCHED, *LIVE):
             source = Source(case.scope, case.profile, tuple(sorted(case.given.items())))
             one = found.setdefault(source.key, Catalogued(source, case.condition))
             one.expected[case.claim, case.kind] = case.expected

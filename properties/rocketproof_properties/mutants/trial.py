@@ -13,7 +13,7 @@ from rocketproof_model.explicit.paths import Paths
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.mutation import CONSTANT, Mutant
-from rocketproof_model.result import SEARCHED, Limits, Move, Outcome
+from rocketproof_model.result import LIVE, SEARCHED, Limits, Move, Outcome
 
 from ..stateful.attempts import attempt
 from ..stateful.engine import target_of
@@ -85,7 +85,7 @@ class Trial:
         try:
             found = search.explore(instance, asked, limits=limits, stop_when_decided=True)
             changed = self._changed(found.outcomes)
-            live = [claim for claim in self._claims if claim.kind == "leads_to"]
+            live = [claim for claim in self._claims if claim.kind in LIVE]
             if changed is None and live and found.finished:
                 changed = self._changed(liveness.check(instance, live, exploration=found))
         except EvaluationError as error:

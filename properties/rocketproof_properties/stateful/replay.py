@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rocketproof_model.result import Witness
+from rocketproof_model.result import LIVE, Witness
 from rocketproof_traces.witness.explain import parse
 
 from ..sources.source import Source
@@ -72,4 +72,4 @@ def replay_witness(source: Source, witness: Witness, each: Callable[[int, str], 
                 each(number, label)
     except Finding as finding:
         return Replayed(source, witness, len(followed.states) - 1, finding, False)
-    return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in ("leads_to", "deadlock_free"))
+    return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in (*LIVE, "deadlock_free"))

@@ -36,6 +36,7 @@ _ELSEWHERE: Final = "of constants and data that others use"
 _TOGETHER: Final = "decides what is answered or stored together with other rules: a difference is one of `reference`"
 _KINDS: Final[Mapping[str, str]] = {
     "leads_to": "of runs without an end, which no finite run contradicts",
+    "eventually_always": "of runs without an end, which no finite run contradicts",
     "reachable": "of the model itself: that it says something",
     "deadlock_free": "of the model itself: that it says something",
     "lemma": "of numbers: proved, and not tried",

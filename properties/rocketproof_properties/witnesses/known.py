@@ -20,7 +20,7 @@ from typing import Any, Final
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.system.client import Client
 from rocketproof_model import Property, liveness, search
-from rocketproof_model.result import Limits, Witness
+from rocketproof_model.result import LIVE, Limits, Witness
 from rocketproof_model.specification import SCOPES, Scope
 
 from ..catalogue import CASES
@@ -215,7 +215,7 @@ def find(source: Source, claim: str) -> Witness | None:
     subject = source.subject()
     wanted: Property = subject.property(claim)
     limits = Limits(seconds=SECONDS)
-    if wanted.kind == "leads_to":
+    if wanted.kind in LIVE:
         return liveness.check(subject.instance, [wanted], limits=limits)[0].witness
     return next(o.witness for o in search.explore(subject.instance, [wanted], limits=limits).outcomes if o.property is wanted)
 

@@ -19,7 +19,7 @@ from ..refusal import refusal_of
 from ..witness.choices import Choice, choices, scope_of
 from ..witness.parts import acting
 from ..witness.show import story
-from ..witness.truth import NO_VALUE, WAITING, Truth, truth
+from ..witness.truth import NO_VALUE, NOT_YET, Truth, truth, waits
 from ..witness.words import value_text
 from .view import model_view, property_view
 
@@ -108,16 +108,16 @@ def _actors(instance: Instance, state: State, action: Action, args: Sequence[int
     return {"by": who.by, "to": who.to, "from": who.source}
 
 
-def at(instance: Instance, claim: Property, state: State, before: State | None, *, waiting: bool) -> dict[str, Any]:
-    """What can happen in any state, and the property's truth there; `waiting` if its word in the state before was that."""
+def at(instance: Instance, claim: Property, state: State, before: State | None, last: str) -> dict[str, Any]:
+    """What can happen in any state, and the property's truth there; `last` is its word in the state before."""
     refusals = Refusals()
     options = choices_view(instance, state, refusals)
-    return {"choices": options, "refusals": refusals.rows, "truth": truth_view(truth(instance, claim, before, state, waiting))}
+    return {"choices": options, "refusals": refusals.rows, "truth": truth_view(truth(instance, claim, before, state, last))}
 
 
 def truth_view(said: Truth, *, looping: bool = False) -> dict[str, Any]:
     """The truth in one state; who waits for ever, in a loop, has waited in vain."""
-    bad = said.word in ("fails", "stuck", NO_VALUE) or (said.word == WAITING and looping)
+    bad = said.word in ("fails", "stuck", NO_VALUE) or (looping and (waits(said.word) or said.word == NOT_YET))
     return {"word": said.word, "bad": bad, "part": said.part, "values": _texts(said.values)}
 
 

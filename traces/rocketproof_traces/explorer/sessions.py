@@ -5,6 +5,7 @@ A session keeps an instance and a property and nothing else: each question bring
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -20,13 +21,13 @@ from rocketproof_model.language.reading import ReadingError, of_step, read
 
 from ..errors import TraceError, short
 from ..witness.reached import reached, truths_of
-from ..witness.truth import WAITING
 from ..witness.words import Element, elements
 from . import document
 from .opened import Opened, Trace
 
 KEPT: Final = 64
 """Sessions that a running explorer keeps; the oldest goes."""
+_WORD: Final = re.compile(r"[a-z]+( [a-z]+)?|waiting [0-9]{1,6}/[0-9]{1,6}")
 MOST_STATES: Final = 20_000
 """States that one question may be about, and the largest graph."""
 
@@ -46,7 +47,8 @@ class Session:
         """The choices and the truth in a state. Raises TraceError for what is no state."""
         state = self.state(asked.get("state"), "state")
         before = None if asked.get("before") is None else self.state(asked["before"], "before")
-        return document.at(self.instance, self.claim, state, before, waiting=asked.get("truth") == WAITING)
+        last = asked.get("truth")
+        return document.at(self.instance, self.claim, state, before, last if isinstance(last, str) and _WORD.fullmatch(last) else "")
 
     def evaluate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """An expression's type and its values as text in each of the states, null where it has none; or an error of one line.

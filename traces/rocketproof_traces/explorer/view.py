@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketproof_model import Action, Instance, Model, Property
-from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, show
+from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, show, told
 
 from ..witness.parts import kinds, owner
 from ..witness.words import elements
@@ -91,8 +91,10 @@ def _action(action: Action, indices: Indices) -> dict[str, Any]:
 
 def property_view(claim: Property) -> dict[str, Any]:
     """A property in words and as a formula."""
-    goal = None if claim.goal is None else show(claim.goal)
-    return {"id": claim.id, "sentence": claim.sentence, "kind": claim.kind, "formula": show(claim.formula), "goal": goal}
+    formula, goal = (
+        (show(claim.formula), None if claim.goal is None else show(claim.goal)) if claim.kind == "leads_to" else (told(claim), None)
+    )
+    return {"id": claim.id, "sentence": claim.sentence, "kind": claim.kind, "formula": formula, "goal": goal}
 
 
 __all__ = ["Indices", "model_view", "property_view"]

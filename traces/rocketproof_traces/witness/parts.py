@@ -107,7 +107,7 @@ def owner(known: Collection[IndexType | str], variable: Variable, at: Sequence[i
 
 def concerned(model: Model, claim: Property) -> set[str]:
     """The parts that a property speaks of: those whose variables it reads, whether they do anything or not."""
-    return owners(model, claim.formula) | (owners(model, claim.goal) if claim.goal is not None else set())
+    return set[str]().union(*(owners(model, term) for term in claim.terms))
 
 
 def owners(model: Model, term: Expr) -> set[str]:

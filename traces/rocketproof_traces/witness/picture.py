@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 from rocketproof_model.result import Witness
 
 from .show import StepView, Story, story
+from .truth import WAITING, waits
 from .words import change_lines, fill
 
 CHAR, LINE = 7.3, 17  # of the font below, in pixels
@@ -154,7 +155,7 @@ def _row(view: StepView, place: Place, y: float, height: float, body: list[str])
     for k, line in enumerate(lines):
         body.append(_text(place.text, first + k * LINE, line, "" if view.number else "s"))
     if view.truth:
-        body.append(_text(place.truth, middle + 4, view.truth, "b", fill=_INK.get(view.truth, "#57606a")))
+        body.append(_text(place.truth, middle + 4, view.truth, "b", fill=_INK.get(WAITING if waits(view.truth) else view.truth, "#57606a")))
 
 
 def _arrow(start: float, to: float, y: float, body: list[str]) -> None:

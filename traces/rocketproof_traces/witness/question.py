@@ -18,10 +18,11 @@ from rocketproof_model.result import Move, Witness
 from ..refusal import false_part
 from .choices import Choice, choices
 from .parts import acting, owners
+from .show import SHOWN
 from .truth import truths
 
 _OUTSIDE = ("administrator", "environment")
-_DECIDES = {"always": "fails", "step": "fails", "reachable": "reached", "deadlock_free": "stuck"}
+_DECIDES = {kind: word for kind, word in SHOWN.items() if kind != "leads_to"}
 
 
 @dataclass(frozen=True)

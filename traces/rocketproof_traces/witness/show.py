@@ -19,7 +19,7 @@ from rocketproof_model.interpreter import initial, starts_in
 from rocketproof_model.result import Witness
 
 from .parts import Acting, acting, concerned, in_order
-from .truth import Truth, truths
+from .truth import NOT_YET, WAITING, Truth, truths, waits
 from .words import Change, change_lines, changes, fill
 
 SHOWN: Final[Mapping[str, str]] = {
@@ -27,6 +27,10 @@ SHOWN: Final[Mapping[str, str]] = {
     "step": "fails",
     "reachable": "reached",
     "leads_to": "waiting",
+    "eventually_always": NOT_YET,
+    "until": "fails",
+    "weak_until": "fails",
+    "within": "fails",
     "deadlock_free": "stuck",
 }
 """The word of `truths` for a state that shows the property, by the property's kind; a lemma speaks of no state."""
@@ -161,6 +165,9 @@ def _end(witness: Witness, views: Sequence[StepView]) -> str:
     told = None if kind == "leads_to" else SHOWN.get(kind)  # who waits may be served later: there the end decides
     last = next((view for view in views if view.truth == told), views[-1])
     where = "in the initial state" if last.number == 0 else f"after step {last.number}"
+    if kind == "eventually_always":
+        again = witness.loop is not None and any(view.truth == NOT_YET for view in views[witness.loop :])
+        return f"{id_} fails again and again, for ever" if again else f"{id_} holds from some state on: {_NONE}"
     return {
         "fails": f"{id_} fails in step {last.number}" if kind == "step" else f"{id_} fails {where}",
         "holds": f"{id_} holds all the way: {_NONE}",
@@ -171,7 +178,7 @@ def _end(witness: Witness, views: Sequence[StepView]) -> str:
         "goes on": f"{id_} holds: {where} something can happen; {_NONE}",
         "waiting": f"{id_} waits for ever" if witness.loop is not None else f"{id_} still waits {where}",
         "not asked": f"{id_} holds: nothing is waited for {where}; {_NONE}",
-    }.get(last.truth, "")
+    }.get(WAITING if waits(last.truth) else last.truth, "")
 
 
 # Printing
@@ -196,6 +203,12 @@ PLAIN = Glyphs("*", "o", "|", "-", ">", "<", "->", "+", "|", "+", "...")
 GAP = 2
 GUTTER = 7  # for the bracket round a loop and the step's number
 LEAST, WIDEST = 30, 76  # shorter lines of changes need a screen a step, longer ones are hard to read
+
+
+def _style(truth: str) -> str:
+    return _STYLE.get(WAITING if waits(truth) else truth, "")
+
+
 _STYLE = {"fails": "bold red", "stuck": "bold red", "waiting": "yellow", "holds": "green", "reached": "bold green", "no value": "bold red"}
 
 
@@ -298,7 +311,7 @@ def _body(told: Story, console: Console) -> list[Text]:
             closing = glyphs.closes if view.in_loop and view.number == last and k == len(texts) - 1 else gutter
             lanes = _acting(view, told.lanes, columns, glyphs) if k == 0 else _idle(columns, glyphs)
             number, beside = (str(view.number), view.truth) if k == 0 else ("", "")
-            style = "bold" if k == 0 and view.number else _STYLE.get(truth, "") if below and k == len(texts) - 1 else ""
+            style = "bold" if k == 0 and view.number else _style(truth) if below and k == len(texts) - 1 else ""
             lines.append(_line(closing, number, lanes, text, beside if columns.truth else "", columns, style))
     if told.loop and not told.steps[-1].in_loop:
         for text in fill(told.loop.split(), columns.text):
@@ -355,6 +368,6 @@ def _line(gutter: str, number: str, lanes: str, text: str, truth: str, columns: 
     line.append(lanes, style="cyan")
     line.append(text.ljust(columns.text) if truth else text, style=style)
     if truth:
-        line.append(" " * GAP + truth, style=_STYLE.get(truth, ""))
+        line.append(" " * GAP + truth, style=_style(truth))
     line.rstrip()
     return line

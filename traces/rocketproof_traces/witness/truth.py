@@ -7,23 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rocketproof_model import EvaluationError, Instance, Property
-from rocketproof_model.interpreter import Scope, State, holds, successors
-from rocketproof_model.language import Expr, show
-from rocketproof_model.result import Witness
+from rocketproof_model.interpreter import Scope, State, evaluate, holds, successors
+from rocketproof_model.language import OBSERVED, Bool, Expr, Int, Observer, const, show
+from rocketproof_model.result import Move, Witness
 
 from ..refusal import false_part, values_of
 
 WAITING: Final = "waiting"
 NO_VALUE: Final = "no value"
+NOT_YET: Final = "not yet"
 
 
 @dataclass(frozen=True)
 class Truth:
     """What is said of a property in one state.
 
-    `word` is `holds`, `fails`; `not yet`, `reached`; `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; `no value`; or empty
-    where there is nothing to say. `part` is the conjunct that is false, of an implication that of its conclusion, "" if no single
-    one is; `values` are the leaves of that part, or of the whole formula.
+    `word` is `holds`, `fails`; `not yet`, `reached`; `not yet`, `holds`; `not asked`, `waiting` (of `within` with the steps that
+    count: `waiting 1/3`), `reached`, `fails`; `goes on`, `may end`, `stuck`; `no value`; or empty where there is nothing to say.
+    `part` is the conjunct that is false, of an implication that of its conclusion, "" if no single one is; `values` are the leaves
+    of that part, or of the whole formula.
     """
 
     word: str
@@ -34,15 +36,15 @@ class Truth:
 def truths(witness: Witness) -> list[Truth]:
     """What is said in each state, in order: for a property over steps it speaks of the step that leads there."""
     found: list[Truth] = []
-    pending = False
+    last = ""
     for k, state in enumerate(witness.states):
-        found.append(truth(witness.instance, witness.property, witness.states[k - 1] if k else None, state, pending))
-        said = found[-1].word
-        pending = said == WAITING or (said == NO_VALUE and pending)
+        before, move = (witness.states[k - 1], witness.moves[k - 1]) if k else (None, None)
+        found.append(truth(witness.instance, witness.property, before, state, last, move))
+        last = found[-1].word if found[-1].word != NO_VALUE else last
     return found
 
 
-def _word(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> str:
+def _word(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
     if claim.kind == "lemma" or (claim.kind == "step" and before is None):
         return ""
     if claim.kind == "step" and before is not None:
@@ -51,24 +53,66 @@ def _word(instance: Instance, claim: Property, before: State | None, state: Stat
         if next(successors(instance, state), None) is not None:
             return "goes on"
         return "may end" if holds(instance, claim.formula, state) else "stuck"
+    if claim.kind in OBSERVED:
+        return _observed(instance, claim, before, state, last, move)
     now = holds(instance, claim.formula, state)
     if claim.kind == "always":
         return "holds" if now else "fails"
+    if claim.kind == "eventually_always":
+        return "holds" if now else NOT_YET
     if claim.goal is None:
-        return "reached" if now else "not yet"
-    asked = now or pending
+        return "reached" if now else NOT_YET
+    asked = now or waits(last)
     if holds(instance, claim.goal, state):
         return "reached" if asked else "not asked"
     return WAITING if asked else "not asked"
 
 
-def truth(instance: Instance, claim: Property, before: State | None, state: State, pending: bool) -> Truth:
-    """What is said in a state that was reached from `before`; `pending` if something was waited for there."""
+def waits(word: str) -> bool:
+    """Whether a word says that something is waited for; of `within` it also says how long: `waiting 1/3`."""
+    return word.startswith(WAITING)
+
+
+def _observed(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
+    """The word of a property with an observer, by the number that this has in the state."""
+    observer, scope = Observer(claim), Scope(state, {}, instance.constants)
+    if before is None:
+        old, number = 0, evaluate(observer.first(), scope)
+    else:
+        counted = const(int(_counts(instance, observer, before, state, move)), Bool)
+        done = int(last.partition(" ")[2].partition("/")[0] or 0) if waits(last) else -1
+        old = observer.broken if last == "fails" else done + 1
+        number = evaluate(observer.next(const(old, Int(0, observer.broken)), counted), scope)
+    if number == observer.broken:
+        return "fails"
+    if number:
+        return WAITING if claim.kind != "within" else f"{WAITING} {number - 1}/{claim.steps}"
+    asked = old or (not claim.once and holds(instance, claim.formula, state)) or (claim.once and before is None)
+    return "reached" if asked else "not asked"
+
+
+def _counts(instance: Instance, observer: Observer, before: State, state: State, move: Move | None) -> bool:
+    """Whether the step between two states counts for the observer; where the move is not known, whether one that leads there does."""
+    model = instance.model
+    if move is not None:
+        taken = [(model.named(move.action), move.args)]
+    else:
+        taken = [(step.action, step.args) for step in successors(instance, before) if step.state == state]
+    return any(
+        evaluate(observer.counts(action), Scope(before, dict(zip(action.parameters, args, strict=True)), instance.constants))
+        for action, args in taken
+    )
+
+
+def truth(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None = None) -> Truth:
+    """What is said in a state that was reached from `before`, by `move` if that is known; `last` is the word that was said there."""
     try:
-        said = _word(instance, claim, before, state, pending)
+        said = _word(instance, claim, before, state, last, move)
     except EvaluationError:
         said = NO_VALUE
-    term = claim.goal if said in (WAITING, "reached") and claim.goal is not None else claim.formula
+    term = claim.formula
+    if claim.goal is not None and (waits(said) or said in ("reached", "fails")):
+        term = claim.hold if said == "fails" and claim.hold is not None else claim.goal
     if not said or said == "goes on":
         return Truth(said)
     after = state if claim.kind == "step" else None
@@ -85,4 +129,4 @@ def _deciding(term: Expr, scope: Scope) -> Expr:
     return term
 
 
-__all__ = ["NO_VALUE", "WAITING", "Truth", "truth", "truths"]
+__all__ = ["NOT_YET", "NO_VALUE", "WAITING", "Truth", "truth", "truths", "waits"]

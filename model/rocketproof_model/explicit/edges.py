@@ -1,0 +1,53 @@
+"""Labelled edges between numbered nodes, as arrays, and the levels of fairness that labels have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNFAIR, WEAK, STRONG = 0, 1, 2
+Bools = NDArray[np.bool_]
+Nodes = NDArray[np.int32]
+Long = NDArray[np.int64]
+Levels = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges grouped by source: those of node s are `offsets[s]:offsets[s + 1]` of `targets` and `labels`.
+
+    A node has at most one edge of each label, and none to itself; the label is enabled at the node if it has one. The first `starts`
+    nodes are where paths begin.
+    """
+
+    offsets: Long
+    targets: Nodes
+    labels: Nodes
+    starts: int = 1
+
+    @property
+    def size(self) -> int:
+        return len(self.offsets) - 1
+
+    @staticmethod
+    def of(size: int, sources: NDArray[Any], targets: NDArray[Any], labels: NDArray[Any], starts: int = 1) -> Edges:
+        """Group edges by source, without those from a node to itself; those of one source keep their order."""
+        moving = sources != targets
+        if not moving.all():
+            sources, targets, labels = sources[moving], targets[moving], labels[moving]
+        offsets = np.zeros(size + 1, np.int64)
+        np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
+        if len(sources) and np.any(sources[1:] < sources[:-1]):
+            order = np.argsort(sources, kind="stable")
+            targets, labels = targets[order], labels[order]
+        return Edges(offsets, targets.astype(np.int32, copy=False), labels.astype(np.int32, copy=False), starts)
+
+    def enabled(self, node: int) -> Nodes:
+        """The labels of the node's edges."""
+        return self.labels[self.offsets[node] : self.offsets[node + 1]]
+
+    def source(self, edge: int) -> int:
+        return int(np.searchsorted(self.offsets, edge, side="right")) - 1

@@ -1,0 +1,81 @@
+"""Properties that need an observer, by engines that know nothing of observers: asked of the observed model, told of the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from . import liveness, symbolic
+from . import simulate as walks
+from .errors import RocketproofError
+from .faults import ModelFault
+from .language import Instance, Property, observed
+from .result import Limits, Outcome, Report, Watch, Witness
+from .search import explore
+
+Ask = Callable[[Instance, Sequence[Property]], Outcome]
+
+
+def through(instance: Instance, claim: Property, ask: Ask) -> Outcome:
+    """What an engine says of a claim that needs an observer: `ask` is given the observed instance and the plain claims that say the same.
+
+    Witnesses and errors are those of the instance itself; counts of states are those of the observed one.
+    """
+    model, plain = observed(instance.model, [claim])
+    try:
+        outcome = ask(Instance(model, instance.constants), plain[claim])
+    except ModelFault as fault:
+        raise ModelFault(str(fault), _told(fault.witness, instance, claim), fault.outcomes) from None
+    witness = None if outcome.witness is None else _told(outcome.witness, instance, claim)
+    return replace(outcome, property=claim, witness=witness)
+
+
+def check(
+    instance: Instance,
+    claim: Property,
+    *,
+    limits: Limits = Limits(),
+    report: Report | None = None,
+    workers: int = 1,
+    symmetry: bool = True,
+) -> Outcome:
+    """Decide one such claim by exhaustive search; `until` also by its fair loops, which takes the whole graph, without symmetry.
+
+    A violation comes with a shortest witness: a path to the state that breaks it if there is one, else a lasso.
+    """
+
+    def ask(seen: Instance, plain: Sequence[Property]) -> Outcome:
+        watch = Watch(limits)
+        first, *rest = plain
+        found = explore(seen, [first], workers=workers, limits=limits, report=report, symmetry=symmetry and not rest)
+        outcome = found.outcome(first.id)
+        if outcome.verdict != "holds" or not rest:
+            return outcome
+        left = replace(limits, seconds=watch.left)
+        (other,) = liveness.check(seen, rest, limits=left, report=report, exploration=found)
+        return replace(other, seconds=watch.seconds)
+
+    return through(instance, claim, ask)
+
+
+def bounded(instance: Instance, claim: Property, *, depth: int, limits: Limits | None = None, report: Report | None = None) -> Outcome:
+    """Look along all paths of at most `depth` steps for a state that breaks such a claim; that the goal of `until` is missed for ever, it
+    does not see."""
+    return through(instance, claim, lambda seen, plain: symbolic.bounded(seen, plain[:1], depth=depth, limits=limits, report=report)[0])
+
+
+def induction(instance: Instance, claim: Property, *, k: int = 1, lemmas: Sequence[Property] = (), limits: Limits | None = None) -> Outcome:
+    """Prove a `weak_until` or a `within` by k-induction. Raises RocketproofError for `until`, whose goal has to be reached in the end."""
+    if claim.kind == "until":
+        raise RocketproofError(f"induction for {claim.id}: that its goal is reached in the end no induction shows; use observing.check")
+    return through(instance, claim, lambda seen, plain: symbolic.induction(seen, plain[0], k=k, lemmas=lemmas, limits=limits))
+
+
+def simulate(instance: Instance, claim: Property, *, runs: int, steps: int, seed: int = 0, limits: Limits = Limits()) -> Outcome:
+    """Look for a state that breaks such a claim by random walks."""
+    return through(instance, claim, lambda seen, plain: walks.check(seen, plain[:1], runs=runs, steps=steps, seed=seed, limits=limits)[0])
+
+
+def _told(witness: Witness, instance: Instance, claim: Property) -> Witness:
+    """A witness of the observed model as one of the model: without the observer, which is the last slot."""
+    return replace(witness, instance=instance, property=claim, states=tuple(state[: instance.model.slots] for state in witness.states))

@@ -8,8 +8,9 @@ import pytest
 from rocketproof_model.result import Coverage
 from rocketproof_model.specification import FAULTS
 from rocketproof_properties.checks import matrix, programs
-from rocketproof_properties.checks.decide import Answer, Budget, Unit, decide
+from rocketproof_properties.checks.decide import decide
 from rocketproof_properties.checks.plan import Task
+from rocketproof_properties.checks.units import Answer, Budget, Unit
 
 PROFILES = ("P40", "P45", "P49", "P494")
 PROGRAMS = 6

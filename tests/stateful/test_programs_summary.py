@@ -10,10 +10,10 @@ from rich.console import Console
 
 from rocketproof_model.result import BOUND, TIME, Limits, Watch
 from rocketproof_properties.checks import matrix, programs_summary
-from rocketproof_properties.checks.decide import Answer, Budget, Unit
 from rocketproof_properties.checks.matrix import Gap, Report, Settings
 from rocketproof_properties.checks.plan import Request, plan
 from rocketproof_properties.checks.rows import Row
+from rocketproof_properties.checks.units import Answer, Budget, Unit
 from rocketproof_properties.output import Page
 from rocketproof_properties.sources.source import Source
 from rocketproof_properties.stateful import machine

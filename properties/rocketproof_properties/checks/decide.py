@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,7 @@ from rocketproof_model.result import (
     MEMORY,
     MODEL_ERROR,
     SEARCHED,
-    Coverage,
     Explored,
-    Limits,
     Outcome,
     Report,
     Watch,
@@ -34,79 +32,18 @@ from rocketproof_model.result import (
 
 from ..choices import InputError
 from ..output import counted
-from ..sources.source import Source, Subject
+from ..sources.source import Subject
 from . import certificates, vacuity, witnessfiles
 from .certificates import widened
 from .plan import DEPTH, INVARIANTS, PROVABLE, SPACER, Task
-from .rows import Row, decided, undecided
+from .rows import decided, undecided
+from .units import Answer, Budget, Unit
 
 if TYPE_CHECKING:
     from rocketproof_model.explicit.exploration import Exploration
 
 RUNS, STEPS = 10_000, 100  # of a simulation
-PROGRAMS = 100  # of the stateful engine, for each instance
 LOCAL = "liveness is decided in one machine's memory: --engine explicit"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Tasks of one engine whose sources give the same instance; `paths` says where each one's witness goes."""
-
-    source: Source
-    engine: str
-    tasks: tuple[Task, ...]
-    paths: tuple[str, ...]
-
-    def __str__(self) -> str:
-        profiles = " ".join(dict.fromkeys(t.source.profile for t in self.tasks if t.source.profile))
-        doing = {"explicit": "search", "symbolic": "z3", "simulate": "simulation", "stateful": "programs", "spark": "search on Spark"}[
-            self.engine
-        ]
-        return f"{self.source.name} {profiles or ''}".strip() + f": {doing}"
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), how many cores, and the folder that
-    driver and workers share (default: that for temporary files)."""
-
-    master: str | None = None
-    remote: str | None = None
-    cores: int | None = None
-    scratch: Path | None = None
-
-    def session(self) -> Any:
-        """The Spark session, made at the first call. Raises TraceError where there can be none."""
-        from rocketproof_traces.spark.session import session
-
-        return session(self.master, self.remote, self.cores)
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own, and go on there
-    when memory ends with at most `disk` bytes. Proofs are kept in `certificates`."""
-
-    limits: Limits = Limits()
-    workers: int = 1
-    seed: int = 0
-    programs: int = PROGRAMS
-    cluster: Cluster = Cluster()
-    symmetry: bool = True
-    checkpoint: Path | None = None
-    disk: int | None = None
-    certificates: Path | None = None
-
-
-@dataclass
-class Answer:
-    """What came out: rows by task (those missing were not decided), coverage, what went wrong, and the errors of a user's model."""
-
-    rows: dict[Task, Row] = field(default_factory=dict)
-    coverage: Coverage | None = None
-    problems: list[str] = field(default_factory=list)
-    interrupted: bool = False
-    faults: list[str] = field(default_factory=list)
 
 
 def decide(unit: Unit, budget: Budget, report: Report) -> Answer:

@@ -15,9 +15,10 @@ from rocketproof_model import Guard
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 
 from . import memory, processes, witnessfiles
-from .decide import PROGRAMS, Answer, Budget, Cluster, Unit, decide
+from .decide import decide
 from .plan import ENGINES, Task
 from .rows import Row, contradictions, settle, undecided
+from .units import PROGRAMS, Answer, Budget, Cluster, Unit
 
 
 @dataclass(frozen=True)

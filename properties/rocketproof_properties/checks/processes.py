@@ -20,8 +20,9 @@ from typing import Any
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import GAVE_UP, INTERRUPTED, MEMORY, Progress
 
-from .decide import Answer, Budget, Unit, decide
+from .decide import decide
 from .rows import undecided
+from .units import Answer, Budget, Unit
 
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
 PATIENCE = 15.0  # seconds that a process has to put its results together after Ctrl-C

@@ -18,9 +18,9 @@ from rocketproof_model.result import BOUND, DISK, INTERRUPTED, MEMORY, MODEL_ERR
 from rocketproof_traces.witness.question import question
 
 from ..output import Heading, Page, ProgressLine, TableRow, counted
-from .decide import Unit
 from .matrix import Report
 from .rows import LIMITS, Row
+from .units import Unit
 from .witnessfiles import show_command
 
 STOPPED: Final = {

@@ -124,8 +124,8 @@ def check(
 
     from ..checks import matrix, results, show, summary, witnessfiles
     from ..checks import memory as remembered
-    from ..checks.decide import Cluster
     from ..checks.plan import Request, plan
+    from ..checks.units import Cluster
     from ..output import tell
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER

@@ -88,7 +88,8 @@ def _decided(task: Task, report: Progress) -> tuple[Row, Trace | None]:
     from rocketproof_traces import pools
 
     from ..checks import matrix
-    from ..checks.decide import Budget, decide
+    from ..checks.decide import decide
+    from ..checks.units import Budget
 
     with TemporaryDirectory(prefix="rocketproof-explore-") as folder:
         (unit,) = matrix.units([task], Path(folder))

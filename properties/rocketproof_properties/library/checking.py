@@ -11,8 +11,9 @@ from rocketproof_model.faults import ModelFault
 from rocketproof_model.result import INTERRUPTED, MEMORY, Limits, Outcome, Progress, Report
 from rocketproof_traces.pools import cores
 
-from ..checks.decide import Budget, Unit, Work
+from ..checks.decide import Work
 from ..checks.plan import APPLICABLE, Task, method_of
+from ..checks.units import Budget, Unit
 from ..choices import InputError, known
 from ..sources.source import Source, Subject
 from .subjects import Chosen, ModelLike, chosen

@@ -7,7 +7,7 @@ const GOOD = new Set(["holds", "reached", "goes on", "may end"]);
 
 export function toneOf(truth: Truth | undefined): string {
   if (!truth?.word) return "";
-  if (truth.word === "waiting") return truth.bad ? "wait worst" : "wait";
+  if (truth.word.startsWith("waiting")) return truth.bad ? "wait worst" : "wait";
   if (truth.bad) return "bad";
   return GOOD.has(truth.word) ? "good" : "plain";
 }

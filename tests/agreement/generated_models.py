@@ -567,8 +567,8 @@ class Maker:
         if variable.over and self.often(1, 6):
             ats.append(tuple(self.element(i, 1) for i in variable.over))
         ats = list(dict.fromkeys(ats))
-        places = [variable[at] for at in ats]
-        if len(set(places)) < len(places) or (len(ats) > 1 and not self.faulty and not all(i.op == "const" for at in ats for i in at)):
+        places = {tuple(i.args[0] if i.op == "const" else i for i in at) for at in ats}
+        if len(places) < len(ats) or (len(ats) > 1 and not self.faulty and not all(i.op == "const" for at in ats for i in at)):
             ats = ats[:1]
         for at in ats:
             target = variable[at]

@@ -57,6 +57,9 @@ def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property
         if not type_.lo <= code <= type_.hi:
             return found | {(row, "effect", show(update.target), action.name, True)}
         should[slot] = code
+    for clash in action.clashes:
+        if evaluate(clash, scope):
+            return found | {(row, "effect", show(clash), action.name, True)}
     names = [v.name_at(at) for v in instance.model.variables for at in v.elements()]
     for slot, name in enumerate(names):
         if should[slot] != after[slot]:

@@ -61,7 +61,7 @@ PATCHES: dict[str, Patch] = {
         Text(
             _CREATE,
             "if config is not None:\n"
-            "    await FOUND\n"
+            "    await FOUND.carrying(config)\n"
             "    return config\n"
             "await TEMPLATE_WANTED\n"
             "config = await build()\n"
@@ -72,7 +72,7 @@ PATCHES: dict[str, Patch] = {
             "    await self._add(config)\n"
             "    create_new = True",
             "if config is not None:\n"
-            "    await FOUND\n"
+            "    await FOUND.carrying(config)\n"
             "else:\n"
             "    await TEMPLATE_WANTED\n"
             "    config = await build()\n"

@@ -15,10 +15,10 @@ from symmetric_models import symmetric_models
 
 from rocketproof_model import RocketproofError, liveness
 from rocketproof_model.explicit import canonical, crew, external, kernel, workers
-from rocketproof_model.explicit.lasso import UNFAIR
+from rocketproof_model.explicit.edges import UNFAIR
 from rocketproof_model.explicit.marks import Marks
 
-MOST = 60  # models made
+MOST = 200  # models made
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

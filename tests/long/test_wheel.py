@@ -29,6 +29,7 @@ CALLS = {
     "hazard HAZ-03": 0,
     "docs": 0,
     "docs porting": 0,
+    "certificate nothing.json": 2,
     "requirements CHK-10": 0,
     "requirements": 2,
     "mutate M-24": 2,

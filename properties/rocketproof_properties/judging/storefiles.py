@@ -14,11 +14,13 @@ from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.errors import TraceError
 
 from ..catalogue import HISTORY_CLAIMS
+from ..catalogue import conditions as about
 from ..catalogue.stored import settings, stored_rules
 from ..engines import spreading
-from ..generators.programs import Program
+from ..generators.programs import ALONE, Program
 from ..runs.parsed import ParsedHistory
 from ..runs.recording import Recording
+from .expected import expected
 from .judging import Judged, Verdict
 
 SOURCE: Final = "the files of the store"
@@ -51,7 +53,9 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
     recording = Recording(path, {**origin, "program": program.data(), "broker": broker})
-    counts = {id_: found.counts.get(id_, 0) for id_ in ids}
+    loses = needs == ALONE and expected(profile, "INV-06.records", frozenset({about.TOO_LARGE}), SOURCE)[0] == "violated"
+    # A program on small files may send what fits none; where such a message is lost (HAZ-22), a file without a record is as it should be.
+    counts = {id_: found.counts.get(id_, 0) for id_ in ids if not (loses and id_ == "INV-06.stored")}
     said = {
         each.property: f"{each.file} at {each.offset:,}: expected {each.expected}, found {each.found}"
         for each in sorted(found.findings, reverse=True)

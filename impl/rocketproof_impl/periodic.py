@@ -72,5 +72,5 @@ class _Repeated:
     def _ended(self, future: Future[Any]) -> None:
         try:
             future.result()
-        except Exception as problem:  # noqa: BLE001 - as above
+        except Exception as problem:  # noqa: BLE001 - the next time may be better
             log.error("periodic task %s: %r", self._name, problem)

@@ -76,7 +76,7 @@ def _load_backup(disk: Disk, path: str, decode: Callable[[str], None]) -> bool:
         text = _text(disk, path + ".bak")
         if text:
             decode(text)
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - the rule says: whatever goes wrong
         log.error("load %s.bak failed: %s", path, error)
         return False
     return True

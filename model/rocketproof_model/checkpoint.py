@@ -94,7 +94,7 @@ class Checkpoint:
             if record.ends:
                 (self.folder / _STATES).unlink(missing_ok=True)
                 return record
-            self.file = open(self.folder / _STATES, "r+b")  # noqa: SIM115
+            self.file = open(self.folder / _STATES, "r+b")  # noqa: SIM115  (open while the search runs; see `close`)
             ends = (8 * record.words * states for states in accumulate(record.sizes))
             self.written = list(zip(ends, record.sums, strict=True))
             self.file.truncate(self._end)

@@ -77,9 +77,9 @@ def explore(
     record = None if checkpoint is None else checkpoint.open(account.question)
     try:
         search: _Search | External
-        if record is not None and record.ends:
+        if checkpoint is not None and record is not None and record.ends:
             if limits.disk is None:
-                raise RocketproofError(f"{checkpoint.folder} holds a search on disk; say how many bytes its files may have")  # type: ignore[union-attr]
+                raise RocketproofError(f"{checkpoint.folder} holds a search on disk; say how many bytes its files may have")
             search = External(task, record)
         else:
             search = _Search(task, record)

@@ -108,7 +108,7 @@ def ways(
         yield reduced, in_pieces
         yield reduced, on_disk
         for workers in (2, 1):
-            yield reduced, lambda workers=workers: at_once(workers)  # type: ignore[misc]
+            yield reduced, partial(at_once, workers)
 
 
 def same_in_orbits(space: oracle.Space, classes: Sequence[frozenset[State]]) -> None:

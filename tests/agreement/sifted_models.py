@@ -37,7 +37,8 @@ class _Sifted(Model):
         return lambda function: _unless_refused(lambda: declare(function)) or function
 
     def _claim(self, *words: Any, **more: Any) -> Property:
-        return _unless_refused(lambda: super(_Sifted, self)._claim(*words, **more))  # type: ignore[no-any-return]
+        claim: Property = _unless_refused(lambda: super(_Sifted, self)._claim(*words, **more))
+        return claim
 
 
 def _unless_refused(declare: Callable[[], Any]) -> Any:
@@ -80,7 +81,8 @@ class _Sifter(Maker):
         parts = list(dict.fromkeys(_permuted(term, self.pick(self.indices))))
         if len(parts) > 1 and self.often(1, 5):
             del parts[self.draw(st.integers(0, len(parts) - 1))]
-        return self.pick((all_of, any_of, _at_most_one, _largest))(self.draw(st.permutations(parts)))  # type: ignore[no-any-return]
+        together: Callable[[Sequence[Expr]], Expr] = self.pick((all_of, any_of, _at_most_one, _largest))
+        return together(self.draw(st.permutations(parts)))
 
     def update(self, a: Body, variable: Variable) -> None:
         if len(variable.over) != 1 or variable.over[0] not in self.indices or self.often(1, 2):
@@ -103,14 +105,15 @@ def _renamed(term: Expr, index: Index, order: Sequence[int]) -> Expr:
 
 
 def _at_most_one(parts: Sequence[Expr]) -> Expr:
-    return sum((ite(part, 1, 0) for part in parts[1:]), start=ite(parts[0], 1, 0)) <= 1  # type: ignore[no-any-return]
+    count: Expr = sum((ite(part, 1, 0) for part in parts[1:]), start=ite(parts[0], 1, 0))
+    return count <= 1
 
 
 def _largest(parts: Sequence[Expr]) -> Expr:
-    found = ite(parts[0], 1, 0)
+    found: Expr = ite(parts[0], 1, 0)
     for part in parts[1:]:
         found = maximum(found, ite(part, 2, 0))
-    return found == 2  # type: ignore[no-any-return]
+    return found == 2
 
 
 @st.composite

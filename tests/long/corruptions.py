@@ -1,7 +1,7 @@
 """What can happen to a store's files, as data: each kind changes a file of a store that a broker wrote, and says which rule sees it, where.
 
 The stores are `tests/data/store-mixed-*.tar.gz`: 4.9.4 and 5.3.3 with batches, delayed, transactional and sent-back messages, dead
-letters, several log files and index files. They are read here once more, by a few lines of struct.
+letters, several log files and index files. They are read as made-up ones are, by a few lines of struct.
 """
 
 from __future__ import annotations
@@ -10,29 +10,16 @@ import json
 import re
 import shutil
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
+from damaged_stores import Stored, read_records
+
+BLANK = 0xCBD43194
 HALF, OPERATIONS, SCHEDULE = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "SCHEDULE_TOPIC_XXXX"
 FILE, QUEUE_FILE, SLOTS = 65536, 1000, 50
-
-
-@dataclass(frozen=True)
-class Rec:
-    """A record: physical offset, size, topic, queue id, queue offset, sysFlag, body length, where its properties begin in it."""
-
-    offset: int
-    size: int
-    topic: str
-    queue: int
-    index: int
-    flags: int
-    body: int
-    properties_at: int
-    properties: bytes
 
 
 class Damaged:
@@ -40,16 +27,16 @@ class Damaged:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.records = list(_records(root))
+        self.records = read_records(root)
 
-    def one(self, topic: str = "Orders", nth: int = 7, flags: int = 0, has: bytes = b"") -> Rec:
+    def one(self, topic: str = "Orders", nth: int = 7, flags: int = 0, has: bytes = b"") -> Stored:
         """Of the records of a topic with these flags, the one of a number, from the end if it is negative."""
         return [r for r in self.records if r.topic == topic and r.flags == flags and has in r.properties][nth]
 
     def log(self, offset: int) -> tuple[Path, int]:
         return self.root / "commitlog" / f"{offset // FILE * FILE:020}", offset % FILE
 
-    def entry(self, r: Rec) -> tuple[Path, int]:
+    def entry(self, r: Stored) -> tuple[Path, int]:
         at = r.index * 20
         return self.root / "consumequeue" / r.topic / str(r.queue) / f"{at // QUEUE_FILE * QUEUE_FILE:020}", at % QUEUE_FILE
 
@@ -61,20 +48,9 @@ class Damaged:
         return self.indexes[file], 40 + 4 * SLOTS + 20 * number
 
 
-def _records(root: Path) -> Iterator[Rec]:
-    for path in sorted((root / "commitlog").iterdir()):
-        data, at = path.read_bytes(), 0
-        while at + 91 < len(data):
-            size, magic = struct.unpack_from(">II", data, at)
-            if magic != MAGIC:
-                break
-            queue, _, index, offset, flags = struct.unpack_from(">iiqqi", data, at + 12)
-            (body,) = struct.unpack_from(">i", data, at + 84)
-            topic_at = at + 89 + body
-            topic = data[topic_at : topic_at + data[topic_at - 1]].decode()
-            properties_at = topic_at + len(topic) + 2
-            yield Rec(offset, size, topic, queue, index, flags, body, properties_at - at, data[properties_at : at + size])
-            at += size
+def properties_at(r: Stored) -> int:
+    """Where its properties begin in a record."""
+    return r.size - len(r.properties)
 
 
 Place = int | None
@@ -102,11 +78,11 @@ def at_place(path: Path, at: int) -> tuple[str, int]:
     return "/".join(path.parts[-2:]), at
 
 
-def field(at: int, form: str, change: Callable[[int], int], **which: object) -> Callable[[Damaged], tuple[str, Place]]:
+def field(at: int, form: str, change: Callable[[int], int], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
     """A number of a record changed; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
-        r = d.one(**which)  # type: ignore[arg-type]
+        r = d.one(**which)
         path, start = d.log(r.offset)
         (old,) = struct.unpack_from(form, path.read_bytes(), start + at)
         write(path, start + at, struct.pack(form, change(old)))
@@ -115,24 +91,24 @@ def field(at: int, form: str, change: Callable[[int], int], **which: object) -> 
     return do
 
 
-def text(old: bytes, new: bytes, **which: object) -> Callable[[Damaged], tuple[str, Place]]:
+def text(old: bytes, new: bytes, **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
     """A text in the properties of a record changed into one of the same length; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(has=old, **which)  # type: ignore[arg-type]
         path, start = d.log(r.offset)
         assert len(old) == len(new)
-        write(path, start + r.properties_at + r.properties.index(old), new)
+        write(path, start + properties_at(r) + r.properties.index(old), new)
         return "commitlog", r.offset
 
     return do
 
 
-def span(at: Callable[[Rec], int], data: Callable[[Rec, bytes], bytes], **which: object) -> Callable[[Damaged], tuple[str, Place]]:
+def span(at: Callable[[Stored], int], data: Callable[[Stored, bytes], bytes], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
     """Bytes of a record, from `at(record)` on, replaced by what `data` makes of the whole record; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
-        r = d.one(**which)  # type: ignore[arg-type]
+        r = d.one(**which)
         path, start = d.log(r.offset)
         whole = path.read_bytes()[start : start + r.size]
         write(path, start + at(r), data(r, whole))
@@ -147,7 +123,7 @@ def origin(topic: str) -> Callable[[Damaged], tuple[str, Place]]:
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(topic, 0, has=b"ORIGIN_MESSAGE_ID")
         path, start = d.log(r.offset)
-        last = r.properties_at + r.properties.index(b"ORIGIN_MESSAGE_ID") + len("ORIGIN_MESSAGE_ID") + 32
+        last = properties_at(r) + r.properties.index(b"ORIGIN_MESSAGE_ID") + len("ORIGIN_MESSAGE_ID") + 32
         old = path.read_bytes()[start + last : start + last + 1]
         write(path, start + last, b"1" if old != b"1" else b"2")
         return "commitlog", r.offset
@@ -155,11 +131,11 @@ def origin(topic: str) -> Callable[[Damaged], tuple[str, Place]]:
     return do
 
 
-def queue_entry(at: int, form: str, change: Callable[[int], int], **which: object) -> Callable[[Damaged], tuple[str, Place]]:
+def queue_entry(at: int, form: str, change: Callable[[int], int], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
     """A number of a record's entry changed; found at the record, or the entry."""
 
     def do(d: Damaged) -> tuple[str, Place]:
-        r = d.one(**which)  # type: ignore[arg-type]
+        r = d.one(**which)
         path, start = d.entry(r)
         (old,) = struct.unpack_from(form, path.read_bytes(), start + at)
         write(path, start + at, struct.pack(form, change(old)))
@@ -264,14 +240,14 @@ def _entries_swapped(d: Damaged) -> tuple[str, Place]:
     return "", None
 
 
-def _flip(d: Damaged, at: Callable[[Rec], int], bit: int, **which: object) -> tuple[str, Place]:
-    r = d.one(**which)  # type: ignore[arg-type]
+def _flip(d: Damaged, at: Callable[[Stored], int], bit: int, **which: Any) -> tuple[str, Place]:
+    r = d.one(**which)
     path, start = d.log(r.offset)
     write(path, start + at(r), bytes([path.read_bytes()[start + at(r)] ^ bit]))
     return "commitlog", r.offset
 
 
-def flip(at: Callable[[Rec], int], bit: int, **which: object) -> Callable[[Damaged], tuple[str, Place]]:
+def flip(at: Callable[[Stored], int], bit: int, **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
     return lambda d: _flip(d, at, bit, **which)
 
 
@@ -392,7 +368,7 @@ def _of_records() -> list[Corruption]:
         c("topic length + 1", _LOST, flip(lambda r: 88 + r.body, 8)),
         c("a letter of the topic", (*_QUEUE, "INV-27"), flip(lambda r: 89 + r.body, 1)),
         c("a byte of the topic that is no UTF-8", (*_QUEUE, "INV-27", "CHK-02"), flip(lambda r: 90 + r.body, 128)),
-        c("properties' length + 1", _LOST, flip(lambda r: r.properties_at - 1, 1)),
+        c("properties' length + 1", _LOST, flip(lambda r: properties_at(r) - 1, 1)),
         c("a letter of TAGS", ("INV-44",), text(b"TAGS\x01t", b"TAGS\x01u")),
         c("the name TAGS", ("INV-44",), text(b"TAGS", b"TAGT")),
         c("a byte of KEYS", ("REC-04",), text(b"KEYS\x01k", b"KEYS\x01j")),

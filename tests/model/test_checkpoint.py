@@ -2,15 +2,13 @@
 
 import errno
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from killed import killed
 
 import routing
 from rocketproof_model import RocketproofError
@@ -64,11 +62,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
         "        if len(record.sizes) == 8:\n            print(flush=True)\n            sys.stdin.read()\n"
         f"explore(routing.model(**{LARGER}).given(), checkpoint=Waiting(pathlib.Path(sys.argv[1]), 0.0))\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"\n", "it has ended"
-        child.kill()
+    killed(program, tmp_path)
     with (tmp_path / "states").open("ab") as file:
         file.write(b"half a state that was being written")
     instance = routing.model(**LARGER).given()

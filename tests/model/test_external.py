@@ -1,11 +1,8 @@
 """A search that goes on in files finds what one in memory finds, with little memory and many runs, and after any end in between."""
 
 import errno
-import os
 import random
 import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from killed import killed
 
 import routing
 from rocketproof_model import ANY, Bool, EvaluationError, Int, Model, RocketproofError
@@ -118,11 +116,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) ->
         "explore(routing.model(B=2, P=1, M=2, K=2, C=1).given(), tuning=Tuning(homes=8, block=2, run_block=50),\n"
         "        limits=Limits(memory=1, disk=1 << 30), checkpoint=Checkpoint(pathlib.Path(sys.argv[1]), 0.0))\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"\n", "it has ended"
-        child.kill()
+    killed(program, tmp_path)
     with (tmp_path / "runs").open("ab") as file:
         file.write(b"half a block that was being written")
     assert (tmp_path / "candidates").stat().st_size > 0

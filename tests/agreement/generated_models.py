@@ -337,7 +337,7 @@ class Maker:
     def element(self, of: Type, depth: int) -> Expr:
         """A term that is certainly a value of the type."""
         if not isinstance(of, Index):
-            term = self.term(of, depth)
+            term = self.term(of, depth) if depth >= 0 else self.leaf(of, depth)
             return minimum(maximum(term, of.lo), of.hi) if of.sort == "int" else term
         kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
         if kind <= 2:

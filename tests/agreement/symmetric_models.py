@@ -151,7 +151,7 @@ class _Symmetric(Maker):
         kinds += [(Bool, (Maybe(a),)), (set_of(Maybe(a)), ()), (Maybe(set_of(a)), ())]
         if b.owner:
             kinds += 3 * [(type_, (b,)) for type_ in (Bool, Int(0, 2), Maybe(a))]
-            kinds += 2 * [(type_, axes) for type_ in (Maybe(b), set_of(b)) for axes in ((), (a,))] + [(Bool, (b, b)), (b, (b,))]
+            kinds += 2 * [(type_, axes) for type_ in (Maybe(b), set_of(b)) for axes in ((), (a,))] + 4 * [(b, (b,))]
         room = MOST
         if self.often(1, 3):
             type_, values = self.pick(

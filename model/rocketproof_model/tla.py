@@ -19,7 +19,7 @@ from .language.containers import SequenceType
 from .language.shapes import Shape, codes_of, parts_of
 from .language.shown import wholes
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "owner": "\\div", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
 _RESERVED = frozenset(
     re.findall(
         r"\w+",

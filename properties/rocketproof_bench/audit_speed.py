@@ -7,7 +7,6 @@ Java and all that it started.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 import zlib
@@ -20,7 +19,7 @@ from typing import Any, TypeVar
 from rocketproof_properties.audits.command import plan_of
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import Spread, on_processes
+from rocketproof_traces.pools import Spread, on_threads
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
@@ -29,7 +28,7 @@ from .fabricate import Plan as Made
 from .fabricate import fabricate
 from .figures import Bench, Column, Tell, mebibytes, quiet, row, table, timed
 from .peers import duckdb_connection
-from .usage import tree_seconds, with_java
+from .usage import with_java
 
 PROFILE = "P494"
 GIB = 1 << 30
@@ -56,20 +55,20 @@ _STEP = 1 << 20
 
 
 def run_audit_bench(
-    sizes: Sequence[int] = (1,), *, processes: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
+    sizes: Sequence[int] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one process."""
+    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
     rows = [] if into is None else into
-    session = _Session(processes) if spark else None
+    session = _Session(threads) if spark else None
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
             tell(f"making up a store of {size} GiB")
             made = fabricate(Path(name) / "store", Made(size * GIB, bodies=(1024, 1024)))
-            _measure(str(Path(name) / "store"), made.records, processes, session, tell, rows)
+            _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
     return rows
 
 
-def _measure(root: str, records: int, processes: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
+def _measure(root: str, records: int, threads: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
     size = sum(file.length for file in log_files([root]))
     plan = plan_of(PROFILE, (), 100)
     first = len(rows)
@@ -81,15 +80,15 @@ def _measure(root: str, records: int, processes: int, session: _Session | None, 
         figures = {"tool": tool, "bytes": size, "records": records, "findings": found, "bytes_per_cpu_second": size / cpu}
         rows.append(row(KEYS, figures | spent))
         rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
-        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 process"), None)
+        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
         if own is not None:
             rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / spent["wall_seconds"]}
 
     _audit(plan, root, _first)  # compile or load
     add("zlib.crc32", lambda: _checksum(root))
     add("scan with CRC", lambda: _scan(root))
-    add("audit, 1 process", lambda: _audit(plan, root, on_processes(1)))
-    add(f"audit, {processes} processes", lambda: _audit(plan, root, on_processes(processes)), partial(tree_seconds, os.getpid()))
+    add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
+    add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
     with _window(root) as window:
         if window is not None:
             add("DuckDB's window", window)
@@ -100,10 +99,11 @@ def _measure(root: str, records: int, processes: int, session: _Session | None, 
 
 
 def _checksum(root: str) -> None:
+    step = memoryview(bytearray(_STEP))
     for file in log_files([root]):
-        with open(file.path, "rb") as opened:
-            while data := opened.read(_STEP):
-                zlib.crc32(data)
+        with open(file.path, "rb", buffering=0) as opened:
+            while count := opened.readinto(step):
+                zlib.crc32(step[:count])
 
 
 def _scan(root: str) -> None:
@@ -169,7 +169,7 @@ COLUMNS = (
     Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:.0f}"), Column("records", "records", ",d"),
     Column("findings", "findings", ",d"), Column("CPU s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
     Column("MiB a CPU s", "bytes_per_cpu_second", mebibytes), Column("of zlib", "of_zlib", ".2f"),
-    Column("of 1 process", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),
+    Column("of 1 thread", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),
 )  # fmt: skip
 text = partial(table, COLUMNS)
 

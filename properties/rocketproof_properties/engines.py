@@ -1,8 +1,8 @@
-"""Where work on recorded data and campaigns is done: on this machine's processes, or by Spark."""
+"""Where work on recorded data and campaigns is done: on this machine's threads or processes, or by Spark."""
 
 from __future__ import annotations
 
-from rocketproof_traces.pools import FEW, Spread, cores, on_processes
+from rocketproof_traces.pools import Spread, cores, on_processes, on_threads
 
 from .choices import InputError
 
@@ -14,9 +14,9 @@ def check_engine(engine: str, master: str | None, remote: str | None) -> None:
 
 
 def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, *, short: bool) -> Spread:
-    """How tasks are done; `short` ones take a fraction of a second. Raises RocketproofError where there is no Spark."""
+    """How tasks are done; `short` ones take a fraction of a second, in kernels. Raises RocketproofError where there is no Spark."""
     if engine == "local":
-        return on_processes(workers or cores(), FEW if short else 1)
+        return (on_threads if short else on_processes)(workers or cores())
     from rocketproof_traces.spark.session import session
     from rocketproof_traces.spark.spread import WAVE, on_spark
 

@@ -12,7 +12,7 @@ from rocketproof_traces.audit.findings import Finding
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.pools import on_threads
 from rocketproof_traces.stored.segments import RANGE_SIZE
 
 pytestmark = pytest.mark.behaviour(
@@ -23,7 +23,7 @@ PLAN = Plan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def audited(root: Path, plan: Plan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
-    outcome = audit(plan, [str(root)], on_processes(workers), Kept(None, plan), lambda done, all_: None, size)
+    outcome = audit(plan, [str(root)], on_threads(workers), Kept(None, plan), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

@@ -14,7 +14,7 @@ from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.merge import Totals
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.pools import on_threads
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.segments import RANGE_SIZE, log_files
 from rocketproof_traces.tables import commitlog
@@ -25,7 +25,7 @@ Made = tuple[Path, list[Stored]]
 
 
 def audited(root: Path, *, size: int = RANGE_SIZE, workers: int = 1) -> Totals:
-    outcome = audit(PLAN, [str(root)], on_processes(workers), Kept(None, PLAN), lambda done, all_: None, size)
+    outcome = audit(PLAN, [str(root)], on_threads(workers), Kept(None, PLAN), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

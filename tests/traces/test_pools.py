@@ -1,4 +1,4 @@
-"""Work on processes of this machine: all answers, Ctrl-C by the parent only, and one line where a process is killed."""
+"""Work on processes and threads of this machine: all answers, Ctrl-C by the parent only, and one line where a process is killed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 import rocketproof_model
 import rocketproof_traces
 from rocketproof_traces.errors import TraceError
-from rocketproof_traces.pools import on_processes
+from rocketproof_traces.pools import on_processes, on_threads
 
 
 def doubled(item: str) -> str:
@@ -28,19 +29,34 @@ def killed(item: str) -> str:
 
 
 def test_processes_give_all_answers() -> None:
-    found = [answer.split() for answer in on_processes(2, few=1)(doubled, list("abcde"))]
+    found = [answer.split() for answer in on_processes(2)(doubled, list("abcde"))]
     assert sorted(word for word, _ in found) == ["aa", "bb", "cc", "dd", "ee"]
     assert str(os.getpid()) not in {pid for _, pid in found}
 
 
-@pytest.mark.parametrize(("workers", "items"), [(1, "abcdefgh"), (2, "abcd")])
-def test_few_items_and_one_worker_need_no_process(workers: int, items: str) -> None:
+@pytest.mark.parametrize(("workers", "items"), [(1, "abcdefgh"), (2, "a")])
+def test_one_item_and_one_worker_need_no_process(workers: int, items: str) -> None:
     assert [answer.split()[1] for answer in on_processes(workers)(doubled, list(items))] == [str(os.getpid())] * len(items)
 
 
 def test_a_process_that_is_killed_is_one_line() -> None:
     with pytest.raises(TraceError, match="was ended from outside"):
-        list(on_processes(2, few=1)(killed, list("12345")))
+        list(on_processes(2)(killed, list("12345")))
+
+
+def test_threads_give_all_answers_in_this_process() -> None:
+    together = Barrier(2)
+
+    def meet(item: str) -> str:
+        together.wait(timeout=30)
+        return doubled(item)
+
+    assert sorted(on_threads(2)(meet, "abcd")) == [f"{each}{each} {os.getpid()}" for each in "abcd"]
+
+
+def test_an_error_in_a_thread_is_raised_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(on_threads(2)(lambda item: 1 // item, [1, 0, 2]))
 
 
 def slow(item: str) -> str:
@@ -61,7 +77,7 @@ from rocketproof_traces.pools import on_processes
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        list(on_processes(2, few=1)(slow, sys.argv[1:]))
+        list(on_processes(2)(slow, sys.argv[1:]))
     except KeyboardInterrupt:
         print("stopped")
 """

@@ -1,4 +1,4 @@
-"""Work spread over processes of this machine, a little ahead of what they do.
+"""Work spread over processes or threads of this machine, a little ahead of what they do.
 
 `Spread` is how work is done, here or elsewhere (`spark.spread`).
 """
@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
@@ -27,26 +27,37 @@ class Spread(Protocol):
     def __call__(self, function: Callable[[A], B], items: Sequence[A], /) -> Iterator[B]: ...
 
 
-FEW = 4  # short tasks that are done sooner than processes begin
-
-
 def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def on_processes(workers: int, few: int = FEW) -> Spread:
-    """Spread over processes of this machine; up to `few` items, or all for one worker, are done in this one.
-
-    Threads would wait for each other: between two calls of a kernel, which take a fraction of a millisecond, each needs Python's lock.
-    """
+def on_processes(workers: int) -> Spread:
+    """Spread over processes of this machine; a single item, or all for one worker, are done in this one."""
 
     def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-        if workers < 2 or len(items) <= few:
+        if workers < 2 or len(items) < 2:
             yield from map(function, items)
             return
         with processes(min(workers, len(items))) as pool:
             yield from answers(pool, function, items, 2 * workers)
+
+    return spread
+
+
+def on_threads(workers: int) -> Spread:
+    """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
+    one worker, are done in this thread. Where this one stops early, what the others have begun is done to its end first."""
+
+    def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
+        if workers < 2 or len(items) < 2:
+            yield from map(function, items)
+            return
+        pool = ThreadPoolExecutor(min(workers, len(items)))
+        try:
+            yield from answers(pool, function, items, workers)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     return spread
 

@@ -145,9 +145,8 @@ class Work:
             from rocketproof_model import liveness
 
             wanted = [claim for _, claim in live]
-            answers = liveness.check(
-                subject.instance, wanted, limits=budget.limits, report=self.report, workers=budget.workers, exploration=found
-            )
+            limits = self.budget.limits
+            answers = liveness.check(subject.instance, wanted, limits=limits, report=self.report, exploration=found)
             for (tasks, claim), outcome in zip(live, answers, strict=True):
                 self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()

@@ -47,7 +47,7 @@ def audit(
     property
         A property such as INV-37, or a rule such as INV-37.stored, to look at; give it again for more. All unless given.
     engine
-        spark spreads the log over Spark's workers; local over processes of this machine, without Java.
+        spark spreads the log over Spark's workers; local over threads of this machine, without Java.
     master
         The URL of Spark's master, instead of this machine.
     remote

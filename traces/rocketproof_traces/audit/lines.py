@@ -53,7 +53,7 @@ class Lines:
         self._grow(1 << 12)
 
     def _grow(self, capacity: int) -> None:
-        """Room for so many queues; what is known stays."""
+        """Room for so many queues, a power of two, as places in the table of keys are masked; what is known stays."""
         old = dict(self.__dict__) if self.count else {}
         self._keys, self._values = np.full(2 * capacity, _NONE), np.full(2 * capacity, -1, np.int64)
         self._last, self._begun = np.full(capacity, NEVER, np.int64), np.zeros(capacity, np.int64)
@@ -83,7 +83,7 @@ class Lines:
     ) -> tuple[NDArray[np.int64], dict[str, Column]]:
         """The members that follow another one of their queue, as row numbers, and the columns of those that they follow."""
         if self.count + len(member) > len(self._last):
-            self._grow(2 * (self.count + len(member)))
+            self._grow(1 << (2 * (self.count + len(member))).bit_length())
         queue_of, previous = np.empty(len(member), np.int64), np.empty(len(member), np.int64)
         known = self.count
         self.count = _follow(

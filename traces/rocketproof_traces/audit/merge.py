@@ -107,7 +107,7 @@ class Merger:
             self._queues()
         self._beside()
         self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
-        self.totals.problems += self.store.problems
+        self.totals.problems += dict.fromkeys(self.store.problems)  # threads may have met one together
         self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
 

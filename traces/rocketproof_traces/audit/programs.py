@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,15 @@ class Programs:
 
 
 _MADE: dict[Plan, Programs] = {}
+_one_at_a_time = Lock()  # threads that begin together need the same programs
 
 
 def programs(plan: Plan) -> Programs:
     """The programs of a plan, made once in a process."""
-    if plan not in _MADE:
-        _MADE[plan] = Programs(plan)
-    return _MADE[plan]
+    with _one_at_a_time:
+        if plan not in _MADE:
+            _MADE[plan] = Programs(plan)
+        return _MADE[plan]
 
 
 class Member:

@@ -1,6 +1,6 @@
 """An audit from stores to totals: the logs cut into tasks, the tasks spread, borders repaired, results merged.
 
-How tasks are done (`pools.Spread`: by processes of this machine, or by Spark) makes no difference to what the audit finds.
+How tasks are done (`pools.Spread`: by threads of this machine, or by Spark) makes no difference to what the audit finds.
 """
 
 from __future__ import annotations

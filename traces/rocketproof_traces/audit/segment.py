@@ -39,7 +39,8 @@ from .store import Store, opened
 from .transactions import Halves, numbers_of
 from .vocabulary import FACTS, I64, Class
 
-ROWS = 8192  # of a chunk: its columns stay in the processor's caches
+ROWS = 4096  # of a chunk: its columns stay in the processor's caches
+WINDOW = 5 << 20  # bytes in memory: a chunk ends with them, and has as many records of 1 KiB as its table has room for
 NOT_READ = "not read yet"
 LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
 COMPRESSIONS = (0x78, 0x04, 0x28)  # the first bytes of what zlib, LZ4 and Zstandard have made
@@ -138,7 +139,7 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
-        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, source=source)
+        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, window=WINDOW, source=source)
         for chunk in walk:
             auditor.take(chunk)
     walked = walk.walked

@@ -29,7 +29,7 @@ WAVE = 1_000_000
 
 def judge(order: Order, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
-    spread = on_processes(cores, few=1)
+    spread = on_processes(cores)
     ready = cached(order)
     if ready is None:
         take_new(order, named(order), spread, tell)

@@ -1,7 +1,7 @@
 """A RocketMQ store's files read at the speed of memory, as columns of numbers.
 
     files = log_files(["/data/store"])                # segments: the files of the commit log
-    for part in ranges(files):                        # byte ranges of 256 MiB, each read by itself
+    for part in ranges(files):                        # byte ranges of 128 MiB, each read by itself
         walk = Walk(part, Names())       # walk: records and corrupt stretches of one range
         for chunk in walk:                            # up to some thousand rows
             chunk["queueOffset"], chunk["topic"]      # facts: one int64 array a column

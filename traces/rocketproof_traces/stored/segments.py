@@ -16,7 +16,7 @@ from .errors import StoredError
 from .layout import BLANK_SIZE, LEDGER_HEADER, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 from .paths import is_file_name, join, names_of, offset_of, open_source, read
 
-RANGE_SIZE = 256 << 20
+RANGE_SIZE = 128 << 20
 _MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2)]
 
 

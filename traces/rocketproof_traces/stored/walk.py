@@ -128,7 +128,10 @@ class Walk:
                 total, row = total + row, 0
             if why == kernel.MORE and window.start != at:
                 window.fill(at)
-            elif why != kernel.FULL:
+            elif why == kernel.FULL:
+                if 2 * (window.end - at) < window.size:  # what is left would be a chunk of few rows
+                    window.fill(at)
+            else:
                 found = self._look(place, at)
                 if isinstance(found, _Plain):
                     window.fill(at, self._header + found.size)

@@ -52,7 +52,7 @@ def check(
         if outcome.verdict != "holds" or not rest:
             return outcome
         left = replace(limits, seconds=watch.left)
-        (other,) = liveness.check(seen, rest, limits=left, report=report, exploration=found)
+        (other,) = liveness.check(seen, rest, limits=left, report=report, workers=workers, exploration=found)
         return replace(other, seconds=watch.seconds)
 
     return through(instance, claim, ask)

@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rocketproof_model import RocketproofError, symbolic
+from rocketproof_model import Bool, Property, RocketproofError, symbolic
+from rocketproof_model.language import const
 from rocketproof_model.result import Outcome
 from rocketproof_properties.checks import show
 from rocketproof_properties.checks.matrix import Gap, Report
+from rocketproof_properties.checks.rows import Fairness
 from rocketproof_properties.output import Page
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
 Run = Callable[..., Any]
 KEYS = [
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace", "invariants", "certificate",
+    "seconds", "witness", "trace", "invariants", "certificate", "fairness",
 ]  # fmt: skip
 
 COUNTER = '''
@@ -320,3 +322,52 @@ def test_symmetry_is_used_said_and_can_be_switched_off(rocketproof: Run, tmp_pat
     assert [row["states"] for row in rows_of(tmp_path / "rows.json")] == [16]
     live = rocketproof("check", str(path))
     assert live.out.count("16 states without the symmetry of Worker: fairness is each element's own") == 2
+
+
+FAIR = """
+from rocketproof_model import Int, Model
+
+
+def model():
+    m = Model("fair")
+    at = m.var("at", Int(0, 2), init=0)
+    for name, fair, source, target in (("go", "weak", 0, 1), ("back", None, 1, 0), ("leave", "strong", 1, 2), ("rest", "weak", 2, 0)):
+
+        @m.action(fair=fair, name=name)
+        def step(a, source=source, target=target):
+            "One step."
+            a.guard("here", at == source, "it is here")
+            a.set(at, target)
+
+    m.leads_to("left", at == 0, at == 2, "who starts leaves in the end")
+    m.leads_to("gone", at == 0, at >= 0, "who starts is somewhere")
+    m.leads_to("left again", at == 1, at == 0, "who is there comes back by itself")
+    m.always("small", at < 3, "there are three places")
+    return m
+"""
+
+
+def test_which_fairness_matters_stands_in_the_line_and_in_the_row(rocketproof: Run) -> None:
+    Path("fair.py").write_text(FAIR)
+    done = rocketproof("check", "fair.py", "--json", "rows.json")
+    said = {row["property"]: row["fairness"] for row in rows_of("rows.json")}
+    assert said == {
+        "left": {"needed": ["go", "leave"], "enough": ["go", "leave"], "strengthen": {}},
+        "gone": {"needed": [], "enough": [], "strengthen": {}},
+        "left again": {"needed": ["leave", "rest"], "enough": ["leave", "rest"], "strengthen": {}},
+        "small": None,
+    }
+    text = " ".join(done.out.split())
+    assert "needs fairness of go, leave" in text and "needs no fairness" in text
+    Path("fair.py").write_text(FAIR.replace('"strong"', '"weak"'))
+    rocketproof("check", "fair.py", "--json", "rows.json")
+    assert {row["property"]: row["fairness"] for row in rows_of("rows.json")}["left"]["strengthen"] == {"leave": "strong"}
+
+
+def test_of_several_sets_of_fairness_that_suffice_one_is_told() -> None:
+    details = {"needs_fairness": ["go"], "enough_fairness": ["go", "one"]}
+    claim = Property("left", "", "leads_to", const(1, Bool), const(1, Bool))
+    fairness = Fairness.of(Outcome(claim, "explicit", "holds", details=details))
+    assert fairness is not None
+    assert fairness.note == "needs fairness of go; fairness of go, one suffices"
+    assert replace(fairness, needed=()).note == "fairness of go, one suffices"

@@ -69,6 +69,35 @@ def test_its_rows_are_the_explicit_engines(rocketproof: Run) -> None:
     assert {row["engine"] for row in spark.values()} == {"spark"}
 
 
+OBSERVED = """
+    m.within("soon", floor == 3, floor == 5, "it is up in two steps", steps=2)
+    m.until("below", floor < 5, floor == 5, "it is below until it is up")
+    m.until("low until up", floor < 4, floor == 5, "it stays low until it is up")
+    m.until("under", floor < 5, floor == 5, "it is under the top until it is up", weak=True)
+    m.eventually_always("rests", floor == 5, "it stays up")
+    return m
+"""
+
+
+@pytest.mark.usefixtures("_no_session")
+def test_what_needs_an_observer_is_decided_but_for_fair_loops(rocketproof: Run) -> None:
+    Path("lift.py").write_text(LIFT.replace("    return m\n", OBSERVED))
+    names = {"soon": "violated", "low until up": "violated", "under": "holds", "below": "unknown", "rests": "unknown"}
+    asked = [word for name in names for word in ("--property", name)]
+    rocketproof("check", "lift.py", *asked, "--engine", "spark", "--json", "spark.json", "--witnesses", "spark")
+    rocketproof("check", "lift.py", *asked, "--json", "explicit.json")
+    spark, explicit = rows("spark.json"), rows("explicit.json")
+    assert {name: spark[name]["verdict"] for name in names} == names
+    for name, verdict in names.items():
+        if verdict == "unknown":
+            assert spark[name]["reason"] == decide.LOCAL and explicit[name]["verdict"] == "violated"
+        else:
+            for key in ("verdict", "states", "transitions", "depth"):
+                assert spark[name][key] == explicit[name][key], (name, key)
+            shown = [Path(found[name]["witness"]).read_text() for found in (spark, explicit) if found[name]["witness"]]
+            assert len(set(shown)) == (verdict == "violated")
+
+
 @pytest.mark.usefixtures("_no_session")
 def test_liveness_alone_starts_no_search(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_traces.spark import search

@@ -40,6 +40,7 @@ from .rows import decided, undecided
 from .units import Answer, Budget, Unit
 
 if TYPE_CHECKING:
+    from rocketproof_model import Instance
     from rocketproof_model.explicit.exploration import Exploration
 
 RUNS, STEPS = 10_000, 100  # of a simulation
@@ -156,11 +157,11 @@ class Work:
                 outcome = observing.check(
                     instance, claim, limits=limits, report=self.report, workers=budget.workers, symmetry=budget.symmetry
                 )
-                self.enter(tasks, outcome, f"{outcome.states or 0:,} states with its observer", vacuity.PREFIX + claim.id in never)
-                self.stop_if_interrupted()
+                self.observed(tasks, outcome, never)
 
     def spark(self, subject: Subject) -> None:
         """The same search on Spark's workers, for what is not about cycles."""
+        from rocketproof_model import observing
         from rocketproof_traces.errors import TraceError
         from rocketproof_traces.spark import search
 
@@ -170,14 +171,31 @@ class Work:
         if all(task in self.answer.rows for task in self.unit.tasks):
             return
         claims, extra = _searched(subject)
-        budget, cluster = self.budget, self.budget.cluster
+        budget, cluster, watch = self.budget, self.budget.cluster, Watch(self.budget.limits)
+
+        def explore(instance: Instance, asked: Sequence[Property]) -> Explored:
+            limits = replace(budget.limits, seconds=watch.left)
+            return search.explore(cluster.session(), instance, asked, scratch=cluster.scratch, limits=limits, report=self.report)
+
+        def ask(observed: Instance, plain: Sequence[Property]) -> Outcome:
+            first, *rest = plain
+            outcome = explore(observed, [first]).outcome(first.id)
+            return replace(outcome, verdict="unknown", reason=LOCAL) if rest and outcome.verdict == "holds" else outcome
+
         try:
-            found = search.explore(
-                cluster.session(), subject.instance, [*claims, *extra], scratch=cluster.scratch, limits=budget.limits, report=self.report
-            )
+            found = explore(subject.instance, [*claims, *extra])
+            never = self.searched(subject, found, extra, _size(found))
+            for tasks, claim in self.questions(subject):
+                if claim.kind in OBSERVED:
+                    self.observed(tasks, observing.through(subject.instance, claim, ask), never)
         except TraceError as error:
             raise InputError(str(error)) from None
-        self.searched(subject, found, extra, _size(found))
+
+    def observed(self, tasks: list[Task], outcome: Outcome, never: set[str]) -> None:
+        """Enter what a search of the observed model decided."""
+        vacuous = vacuity.PREFIX + outcome.property.id in never
+        self.enter(tasks, outcome, f"{outcome.states or 0:,} states with its observer", vacuous)
+        self.stop_if_interrupted()
 
     def searched(self, subject: Subject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
         """Enter what a search decided; the ids of premises that never held."""

@@ -24,12 +24,13 @@ ALL = "all"  # but for spark, which is the explicit engine on more machines
 INDUCTION, INVARIANTS, SPACER = "induction", "invariants", "spacer"
 PROOFS = {INDUCTION: ("always", "step"), INVARIANTS: ("always", "step"), SPACER: ("always", "reachable", "step", "deadlock_free")}
 """Ways to a proof, and the kinds of property that each decides."""
+_SEARCHES = ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always", "until", "weak_until", "within")
 APPLICABLE = {
-    "explicit": ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always", "until", "weak_until", "within"),
+    "explicit": _SEARCHES,
     "symbolic": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within", "lemma"),
     "simulate": ("always", "reachable", "step", "deadlock_free", "until", "weak_until", "within"),
     "stateful": ("always", "reachable", "step", "history"),
-    "spark": ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always"),
+    "spark": _SEARCHES,
 }
 
 
@@ -85,8 +86,8 @@ class Plan:
 
 def expectation(kind: str, engine: str, method: str, expected: str) -> str:
     """The verdict this engine can give if the claim's verdict is `expected`."""
-    if engine == "spark" and kind in LIVE:
-        return "unknown"  # cycles are looked for in one machine's memory
+    if engine == "spark" and (kind in LIVE or (kind == "until" and expected == "holds")):
+        return "unknown"  # cycles are looked for in one machine's memory, and without one `until` can only be refuted
     refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
     unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
     return "unknown" if refutes_only and expected == unreachable_by_refuting else expected

@@ -14,18 +14,49 @@ from .plan import Task
 
 FIELDS = (
     "property", "sentence", "profile", "condition", "engine", "scope", "verdict", "reason", "expected", "states", "transitions", "depth",
-    "seconds", "witness", "trace", "invariants", "certificate",
+    "seconds", "witness", "trace", "invariants", "certificate", "fairness",
 )  # fmt: skip
-LATER = frozenset({"trace", "invariants", "certificate"})
+LATER = frozenset({"trace", "invariants", "certificate", "fairness"})
 """Fields that rows of earlier versions have not."""
 LIMITS = (TIME, MEMORY, STATES, DISK, INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """What the answer about a fair loop depends on, by actions: if the property holds, those whose fairness cannot be left out, and a
+    set that suffices; if it is violated, each whose fairness alone would make it hold, and whether that is weak or strong."""
+
+    needed: tuple[str, ...] = ()
+    enough: tuple[str, ...] = ()
+    strengthen: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def of(outcome: Outcome) -> Fairness | None:
+        """None where no engine has said it."""
+        said = outcome.details
+        if "needs_fairness" in said:
+            return Fairness(tuple(said["needs_fairness"]), tuple(said["enough_fairness"]))
+        return Fairness(strengthen=tuple(said["strengthen"].items())) if "strengthen" in said else None
+
+    @property
+    def note(self) -> str:
+        """What of it a property that holds needs, in words."""
+        if not self.enough:
+            return "needs no fairness"
+        rest = [name for name in self.enough if name not in self.needed]
+        parts = [f"needs fairness of {', '.join(self.needed)}"] if self.needed else []
+        return "; ".join([*parts, f"fairness of {', '.join(self.enough)} suffices"] if rest else parts)
+
+    def record(self) -> dict[str, Any]:
+        """The JSON object."""
+        return {"needed": list(self.needed), "enough": list(self.enough), "strengthen": dict(self.strengthen)}
 
 
 @dataclass(frozen=True)
 class Row:
     """One verdict; `id` is the property's. `witness` is the file's path, `length` its steps, `proof` what was explored or
     proved, in words, `why` the reason of the expected verdict. `invariants` are formulas that a proof takes beside the claim, and
-    `certificate` is the file that holds it.
+    `certificate` is the file that holds it. `fairness` is what a claim about fair loops depends on.
 
     `settled`: another engine decided the same case as expected, so that a failed proof by induction says nothing against it.
     """
@@ -53,6 +84,7 @@ class Row:
     settled: bool = False
     invariants: tuple[str, ...] = ()
     certificate: str | None = None
+    fairness: Fairness | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -77,7 +109,8 @@ class Row:
 
     def record(self) -> dict[str, Any]:
         """The JSON object of `check --json`."""
-        return {name: self.id if name == "property" else getattr(self, name) for name in FIELDS}
+        own = {"property": self.id, "fairness": None if self.fairness is None else self.fairness.record()}
+        return {name: own[name] if name in own else getattr(self, name) for name in FIELDS}
 
 
 def undecided(task: Task, reason: str) -> Row:
@@ -94,14 +127,17 @@ def decided(task: Task, outcome: Outcome, *, witness: str | None, proof: str, va
         undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
         depth=outcome.depth, seconds=round(outcome.seconds, 3), witness=witness,
         length=None if outcome.witness is None else len(outcome.witness), note=_note(outcome), proof=proof, vacuous=vacuous,
-        invariants=tuple(map(show, outcome.details.get("invariants", ()))), certificate=certificate,
+        invariants=tuple(map(show, outcome.details.get("invariants", ()))), certificate=certificate, fairness=Fairness.of(outcome),
     )  # fmt: skip
 
 
 def _note(outcome: Outcome) -> str:
     if "values" in outcome.details:
         return ", ".join(f"{name} = {value}" for name, value in outcome.details["values"].items())
-    return "" if outcome.witness is None else outcome.witness.note
+    if outcome.witness is not None:
+        return outcome.witness.note
+    fairness = Fairness.of(outcome)
+    return "" if fairness is None else fairness.note
 
 
 def settle(rows: list[Row]) -> list[Row]:

@@ -7,7 +7,7 @@ against this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import EvaluationError, ModelError
@@ -18,13 +18,17 @@ State = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """What an expression can see: the state before, the action's arguments, the constants, and the state after."""
+    """What an expression can see: the state before, the action's arguments, the constants, and the state after.
+
+    It stays as it is: what a term means there is worked out once, in `known`, however often the term stands in others.
+    """
 
     state: Sequence[int]
     args: Mapping[str, int]
     constants: Mapping[str, int]
     after: Sequence[int] | None = None
     free: Mapping[str, int] | None = None
+    known: dict[Expr, int] = field(default_factory=dict, repr=False)
 
 
 def _rem(x: int, y: int) -> int:
@@ -53,6 +57,15 @@ def evaluate(e: Expr, scope: Scope) -> int:
         return scope.constants[a[0]]
     if op == "free":
         return (scope.free or {})[a[0]]
+    value = scope.known.get(e)
+    if value is None:
+        value = scope.known[e] = _operation(e, scope)
+    return value
+
+
+def _operation(e: Expr, scope: Scope) -> int:
+    """The code of a term that is made of others."""
+    op, a = e.op, e.args
     if op == "and":
         return evaluate(a[0], scope) and evaluate(a[1], scope)
     if op == "or":
@@ -113,9 +126,8 @@ def initials(instance: Instance) -> Iterator[State]:
         asked[max((_last_slot(e) + 1 for e in walk(condition) if e.op == "ref"), default=0)].append(condition)
     found = 0
     state: list[int] = []
-    seen = Scope(state, {}, instance.constants)
     trying: list[Iterator[int]] = []
-    fits = all(evaluate(condition, seen) for condition in asked[0])
+    fits = all(evaluate(condition, Scope(state, {}, instance.constants)) for condition in asked[0])
     while True:
         if fits and len(state) == len(ways):
             found += 1
@@ -132,6 +144,7 @@ def initials(instance: Instance) -> Iterator[State]:
         if code is None:
             break
         state[-1] = code
+        seen = Scope(state, {}, instance.constants)
         fits = all(evaluate(condition, seen) for condition in asked[len(state)])
     if not found:
         raise ModelError(f"model {model.name} has no initial state", "relax what m.initially(...) asks for")

@@ -14,9 +14,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .language import JAVA_INT, Action, Container, Expr, Instance, Property, SetType, Type, Update, Variable, children, held, observed, walk
+from .language import (
+    JAVA_INT,
+    Action,
+    Container,
+    Expr,
+    Instance,
+    MaybeShape,
+    Property,
+    SetType,
+    Type,
+    Update,
+    Variable,
+    children,
+    const,
+    held,
+    observed,
+    walk,
+)
 from .language.containers import SequenceType
-from .language.shapes import Shape, codes_of, parts_of
+from .language.records import Shape, parts_of
+from .language.shapes import codes_of
 from .language.shown import wholes
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
@@ -101,6 +119,8 @@ class _Writer:
         """The set of a shape's values."""
         if isinstance(shape, tuple):
             return "(" + " \\X ".join(self.domain(each) for each in shape) + ")"
+        if isinstance(shape, MaybeShape):
+            return f"({self.domain(shape.of)} \\cup {{None}})"
         if not isinstance(shape, Type):
             return "[" + ", ".join(f"{name}: {self.domain(each)}" for name, each in shape.fields.items()) + "]"
         if shape.sort == "bool":
@@ -108,7 +128,8 @@ class _Writer:
         if shape.sort == "set":
             return f"(SUBSET {self.domain(held(shape))})"
         if shape.sort == "maybe":
-            return f"({self.domain(held(shape))} \\cup {{None}})"
+            some = f"{{<<x>>: x \\in {self.domain(held(shape))}}}" if held(shape).sort == "maybe" else self.domain(held(shape))
+            return f"({some} \\cup {{None}})"
         if shape.sort == "enum":
             return "{" + ", ".join(self.value(shape, code) for code in shape.codes()) + "}"
         return f"({shape.lo}..{shape.hi})"
@@ -119,18 +140,39 @@ class _Writer:
         if type_.sort == "enum":
             return f'"{type_.decode(code)}"'
         if type_.sort == "maybe":
-            return self.value(held(type_), code - 1 + held(type_).lo) if code else "None"
+            return _some(held(type_), self.value(held(type_), code - 1 + held(type_).lo)) if code else "None"
         if isinstance(type_, SetType):
             return "{" + ", ".join(self.value(type_.of, each) for each in type_.members(code)) + "}"
         return str(code) if code >= 0 else f"({code})"
 
-    def member(self, shape: Shape, parts: Iterator[str]) -> str:
-        """A value of a shape from the text of its parts."""
+    def member(self, shape: Shape, parts: Iterator[Expr]) -> str:
+        """A value of a shape from the terms of its parts."""
         if isinstance(shape, Type):
-            return next(parts)
+            return self.as_value(next(parts), shape)
+        if isinstance(shape, MaybeShape):
+            return self._maybe(shape, [next(parts) for _ in parts_of(shape)])
         if isinstance(shape, tuple):
             return "<<" + ", ".join(self.member(each, parts) for each in shape) + ">>"
         return "[" + ", ".join(f"{name} |-> {self.member(each, parts)}" for name, each in shape.fields.items()) + "]"
+
+    def _maybe(self, shape: MaybeShape, parts: Sequence[Expr]) -> str:
+        """None, or a value of several parts: where one part is known to be there, all are."""
+        if any(part.op == "const" and not part.args[0] for part in parts):
+            return "None"
+        if any(part.op in ("const", "some") for part in parts):
+            return self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
+        if all(part.op == "ite" and part.args[0] is parts[0].args[0] for part in parts):
+            then, otherwise = (self._maybe(shape, [part.args[arm] for part in parts]) for arm in (1, 2))
+            return f"(IF {self.term(parts[0].args[0])} THEN {then} ELSE {otherwise})"
+        container = self.held.get(parts[0].args[0]) if parts[0].op in ("ref", "after") else None
+        if container is not None and container.type == shape and [part.args[0] for part in parts] == list(container.variables):
+            return self._whole(parts[0], container)
+        inside = self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
+        return f"(IF {self.term(parts[0])} = None THEN None ELSE {inside})"
+
+    def literal(self, shape: Shape, codes: Iterable[int]) -> str:
+        """A value of a shape from the codes of its parts."""
+        return self.member(shape, iter([const(code, type_) for code, (_, type_) in zip(codes, parts_of(shape), strict=True)]))
 
     # -- terms ----------------------------------------------------------------------------------------------------------
 
@@ -162,9 +204,13 @@ class _Writer:
         if op in ("ref", "after"):
             return self._read(e)
         if op == "eq" and a[0].op == "get" and held(a[0].args[0].type).sort == "bool":
-            return f"Get({self.term(a[0].args[0])})"
+            return self._get(a[0].args[0])
+        if op == "eq":
+            return f"({self._compared(a[0], a[1])} = {self.term(a[1])})"
+        if op == "not" and a[0].op == "eq" and a[0].args[0].op != "get":
+            return f"({self._compared(*a[0].args)} # {self.term(a[0].args[1])})"
         if op == "not":
-            return f"({self.term(a[0].args[0])} # {self.term(a[0].args[1])})" if a[0].op == "eq" else f"~{self.term(a[0])}"
+            return f"~{self.term(a[0])}"
         if op in _INFIX:
             return f"({self.term(a[0])} {_INFIX[op]} {self.term(a[1])})"
         if op in ("bitand", "bitor", "bitandnot"):
@@ -180,38 +226,57 @@ class _Writer:
         if op == "single":
             return f"{{{self.as_value(a[0], held(e.type))}}}"
         if op == "some":
-            return self.as_value(a[0], held(e.type))
+            return _some(held(e.type), self.as_value(a[0], held(e.type)))
         if op == "get":
-            text = f"Get({self.term(a[0])})"
+            text = self._get(a[0])
             return f"(IF {text} THEN 1 ELSE 0)" if held(a[0].type).sort == "bool" else text
         if op == "wrap32" and JAVA_INT[0] <= a[0].type.lo and a[0].type.hi <= JAVA_INT[1]:
             return self.term(a[0])
         return f"{'Rem' if op == 'rem' else 'Wrap32'}({', '.join(map(self.term, a))})"
 
+    def _of_maybe(self, e: Expr) -> Container | None:
+        """The Maybe of several parts that a term reads a part of."""
+        container = self.held.get(e.args[0]) if e.op in ("ref", "after") and e not in self.lets else None
+        return container if container is not None and isinstance(container.type, MaybeShape) else None
+
+    def _get(self, e: Expr) -> str:
+        """What a Maybe holds; TLC finds an error where that is nothing."""
+        container = self._of_maybe(e)
+        if container is not None and isinstance(container.type, MaybeShape):
+            return _selected(container.type.of, self._whole(e, container))[container.variables.index(e.args[0])]
+        text = f"Get({self.term(e)})"
+        return f"{text}[1]" if held(e.type).sort == "maybe" else text
+
+    def _compared(self, e: Expr, other: Expr) -> str:
+        """The left side of a comparison: a Maybe of several parts that is None is so as a whole."""
+        container = self._of_maybe(e) if other.op == "const" and other.args[0] == 0 else None
+        return self.term(e) if container is None else self._whole(e, container)
+
+    def _whole(self, e: Expr, container: Container) -> str:
+        """The container that a term reads a part of."""
+        at = [self.as_value(i, axis) for i, axis in zip(e.args[1:], container.over, strict=False)]
+        return self.names[container] + ("'" if e.op == "after" else "") + self._at(at)
+
     def _read(self, e: Expr) -> str:
         variable: Variable = e.args[0]
-        prime = "'" if e.op == "after" else ""
-        at = [self.as_value(i, axis) for i, axis in zip(e.args[1:], variable.over, strict=True)]
         container = self.held.get(variable)
         if container is None:
-            return self.names[variable] + prime + self._at(at)
-        outer = len(container.over)
-        whole = self.names[container] + prime + self._at(at[:outer])
+            at = [self.as_value(i, axis) for i, axis in zip(e.args[1:], variable.over, strict=True)]
+            return self.names[variable] + ("'" if e.op == "after" else "") + self._at(at)
+        outer, whole = len(container.over), self._whole(e, container)
+        if isinstance(container.type, MaybeShape):
+            return _selected(container.type, whole)[container.variables.index(variable)]
         if isinstance(container.type, SequenceType):
             if variable is container.variables[0]:
                 return f"Len({whole})"
-            lowest = self.member(container.type.of, iter([self.value(t, t.lo) for _, t in parts_of(container.type.of)]))
-            item = f"Item({whole}, {at[outer]}, {container.type.most}, {lowest})"
-            return item + self._path(container, variable)
-        member = self.member(container.type.of, iter(at[outer:]))
+            lowest = self.literal(container.type.of, [t.lo for _, t in parts_of(container.type.of)])
+            item = f"Item({whole}, {self.term(e.args[-1])}, {container.type.most}, {lowest})"
+            return _selected(container.type.of, item)[container.variables.index(variable) - 1]
+        member = self.member(container.type.of, iter(e.args[1 + outer :]))
         return f"{whole}[{member}]" if container.type.most else f"({member} \\in {whole})"
 
     def _at(self, at: Sequence[str]) -> str:
         return f"[{', '.join(at)}]" if at else ""
-
-    def _path(self, container: Container, variable: Variable) -> str:
-        """What selects the part of an item that a variable holds."""
-        return list(_selectors(container.type.of))[container.variables.index(variable) - 1]
 
     # -- states ---------------------------------------------------------------------------------------------------------
 
@@ -252,25 +317,25 @@ class _Writer:
 
     def _first(self, container: Container, at: tuple[int, ...]) -> _Start:
         """What one container starts as."""
+        if isinstance(container.type, MaybeShape):
+            ways = [_init(variable, at) for variable in container.variables]
+            several = any(len(way) > 1 for way in ways)
+            return _Start(self.domain(container.type) if several else self.member(container.type, iter([way[0] for way in ways])), several)
         shape, most = container.type.of, container.type.most
         if isinstance(container.type, SequenceType):
             long, *columns = container.variables
             (length,) = _init(long, at)
-            items = [self.member(shape, iter([self.term(_init(c, (*at, k))[0]) for c in columns])) for k in range(length.args[0])]
+            items = [self.member(shape, iter([_init(c, (*at, k))[0] for c in columns])) for k in range(length.args[0])]
             return _Start("<<" + ", ".join(items) + ">>")
         (variable,) = container.variables
         cells = [(codes, _init(variable, (*at, *codes))) for codes in codes_of(shape)]
         if any(len(ways) > 1 for _, ways in cells):
             return _Start(f"[{self.domain(shape)} -> 0..{most}]" if most else f"(SUBSET {self.domain(shape)})", True)
-        texts = [(self._literal(shape, codes), count.args[0]) for codes, (count,) in cells if count.args[0]]
+        texts = [(self.literal(shape, codes), count.args[0]) for codes, (count,) in cells if count.args[0]]
         if not most:
             return _Start("{" + ", ".join(text for text, _ in texts) + "}")
         cases = "".join(f"IF m = {text} THEN {count} ELSE " for text, count in texts)
         return _Start(f"[m \\in {self.domain(shape)} |-> {cases}0]")
-
-    def _literal(self, shape: Shape, codes: Sequence[int]) -> str:
-        types = [type_ for _, type_ in parts_of(shape)]
-        return self.member(shape, iter([self.value(t, c) for t, c in zip(types, codes, strict=True)]))
 
     # -- actions --------------------------------------------------------------------------------------------------------
 
@@ -333,9 +398,13 @@ class _Writer:
     def _content(self, container: Container, old: str, updates: Sequence[Update]) -> str:
         """What a set, a bag or a sequence becomes."""
         shape, outer = container.type.of, len(container.over)
+        if isinstance(container.type, MaybeShape):
+            new = {update.target.args[0]: update.value for update in updates}
+            at = updates[0].target.args[1:]
+            return self.member(container.type, iter([new.get(variable, variable[at]) for variable in container.variables]))
         if isinstance(container.type, SequenceType):
-            return self._sequence(container, updates)
-        cells = [(self.member(shape, iter(self._indices(u.target)[outer:])), u.value) for u in updates]
+            return self._sequence(container, container.type.most, updates)
+        cells = [(self.member(shape, iter(u.target.args[1 + outer :])), u.value) for u in updates]
         if container.type.most:
             return f"[{old} EXCEPT {', '.join(f'![{member}] = {self.term(value)}' for member, value in cells)}]"
         if len(cells) == math.prod(t.size for _, t in parts_of(shape)) and all(v.op == "const" for _, v in cells):
@@ -348,9 +417,8 @@ class _Writer:
                 text = f"(({text} \\ {{{member}}}) \\cup (IF {self.term(value)} THEN {{{member}}} ELSE {{}}))"
         return text
 
-    def _sequence(self, container: Container, updates: Sequence[Update]) -> str:
+    def _sequence(self, container: Container, most: int, updates: Sequence[Update]) -> str:
         long, *columns = container.variables
-        most: int = container.type.most
         new = {(u.target.args[0], u.target.args[-1].args[0] if u.target.args[0] is not long else -1): u.value for u in updates}
         length = new[long, -1]
         at = updates[0].target.args[1:] if updates[0].target.args[0] is long else updates[0].target.args[1:-1]
@@ -358,7 +426,7 @@ class _Writer:
         whole = self.names[container] + self._at([self.as_value(i, t) for i, t in zip(at, container.over, strict=True)])
         if length is long[at] - 1 and all(new[c, k] is columns_now[c][k + 1] for c in columns for k in range(most - 1)):
             return f"Tail({whole})"
-        items = [self.member(container.type.of, iter([self.term(new[c, k]) for c in columns])) for k in range(most)]
+        items = [self.member(container.type.of, iter([new[c, k] for c in columns])) for k in range(most)]
         return f"SubSeq(<<{', '.join(items)}>>, 1, {self.term(length)})"
 
     # -- the module -----------------------------------------------------------------------------------------------------
@@ -420,16 +488,30 @@ class _Writer:
         return lines, "\n".join(config) + "\n"
 
 
-def _selectors(shape: Shape) -> Iterator[str]:
-    """How TLA+ selects each part of a value, in the order of `parts_of`."""
+def _selected(shape: Shape, whole: str) -> list[str]:
+    """How TLA+ selects each part of a value with this text, in the order of `parts_of`."""
     if isinstance(shape, Type):
-        yield ""
-        return
+        return [whole]
+    if isinstance(shape, MaybeShape):
+        parts = zip(_selected(shape.of, whole), parts_of(shape.of), strict=True)
+        return [f"(IF {whole} = None THEN None ELSE {_some(type_, part)})" for part, (_, type_) in parts]
     fields = (
         {f"[{k}]": each for k, each in enumerate(shape, 1)} if isinstance(shape, tuple) else {f".{n}": e for n, e in shape.fields.items()}
     )
-    for field, of in fields.items():
-        yield from (field + rest for rest in _selectors(of))
+    return [part for field, of in fields.items() for part in _selected(of, whole + field)]
+
+
+def _some(type_: Type, text: str) -> str:
+    """A Maybe that holds a value of this type: one that is a Maybe itself in a tuple, so that it is not None."""
+    return f"<<{text}>>" if type_.sort == "maybe" else text
+
+
+def _inside(part: Expr, type_: Type) -> Expr:
+    """What a Maybe holds that is not None."""
+    if part.op == "const":
+        return const(part.args[0] - 1 + type_.lo, type_)
+    inside: Expr = part.args[0] if part.op == "some" else part.get
+    return inside
 
 
 def _call(name: str, arguments: Sequence[str]) -> str:

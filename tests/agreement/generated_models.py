@@ -34,6 +34,7 @@ from rocketproof_model import (
     SetOf,
     Type,
     after,
+    all_of,
     count,
     exists,
     forall,
@@ -51,8 +52,10 @@ from rocketproof_model import (
     wrap32,
 )
 from rocketproof_model.interpreter import holds, initials
-from rocketproof_model.language import Body, Seq, Variable, coerce, const, rewrite
+from rocketproof_model.language import Body, MaybeValue, Seq, Variable, coerce, const, rewrite
 from rocketproof_model.language.containers import ManyType
+from rocketproof_model.language.records import parts_in
+from rocketproof_model.language.shapes import codes_of
 from rocketproof_model.language.types import set_of
 
 MOST_STATES = 250
@@ -260,7 +263,11 @@ class Maker:
         return self.pick((forall, exists))(of, self.body(of, lambda: self.boolean(depth - 1)))
 
     def asked(self, of: Any, depth: int) -> Expr:
-        """A question about a set, a bag or a sequence."""
+        """A question about a set, a bag, a sequence or a Maybe of several parts."""
+        if isinstance(of, MaybeValue):
+            one = self.value_of(of.shape.of, depth - 1)
+            same = [x == y for x, y in zip(parts_in(of.shape.of, of.get), parts_in(of.shape.of, one), strict=True)]
+            return self.pick((of.is_none, of == one, of == None, all_of(same) if self.faulty else of.is_none | same[-1]))  # noqa: E711
         shape = of.shape
         one = self.value_of(shape, depth - 1)
         if isinstance(of, Seq):
@@ -274,6 +281,8 @@ class Maker:
         """A value of a type or a record of few values."""
         if isinstance(shape, Record):
             return shape(**{name: self.value_of(each, depth) for name, each in shape.fields.items()})
+        if isinstance(shape, tuple):
+            return tuple(self.value_of(each, depth) for each in shape)
         return self.element(shape, depth)
 
     def body(self, of: Index, make: Callable[[], Expr]) -> Callable[[Expr], Expr]:
@@ -381,7 +390,7 @@ class Maker:
         for k in range(self.draw(st.integers(0, 2))):
             type_ = self.type_()
             self.given.append(model.constant(f"c{k}", type_, self.code(type_)))
-        room = MOST_STATES // (self.contain(model) if self.often(1, 3) else 1)
+        room = MOST_STATES // (self.contain(model) if self.often(2, 5) else 1)
         for k in range(self.pick((3, 2, 4, 5, 3, 1))):
             axes = tuple(self.held() for _ in range(self.pick((0, 0, 1, 0, 1, 2))))
             fields = {"": self.type_()} if self.often(4, 5) else {"f": self.type_(), "g": self.type_()}
@@ -399,7 +408,9 @@ class Maker:
         return model.index(name, size)
 
     def contain(self, model: Model) -> int:
-        """A set, a bag or a sequence; how many values it has."""
+        """A set, a bag, a sequence or a Maybe of several parts; how many values it has."""
+        if self.often(1, 3):
+            return self.contain_maybe(model)
         shape = self.pick((Record(a=Bool, b=Enum("x", "y")), Int(-1, 0), self.indices[0]))
         values = 4 if isinstance(shape, Record) else shape.size
         kind = self.draw(st.integers(0, 2))
@@ -408,6 +419,13 @@ class Maker:
         one = {"a": True, "b": "y"} if isinstance(shape, Record) else shape.lo
         self.containers.append(model.var("k", type_, init=(one,) if self.often(1, 2) else ()))
         return int((2**values, 3**values, 1 + values + values**2)[kind])
+
+    def contain_maybe(self, model: Model) -> int:
+        shape = self.pick((Record(a=Bool, b=Enum("x", "y")), Record(a=Maybe(Bool), b=self.indices[0]), (Int(-1, 0), Bool)))
+        one = (-1, True) if isinstance(shape, tuple) else shape(a=True, b="y" if shape.fields["a"] == Bool else 0)
+        init = self.pick((None, one, one_of(None, one), ANY))
+        self.containers.append(model.var("k", Maybe(shape), init=init))
+        return 1 + sum(1 for _ in codes_of(shape))
 
     def start(self, type_: Type, axes: tuple[Index, ...] | None) -> Any:
         """An initial value, a choice, or a function of the indices that gives them."""
@@ -508,15 +526,21 @@ class Maker:
             for variable in dict.fromkeys(targets):
                 self.update(a, variable)
             if self.containers and self.often(1, 2):
-                self.refill(a, self.pick(self.containers))
+                of = self.pick(self.containers)
+                self.refill(a, of, parameters["m"]) if isinstance(parameters.get("m"), MaybeValue) else self.refill(a, of)
 
         if self.containers and instances <= 2 and self.often(1, 3):
-            parameters["m"] = self.pick(self.containers)
+            of = self.pick(self.containers)
+            parameters["m"] = of.shape if isinstance(of, MaybeValue) else of
         model.action(name=name, fair=fair, **parameters)(fill)
         self.parameters = []
 
-    def refill(self, a: Body, of: Any) -> None:
-        """A set, bag or sequence changes, in a way that has a meaning unless the model is a faulty one."""
+    def refill(self, a: Body, of: Any, given: Any = None) -> None:
+        """A set, bag, sequence or Maybe changes, in a way that has a meaning unless the model is a faulty one."""
+        if isinstance(of, MaybeValue):
+            value = self.value_of(of.shape.of, 1)
+            a.set(of, self.pick((given, value, ite(self.atom(), value, given), ite(self.atom(), of, value))), when=self.atom())
+            return
         one, two = self.value_of(of.shape, 1), self.value_of(of.shape, 0)
         if isinstance(of, Seq):
             if self.faulty:

@@ -36,7 +36,7 @@ from rocketproof_model.explicit.canonical import plan
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, effect, initials
-from rocketproof_model.language import HoldingType, Model
+from rocketproof_model.language import HoldingType, MaybeShape, Model
 from rocketproof_model.language.containers import SequenceType
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import Limits, Outcome
@@ -165,7 +165,10 @@ def constructs(model: Model) -> set[str]:
         "two symmetric indices": len(indices) > 1,
     }
     for container in model.containers:
-        kind = "sequence" if isinstance(container.type, SequenceType) else "bag" if container.type.most else "set of cells"
+        if isinstance(container.type, MaybeShape):
+            kind = "Maybe of several parts"
+        else:
+            kind = "sequence" if isinstance(container.type, SequenceType) else "bag" if container.type.most else "set of cells"
         found |= {f"a {kind}": True, f"a {kind} of symmetric elements": bool(symmetric_indices(container.variables))}
     return {name for name, there in found.items() if there}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketproof_model import Expr, Index, Instance, Model, Type
-from rocketproof_model.language import Variable, walk
+from rocketproof_model.language import MaybeType, Variable, walk
 
 
 def describe(instance: Instance) -> str:
@@ -76,6 +76,8 @@ def _type(type_: Type) -> str:
         return type_.name
     if type_.sort == "enum":
         return f"Enum{type_.names!r}" if type_.size > 1 else f"Enum({type_.names[0]!r})"
+    if isinstance(type_, MaybeType) and isinstance(type_.of, MaybeType):
+        return f"MaybeType(0, {type_.hi}, {_type(type_.of)})"
     if type_.sort in ("maybe", "set"):
         return f"{'Maybe' if type_.sort == 'maybe' else 'SetOf'}({_type(type_.of)})"
     return str(type_)
@@ -109,5 +111,6 @@ def source(e: Expr) -> str:
     if op == "ite" and e.type.sort == "int":  # a minimum or a maximum has a narrower type than its arms
         return f'Expr("ite", ({", ".join(map(source, a))}), {_type(e.type)})'
     if op == "some":
-        return f"coerce({source(a[0])}, {_type(e.type)})"
+        nested = isinstance(a[0].type, MaybeType)
+        return f'Expr("some", ({source(a[0])},), {_type(e.type)})' if nested else f"coerce({source(a[0])}, {_type(e.type)})"
     return f"{op}({', '.join(map(source, a))})"

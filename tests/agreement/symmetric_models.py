@@ -35,7 +35,7 @@ from rocketproof_model import (
     total,
 )
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import Body, IndexType, Seq, Variable, const
+from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeValue, Seq, Variable, const
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.symmetry import named
 from rocketproof_model.language.types import set_of
@@ -153,9 +153,10 @@ class _Symmetric(Maker):
                     (ManyType(a), 2**a.size),
                     (BagOf(a, 2), 3**a.size),
                     (SeqOf(Maybe(a), 2), 1 + (a.size + 1) + (a.size + 1) ** 2),
+                    (Maybe(Record(w=a, x=Maybe(a))), 1 + a.size * (a.size + 1)),
                 )
             )
-            self.containers.append(model.var("k", type_, init=()))
+            self.containers.append(model.var("k", type_, init=None if isinstance(type_, MaybeShape) else ()))
             room //= values
         for k in range(self.pick((3, 2, 3, 4))):
             type_, axes = self.pick(kinds)
@@ -195,9 +196,9 @@ class _Symmetric(Maker):
 
             self.tried(one)
 
-    def refill(self, a: Body, of: Any) -> None:
-        if isinstance(of, Seq) or of.type.most:
-            self.tried(lambda: super(_Symmetric, self).refill(a, of))
+    def refill(self, a: Body, of: Any, given: Any = None) -> None:
+        if isinstance(of, Seq | MaybeValue) or of.type.most:
+            self.tried(lambda: super(_Symmetric, self).refill(a, of, given))
         else:
             self.tried(lambda: (a.add if self.often(2, 3) else a.remove)(of, self.value_of(of.shape, 1)))
 

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ from rocketproof_model import (
     Bool,
     Instance,
     Int,
+    Maybe,
     Model,
     Record,
     SeqOf,
     SetOf,
+    ite,
     language,
     liveness,
     observing,
@@ -137,9 +140,41 @@ def odd() -> Instance:
     return m.given()
 
 
-def test_tlc_starts_in_the_same_states(tlc: Path, tmp_path: Path) -> None:
-    found = search.explore(odd())
-    assert counted(tla.module(odd()), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+def perhaps() -> Instance:
+    """Maybes of several parts, one of them a Maybe, in a variable, a sequence and a parameter."""
+    m = Model("perhaps")
+    Shape = Maybe(Record(b=Bool, c=Maybe(Bool)))
+    one, seen = m.var("one", Shape, init=one_of(None, {"b": True, "c": None})), m.var("seen", Bool, init=False)
+    later = m.var("later", SeqOf(Shape, 1), init=())
+
+    @m.action(x=Shape)
+    def put(a: Any, x: Any) -> None:
+        """What was taken, or what comes, is put in a sequence."""
+        a.guard("other", (x == None) != one.is_none, "one of the two is there")  # noqa: E711
+        a.set(one, ite(x.is_some, x, None))
+        a.set(later, later.append(ite(one.is_none, x, {"b": ~one.get.b, "c": one.get.c})), when=later.is_empty)
+        a.set(seen, True, when=one.is_some & (one.get.c == True))  # noqa: E712
+
+    @m.action()
+    def take(a: Any) -> None:
+        """It is taken from there."""
+        a.guard("something", ~later.is_empty & one.is_none, "there is something, and room for it")
+        a.set(one, later.head)
+        a.set(later, later.tail)
+
+    m.always("whole", one.is_value & (later.is_empty | later[0].is_value), "its parts belong together")
+    m.always("never", ~seen | (one != {"b": False, "c": None}) | later.is_full, "an arbitrary claim, which holds")
+    return m.given()
+
+
+@pytest.mark.parametrize("make", [odd, perhaps])
+def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
+    found = search.explore(make(), [])
+    assert counted(tla.module(make(), properties=make().model.properties[:1]), tlc, tmp_path) == (
+        found.transitions,
+        found.states,
+        found.depth,
+    )
 
 
 def paths(high: int) -> Instance:

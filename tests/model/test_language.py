@@ -150,7 +150,8 @@ MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     "set of no type": (lambda d: SetOf(3), "is no type"),  # type: ignore[arg-type]
     "Maybe of a Maybe": (lambda d: Maybe(Maybe(Bool)), "has None twice"),
     "Maybe of a number": (lambda d: Maybe(3), "needs a type"),  # type: ignore[arg-type]
-    "set in a record": (lambda d: Record(inner=SetOf((Bool, d.A))), "field inner"),
+    "set in a record in a set": (lambda d: SetOf(Record(inner=SetOf((Bool, d.A)))), "inner is a set, bag or sequence"),
+    "Maybe of a set of several parts": (lambda d: Maybe(SetOf((Bool, d.A))), "Maybe of a set"),  # type: ignore[call-overload]
     "record with missing fields": (lambda d: d.Row(k=True), "missing or unknown fields n"),
     "record with unknown fields": (lambda d: d.Row(k=True, n=0, z=1), "missing or unknown fields z"),
     "record with a wrong value": (lambda d: d.Row(k=True, n=7), "7 is not a value of Int(0, 3)"),

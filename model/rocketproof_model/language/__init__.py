@@ -21,10 +21,10 @@ from .operations import (
 )
 from .properties import Kind, Property, told
 from .quantifiers import count, exists, forall, total
-from .records import Record, Row, after, ite
+from .records import Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
 from .shown import Container, Shown
 from .traverse import children, generalise, rewrite, walk
-from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, Maybe, MaybeType, SetType, Type, held
+from .types import JAVA_INT, Bool, BoolType, Enum, EnumType, HoldingType, IndexType, Int, MaybeType, SetType, Type, held
 from .variables import ANY, Table, Variable, one_of
 
 __all__ = [
@@ -52,7 +52,9 @@ __all__ = [
     "LASTING",
     "Maybe",
     "Many",
+    "MaybeShape",
     "MaybeType",
+    "MaybeValue",
     "Model",
     "OBSERVED",
     "Observer",

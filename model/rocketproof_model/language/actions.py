@@ -14,7 +14,7 @@ from .containers import Many
 from .expr import Expr, coerce, const
 from .operations import all_of
 from .quantifiers import Members
-from .records import Row, ite
+from .records import MaybeValue, Row, ite, parts_in
 from .types import Bool, IndexType, Int, MaybeType, Type
 from .variables import Variable, moved
 
@@ -171,6 +171,10 @@ class Body:
             target.match(value)
             for name, column in target.fields.items():
                 self.set(column, value.fields[name], when)
+            return
+        if isinstance(target, MaybeValue):
+            for part, becomes in zip(target.parts, parts_in(target.shape, value), strict=True):
+                self.set(part, becomes, when)
             return
         if isinstance(target, Members):
             for part, becomes in target.parts(value):

@@ -15,9 +15,9 @@ from ..errors import ModelError
 from .expr import Expr, Whole, choose, coerce, const, element_name, number
 from .operations import all_of, any_of
 from .quantifiers import Members, Way
-from .records import Record, ite
-from .shapes import Shape, codes_of, made_of, parts_in, parts_of, values_of
-from .types import LARGEST_SET, Bool, Int, SetType, Type, set_of
+from .records import Record, Shape, ite, made_of, parts_in, parts_of
+from .shapes import codes_of, values_of
+from .types import LARGEST_SET, Bool, ContainerType, Int, SetType, Type, set_of
 from .variables import ANY, OneOf, Variable, initial
 
 MOST_CELLS = 1 << 14
@@ -25,7 +25,7 @@ MOST_CELLS = 1 << 14
 
 
 @dataclass(frozen=True)
-class ManyType:
+class ManyType(ContainerType):
     """Sets (`most` is 0) of values of a shape, or bags that hold a value up to `most` times."""
 
     of: Shape
@@ -37,14 +37,11 @@ class ManyType:
 
 
 @dataclass(frozen=True)
-class SequenceType:
+class SequenceType(ContainerType):
     """Sequences of at most `most` values of a shape."""
 
     of: Shape
     most: int
-
-
-ContainerType = ManyType | SequenceType
 
 
 @overload
@@ -309,7 +306,7 @@ def _same(shape: Shape, one: Any, other: Any) -> Expr:
 
 
 class Containers(Whole):
-    """An array of sets, bags or sequences; `inbox[p]` is one."""
+    """An array of sets, bags or sequences, or of Maybes of records; `inbox[p]` is one."""
 
     def __init__(self, name: str, axes: int, make: Callable[[tuple[Any, ...]], Any]) -> None:
         self._name, self._axes, self._make = name, axes, make
@@ -327,27 +324,24 @@ class Containers(Whole):
 Declare = Callable[[str, Type, tuple[Type, ...], Any], Variable]
 
 
-def laid_out(
-    name: str, type_: ContainerType, axes: tuple[Type, ...], init: Any, declare: Declare
-) -> tuple[list[Variable], Callable[[tuple[Any, ...]], Any]]:
-    """Declare the variables of a container that starts as `init`; they, and what makes the container of some indices."""
+def laid_out(name: str, type_: ManyType | SequenceType, axes: tuple[Type, ...], init: Any, declare: Declare) -> list[Variable]:
+    """Declare the variables of a container that starts as `init`."""
     depth = len(axes)
 
     def starts(at: tuple[int, ...]) -> Any:
         return initial(init, at[:depth], name)
 
     if isinstance(type_, ManyType):
-        shape = tuple(part for _, part in parts_of(type_.of))
+        shape, members = tuple(part for _, part in parts_of(type_.of)), set(codes_of(type_.of))
 
         def times(*at: int) -> Any:
             first = starts(at)
             if first is ANY:
-                return ANY
+                return ANY if at[depth:] in members else 0 if type_.most else False
             found = members_of(type_, first).get(at[depth:], 0)
             return found if type_.most else found > 0
 
-        cell = declare(name, type_.cell, (*axes, *shape), times)
-        return [cell], lambda at: Many(type_, cell, at)
+        return [declare(name, type_.cell, (*axes, *shape), times)]
 
     def item(number: int) -> Callable[..., Expr]:
         return lambda *at: parts_in(type_.of, known_items(type_, starts(at), name).items[at[depth]])[number]
@@ -356,7 +350,7 @@ def laid_out(
     places = (*axes, Int(0, type_.most - 1))
     parts = enumerate(parts_of(type_.of))
     columns = [declare(f"{name}.{part}" if part else name, kind, places, item(number)) for number, (part, kind) in parts]
-    return [long, *columns], lambda at: Seq(type_, long, columns, at)
+    return [long, *columns]
 
 
 __all__ = [

@@ -288,11 +288,14 @@ def coerce(value: Any, type_: Type) -> Expr:
             raise ModelError(f"'{value}' is an element of {have} where {type_} is needed", "check which index is meant")
         return value
     if isinstance(type_, MaybeType) and (have == type_.of or (have.sort == "int" and type_.of.sort in ("int", "bool"))):
-        held = of_type(value, type_.of)
-        if held.op == "const":
-            return const(held.args[0] - type_.of.lo + 1, type_)
-        return Expr("some", (held,), type_)
+        return some(value, type_)
     raise ModelError(f"'{value}' is {have} where {type_} is needed", "use one type for both sides")
+
+
+def some(value: Any, type_: MaybeType) -> Expr:
+    """The Maybe that holds a value of what it is of."""
+    held = of_type(value, type_.of)
+    return const(held.args[0] - type_.of.lo + 1, type_) if held.op == "const" else Expr("some", (held,), type_)
 
 
 def of_type(value: Any, type_: Type) -> Expr:
@@ -481,6 +484,8 @@ def show(e: Expr) -> str:
         return f"({show(a[1])} if {show(a[0])} else {show(a[2])})"
     if e.op == "has":
         return f"({show(a[1])} in {show(a[0])})"
+    if e.op in ("get", "some") and isinstance((e if e.op == "get" else a[0]).type, MaybeType):
+        return f"{show(a[0])}.get" if e.op == "get" else f"some({show(a[0])})"
     if e.op in ("get", "some"):
         return show(a[0])
     if e.op == "single" and not isinstance(a[0].type, Index):

@@ -8,6 +8,7 @@ read the state before. A *bound* is a guard that keeps a scope finite and is not
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -18,16 +19,16 @@ from typing import Any
 from ..errors import ModelError, caller
 from . import symmetry
 from .actions import MOST, Action, Body, Fairness
-from .containers import Containers, ContainerType, ManyType, SequenceType, laid_out
-from .expr import Expr, Index, coerce, index
+from .containers import Containers, ManyType, SequenceType, laid_out
+from .expr import Expr, Index, coerce, const, index
+from .operations import all_of, any_of
 from .properties import Kind, Property, claimed
 from .quantifiers import Members
-from .records import Record
-from .shapes import Shape, made_of, parts_of
+from .records import MaybeShape, Record, Shape, made_of, parts_in, parts_of, proper
 from .shown import Container, Shown, shown
 from .traverse import walk
-from .types import Bool, IndexType, SetType, Type, indexed
-from .variables import OneOf, Table, Variable, column_of, initial
+from .types import Bool, ContainerType, IndexType, SetType, Type, indexed
+from .variables import OneOf, Table, Variable, field_in, initial, part_of_start
 
 _NOTHING: Any = object()
 
@@ -91,7 +92,7 @@ class Model:
     def var(
         self,
         name: str,
-        type_: Type | Record | ContainerType,
+        type_: Shape | ContainerType,
         *,
         over: Type | tuple[Type, ...] = (),
         init: Any = _NOTHING,
@@ -101,9 +102,9 @@ class Model:
         """Declare a variable and return the term (or the array to index).
 
         `init` is a value, a term over constants, `one_of(...)` or `ANY` where the model starts in several states, or a function of the
-        element's indices that gives one; for a Record a row, for a set, bag or sequence its members, or such a function. `over` is an
-        index or another type of few values, or several. `sentence` says what it is, `part` whose it is, where that is not the first
-        index's element.
+        element's indices that gives one; for a Record a row, for a Maybe of one a row or None, for a set, bag or sequence its members.
+        `over` is an index or another type of few values, or several. `sentence` says what it is, `part` whose it is, where that is not
+        the first index's element.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a variable is named {name!r}", 'give it a name: m.var("created", Bool, init=False)')
@@ -114,25 +115,46 @@ class Model:
             indexed(axis, f"over= of variable {name}")
         if (elements := math.prod(axis.size for axis in axes)) > MOST:
             raise ModelError(f"variable {name} has {elements:,} elements", f"give it smaller indices: {MOST:,} are the most")
-        if isinstance(type_, Record):
-            columns = []
-            for number, (column, kind) in enumerate(parts_of(type_)):
-                words = (sentence, part, type_.sentences.get(column.partition(".")[0], ""))
-                columns.append(self._declare(f"{name}.{column}", kind, axes, column_of(init, type_, number), *words))
-            table = Table(name, type_, columns)
-            return table if axes else table[()]
-        if isinstance(type_, ManyType | SequenceType):
-            return self._contain(name, type_, axes, init, sentence, part)
-        if not isinstance(type_, Type):
-            raise ModelError(f"variable {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe, SetOf or a Record")
-        variable = self._declare(name, type_, axes, init, sentence, part)
-        return variable if axes else variable[()]
+        made = self._lay_out(name, type_, axes, init, (sentence, part, ""))
+        if isinstance(type_, Record | MaybeShape):
+            self._start_whole(name, type_, axes, init, made)
+        return made if axes else made[()]
 
-    def _contain(self, name: str, type_: ContainerType, axes: tuple[Type, ...], init: Any, sentence: str, part: str) -> Any:
-        """A set, a bag or a sequence, or an array of them."""
-        variables, make = laid_out(name, type_, axes, init, lambda n, t, over, first: self._declare(n, t, over, first, sentence, part))
-        self.containers.append(Container(name, type_, axes, tuple(variables)))
-        return Containers(name, len(axes), make) if axes else make(())
+    def _lay_out(self, name: str, type_: Shape | ContainerType, axes: tuple[Type, ...], init: Any, words: tuple[str, str, str]) -> Any:
+        """Declare what holds the values of a shape; an array of them, over no index perhaps."""
+        if isinstance(type_, Type):
+            return self._declare(name, type_, axes, init, *words)
+        if isinstance(type_, Record) and type_.fields:
+            fields = {}
+            for field, of in type_.fields.items():
+                starts, told = part_of_start(init, functools.partial(field_in, type_, field)), words[2] or type_.sentences.get(field, "")
+                fields[field] = self._lay_out(f"{name}.{field}", of, axes, starts, (*words[:2], told))
+            return Table(name, fields)
+        if isinstance(type_, MaybeShape):
+            variables = []
+            for number, (part, kind) in enumerate(parts_of(type_, name)):
+                starts = part_of_start(init, functools.partial(_part_in, type_, number))
+                variables.append(self._declare(part, kind, axes, starts, *words))
+        elif isinstance(type_, ManyType | SequenceType):
+            variables = laid_out(name, type_, axes, init, lambda n, t, over, first: self._declare(n, t, over, first, *words))
+        else:
+            raise ModelError(f"variable {name} has type {type_}", "use Bool, Int(lo, hi), Enum(...), an index, Maybe, SetOf or a Record")
+        container = Container(name, type_, axes, tuple(variables))
+        self.containers.append(container)
+        return Containers(name, len(axes), container.value)
+
+    def _start_whole(self, name: str, shape: Shape, axes: tuple[Type, ...], init: Any, made: Any) -> None:
+        """Keep of a choice of starts those in which the parts of a value belong together."""
+        conditions = []
+        for at in itertools.product(*(i.codes() for i in axes)):
+            chosen = initial(init, at, name)
+            if isinstance(chosen, OneOf):
+                value = made[tuple(const(code, axis) for code, axis in zip(at, axes, strict=True))]
+                conditions.append(proper(shape, value))
+                conditions.append(any_of(value == each for each in chosen.values) if chosen.values else const(1, Bool))
+        condition = all_of(conditions)
+        if condition.op != "const":
+            self.initially(condition)
 
     def _declare(self, name: str, type_: Type, axes: tuple[Type, ...], init: Any, sentence: str, part: str, detail: str = "") -> Variable:
         if any(v.name == name for v in self.variables):
@@ -204,6 +226,9 @@ class Model:
                 parts = dict(parts_of(shape, key))
                 parameters |= parts
                 arguments[key] = made_of(shape, iter([Expr("par", (part,), type_) for part, type_ in parts.items()]))
+                whole = proper(shape, arguments[key])
+                if member is None and whole.op != "const":
+                    body.guard(f"{key} given", whole, f"{key} is a value: all of its parts are None, or none is")
                 if member is not None:
                     body.guard(f"{key} chosen", member(arguments[key]), f"{key} is one of {chosen}")
             try:
@@ -361,9 +386,13 @@ class Model:
         return replace(self, actions=list(actions), constants={**self.constants, **constants})
 
 
+def _part_in(shape: Shape, number: int, value: Any) -> Expr:
+    return parts_in(shape, value)[number]
+
+
 def _choice(action: str, key: str, chosen: Any) -> tuple[Shape, Callable[[Any], Expr] | None]:
     """What a parameter is a value of, and the condition that it is a member of what it is chosen from."""
-    if isinstance(chosen, Type | Record):
+    if isinstance(chosen, Type | Record | MaybeShape):
         return chosen, None
     if isinstance(chosen, Members):
         return chosen.shape, chosen.has

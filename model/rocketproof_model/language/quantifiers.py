@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import ModelError
 from .expr import Compared, Expr, Whole, choose, const, number
 from .operations import all_of, any_of, implies
-from .records import Record
-from .shapes import Shape, constants_of, values_of
+from .records import MaybeShape, Record, Shape
+from .shapes import constants_of, values_of
 from .types import Bool, Type, held
 
 LARGEST_RANGE = 1 << 16
@@ -56,7 +56,7 @@ def ways(over: Any) -> Iterable[Way]:
         if over.size > LARGEST_RANGE:
             raise ModelError(f"a quantifier over {over}", f"it unfolds into {over.size} parts; use at most {LARGEST_RANGE}")
         yield from ((yes, (value,)) for value in constants_of(over))
-    elif isinstance(over, Record):
+    elif isinstance(over, Record | MaybeShape):
         yield from ((yes, (value,)) for value in values_of(over))
     elif isinstance(over, Expr) and over.type.sort == "set":
         yield from ((over.has(value), (value,)) for value in constants_of(held(over.type)))

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, RocketproofError
-from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets
+from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some
 from .model import Model
 from .operations import all_of, any_of, implies, java_abs, maximum, minimum, rem, single, without_bits, wrap32
 from .records import Row, after, ite
 from .spelling import AFTER, Spelled, spell
 from .traverse import walk
-from .types import Bool, IndexType, Maybe, MaybeType, SetType, Type, held
+from .types import Bool, IndexType, MaybeType, SetType, Type, held, maybe_of
 from .variables import Variable
 from .vocabulary import Vocabulary, names_of
 
@@ -364,6 +364,8 @@ class _Reader:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _QUANTIFIERS:
             return self.quantified(name, node)
+        if name == "some" and len(node.args) == 1:
+            return self.some(node.args[0])
         if name not in _FUNCTIONS:
             near = difflib.get_close_matches(name, [*_FUNCTIONS, *_QUANTIFIERS], 1)
             remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join([*_FUNCTIONS, *_QUANTIFIERS])}"
@@ -380,6 +382,17 @@ class _Reader:
             return _FUNCTIONS[name](*values)
         except TypeError:
             raise self.wrong(node, f"{name} does not take {len(values)} arguments", f"write {name}(x) or {name}(x, y)") from None
+
+    def some(self, node: ast.expr) -> _Untyped:
+        """A Maybe that holds a Maybe, as a part of a Maybe of a record can: `some(None)` is not None."""
+        held = self.value(node)
+
+        def make(type_: Type) -> Expr:
+            if not isinstance(type_, MaybeType):
+                raise ModelError(f"some({self.text(node)}) stands where {type_} is needed", "compare it with a Maybe")
+            return some(self.made(node, held, type_.of), type_)
+
+        return _Untyped(make, f"some({self.text(node)})")
 
     def quantified(self, name: str, node: ast.Call) -> Any:
         if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
@@ -442,7 +455,7 @@ def _open(value: Any, beside: Expr) -> bool:
 def _beside(term: Expr, other: Any) -> Type:
     """The type of what is compared with a term: a value is compared with None as a Maybe."""
     none = isinstance(other, _Untyped) and other.text == "None"
-    return Maybe(term.type) if none and not isinstance(term.type, MaybeType) and term.type.size < 2**62 else term.type
+    return maybe_of(term.type) if none and not isinstance(term.type, MaybeType) and term.type.size < 2**62 else term.type
 
 
 def of_step(term: Expr) -> bool:

@@ -1,25 +1,30 @@
-"""Records: named fields of one entity, and the rows of terms that stand for one. A field may be a record itself."""
+"""Values of several parts: records with named fields, tuples, and a Maybe of them. Each is made of terms of scalar types, its parts.
+
+A Maybe of a record is laid out as a record of Maybes, of which all are None or none is. So None is one state, it names no element of an
+index, and what a None is asked for has no value in any engine, without an operation of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
 from ..errors import ModelError
-from .expr import Compared, Expr, Whole, choose, coerce
+from .expr import Choice, Compared, Expr, Whole, choose, coerce, some
 from .operations import all_of
 from .traverse import rewrite
-from .types import Type
+from .types import Bool, ContainerType, MaybeType, Type, maybe_of
 
 
 class Record:
     """Named fields of one entity: `Config = Record(known=Bool, read=Int(0, 8))`; calling it builds a row."""
 
-    def __init__(self, **fields: Type | Record) -> None:
+    def __init__(self, **fields: Shape | ContainerType) -> None:
         for name, type_ in fields.items():
-            if not isinstance(type_, Type | Record):
+            if not isinstance(type_, Type | Record | MaybeShape | ContainerType):
                 raise ModelError(f"field {name} of a Record is {type_}", "give each field a finite type such as Bool or Int(0, 3)")
-        self.fields: dict[str, Type | Record] = fields
+        self.fields: dict[str, Any] = fields
         self.sentences: dict[str, str] = {}
 
     def described(self, **sentences: str) -> Record:
@@ -38,14 +43,14 @@ class Record:
         return Row({name: _field(name, values[name], type_) for name, type_ in self.fields.items()})
 
 
-def _field(name: str, value: Any, type_: Type | Record) -> Any:
-    if isinstance(type_, Type):
-        return coerce(value, type_)
-    if isinstance(value, Mapping):
-        return type_(**value)
-    if not isinstance(value, Row) or value.fields.keys() != type_.fields.keys():
-        raise ModelError(f"field {name} is '{value}'", f"give a row of {', '.join(type_.fields)}")
-    return type_(**value.fields)
+def _field(name: str, value: Any, shape: Shape | ContainerType) -> Any:
+    if isinstance(shape, ContainerType):
+        return value  # members, which the variable takes when it is set
+    if isinstance(shape, Record) and not isinstance(value, Mapping | Row):
+        raise ModelError(f"field {name} is '{value}'", f"give a row of {', '.join(shape.fields)}")
+    if isinstance(shape, Record):
+        return shape(**(value.fields if isinstance(value, Row) else value))
+    return made_of(shape, iter(parts_in(shape, value)))
 
 
 class Row(Compared, Whole):
@@ -69,6 +74,8 @@ class Row(Compared, Whole):
 
     def same_as(self, other: Any) -> Expr:
         """Whether all fields are equal."""
+        if isinstance(other, MaybeValue):
+            return other.same_as(self)
         self.match(other)
         return all_of(value == other.fields[name] for name, value in self.fields.items())
 
@@ -84,18 +91,167 @@ class Row(Compared, Whole):
             raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
 
 
+@dataclass(frozen=True)
+class MaybeShape:
+    """None, or a value of several parts."""
+
+    of: Record | tuple[Any, ...]
+
+
+@overload
+def Maybe(of: Type) -> MaybeType: ...
+
+
+@overload
+def Maybe(of: Record | tuple[Any, ...]) -> MaybeShape: ...
+
+
+def Maybe(of: Any) -> MaybeType | MaybeShape:
+    """None or a value of a type, such as an element of an index, of a record, or of a tuple of types."""
+    if not isinstance(of, Record | tuple):
+        return maybe_of(of)
+    list(parts_of(of))
+    return MaybeShape(of)
+
+
+Shape = Type | Record | MaybeShape | tuple[Any, ...]
+"""What a value is made of: a type, a record, a tuple of shapes, or a Maybe of such."""
+
+
+class MaybeValue(Compared, Whole):
+    """None or a value of several parts; `parts` are Maybes, all of them None or none."""
+
+    _remedy = "ask is_none or is_some, and guard get by it"
+
+    def __init__(self, shape: MaybeShape, parts: Sequence[Expr]) -> None:
+        self.shape, self.parts = shape, tuple(parts)
+
+    @property
+    def is_none(self) -> Expr:
+        """Whether it holds nothing."""
+        return self.parts[0].is_none
+
+    @property
+    def is_some(self) -> Expr:
+        """Whether it holds a value."""
+        return ~self.is_none
+
+    @property
+    def get(self) -> Any:
+        """The row or tuple that it holds; its parts have no value where there is none, so guard them with `is_some`."""
+        return made_of(self.shape.of, iter([part.get for part in self.parts]))
+
+    def same_as(self, other: Any) -> Expr:
+        """Whether both are None, or hold equal values."""
+        if other is None:
+            return self.is_none
+        return all_of(one == its for one, its in zip(self.parts, parts_in(self.shape, other), strict=True))
+
+    @property
+    def is_value(self) -> Expr:
+        """That the parts are those of a value: wherever a model can write them they are."""
+        inside = proper(self.shape.of, self.get)
+        return all_of(part.is_none == self.is_none for part in self.parts[1:]) & (inside | self.is_none)
+
+    def __bool__(self) -> bool:
+        raise ModelError(f"'{self}' has no truth value while the model is built", self._remedy)
+
+    def __repr__(self) -> str:
+        return f"maybe({', '.join(map(repr, self.parts))})"
+
+
+def proper(shape: Shape, value: Any) -> Expr:
+    """That the parts of a value of the shape fit together, as those of a Maybe have to."""
+    if isinstance(shape, MaybeShape):
+        return value.is_value  # type: ignore[no-any-return]
+    if isinstance(shape, tuple):
+        return all_of(proper(of, each) for of, each in zip(shape, value, strict=True))
+    if isinstance(shape, Record):
+        return all_of(proper(of, value.fields[name]) for name, of in shape.fields.items() if not isinstance(of, ContainerType))
+    return all_of(())
+
+
+# -- values and their parts -------------------------------------------------------------------------------------------
+
+
+def parts_of(shape: Shape | ContainerType, name: str = "") -> Iterator[tuple[str, Type]]:
+    """The types that a value is made of, with dotted names that begin with `name`: fields by their names, parts of a tuple by numbers."""
+    if isinstance(shape, ContainerType):
+        raise ModelError(f"{name or 'a part of a value'} is {shape.word}", "that has to be a variable of its own, or a field of one")
+    if isinstance(shape, MaybeShape):
+        yield from ((part, maybe_of(type_, part=True)) for part, type_ in parts_of(shape.of, name))
+        return
+    if isinstance(shape, Type):
+        yield name, shape
+        return
+    if not isinstance(shape, Record | tuple) or not (shape if isinstance(shape, tuple) else shape.fields):
+        raise ModelError(f"{shape} is no type", "give a type such as Int(0, 3), a Record, or a tuple of them")
+    fields = {str(k): each for k, each in enumerate(shape)} if isinstance(shape, tuple) else shape.fields
+    for field, of in fields.items():
+        yield from parts_of(of, f"{name}.{field}" if name else field)
+
+
+def made_of(shape: Any, parts: Iterator[Any]) -> Any:
+    """The value of a shape from its parts, in the order of `parts_of`."""
+    if isinstance(shape, Type):
+        return next(parts)
+    if isinstance(shape, tuple):
+        return tuple(made_of(each, parts) for each in shape)
+    if isinstance(shape, MaybeShape):
+        return MaybeValue(shape, [next(parts) for _ in parts_of(shape)])
+    return Row({name: made_of(each, parts) for name, each in shape.fields.items()})
+
+
+def parts_in(shape: Any, value: Any) -> list[Expr]:
+    """The terms that a value of the shape is made of. Raises ModelError for what is no such value."""
+    if isinstance(shape, Type):
+        return [coerce(value, shape)]
+    if isinstance(value, Choice):
+        arms = zip(parts_in(shape, value.then), parts_in(shape, value.otherwise), strict=True)
+        return [choose(value.test, then, otherwise) for then, otherwise in arms]
+    if isinstance(shape, MaybeShape):
+        return _parts_in_maybe(shape, value)
+    if isinstance(shape, tuple):
+        if not isinstance(value, tuple) or len(value) != len(shape):
+            raise ModelError(f"'{value}' is no tuple of {len(shape)} values", f"give ({', '.join(map(str, shape))})")
+        return [part for of, each in zip(shape, value, strict=True) for part in parts_in(of, each)]
+    row = shape(**(value.fields if isinstance(value, Row) else value)) if isinstance(value, Row | Mapping) else None
+    if row is None:
+        raise ModelError(f"'{value}' is not a row of {', '.join(shape.fields)}", "use a row of the same Record")
+    return [part for name, of in shape.fields.items() for part in parts_in(of, row.fields[name])]
+
+
+def _parts_in_maybe(shape: MaybeShape, value: Any) -> list[Expr]:
+    types = [maybe_of(type_, part=True) for _, type_ in parts_of(shape.of)]
+    if isinstance(value, MaybeValue):
+        if [part.type for part in value.parts] != types:
+            raise ModelError(f"'{value}' is a Maybe of something else", "use one Maybe(...) for both sides")
+        return list(value.parts)
+    if value is None:
+        return [coerce(None, type_) for type_ in types]
+    return [some(part, type_) for part, type_ in zip(parts_in(shape.of, value), types, strict=True)]
+
+
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the condition holds, else `otherwise`; both terms, constants, or rows of the same record."""
-    if isinstance(then, Row) or isinstance(otherwise, Row):
-        (then if isinstance(then, Row) else otherwise).match(otherwise if isinstance(then, Row) else then)
+    """`then` where the condition holds, else `otherwise`; terms, constants, rows of one record, Maybes of one, or one of these and None."""
+    for arm in (then, otherwise):
+        if isinstance(arm, MaybeValue):
+            return made_of(arm.shape, iter(parts_in(arm.shape, Choice(coerce(condition, Bool), then, otherwise))))
+    if isinstance(then, Row) and isinstance(otherwise, Row):
+        then.match(otherwise)
         return Row({name: ite(condition, value, otherwise.fields[name]) for name, value in then.fields.items()})
+    for arm, other in ((then, otherwise), (otherwise, then)):
+        if isinstance(arm, Row) and other is not None and not isinstance(other, Choice):
+            arm.match(other)
     return choose(condition, then, otherwise)
 
 
 def after(value: Any) -> Any:
-    """The value of a term (or of each field of a row) in the state after the step; only meaningful in step properties."""
+    """The value of a term (or of each part of a row or a Maybe) in the state after the step; only meaningful in step properties."""
     if isinstance(value, Row):
         return Row({name: after(field) for name, field in value.fields.items()})
+    if isinstance(value, MaybeValue):
+        return MaybeValue(value.shape, [after(part) for part in value.parts])
     if not isinstance(value, Expr):
         raise ModelError(f"after({value}) asks for something that is not a term", "give a variable, an element or an expression of them")
     return rewrite(value, lambda e: Expr("after", e.args, e.type) if e.op == "ref" else None)

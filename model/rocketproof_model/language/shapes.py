@@ -1,53 +1,14 @@
-"""Values of any shape: a term, a row, or a tuple of such; each is made of terms of scalar types, its parts."""
+"""All values of a shape: as terms, as the codes of their parts, and as a person reads them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from ..errors import ModelError
-from .expr import Expr, coerce, const
-from .records import Record, Row
+from .expr import Expr, const
+from .records import MaybeShape, Shape, made_of, parts_of
 from .types import Int, Type
-
-Shape = Type | Record | tuple[Any, ...]
-"""What a value is made of: a type, a record, or a tuple of shapes."""
-
-
-def parts_of(shape: Shape, name: str = "") -> Iterator[tuple[str, Type]]:
-    """The types that a value is made of, with dotted names that begin with `name`: fields by their names, parts of a tuple by numbers."""
-    if isinstance(shape, Type):
-        yield name, shape
-        return
-    if not isinstance(shape, Record | tuple) or not (shape if isinstance(shape, tuple) else shape.fields):
-        raise ModelError(f"{shape} is no type", "give a type such as Int(0, 3), a Record, or a tuple of them")
-    fields = {str(k): each for k, each in enumerate(shape)} if isinstance(shape, tuple) else shape.fields
-    for field, of in fields.items():
-        yield from parts_of(of, f"{name}.{field}" if name else field)
-
-
-def made_of(shape: Shape, parts: Iterator[Any]) -> Any:
-    """The value of a shape from its parts, in the order of `parts_of`."""
-    if isinstance(shape, Type):
-        return next(parts)
-    if isinstance(shape, tuple):
-        return tuple(made_of(each, parts) for each in shape)
-    return Row({name: made_of(each, parts) for name, each in shape.fields.items()})
-
-
-def parts_in(shape: Shape, value: Any) -> list[Expr]:
-    """The terms that a value of the shape is made of. Raises ModelError for what is no such value."""
-    if isinstance(shape, Type):
-        return [coerce(value, shape)]
-    if isinstance(shape, tuple):
-        if not isinstance(value, tuple) or len(value) != len(shape):
-            raise ModelError(f"'{value}' is no tuple of {len(shape)} values", f"give ({', '.join(map(str, shape))})")
-        return [part for of, each in zip(shape, value, strict=True) for part in parts_in(of, each)]
-    row = shape(**(value.fields if isinstance(value, Row) else value)) if isinstance(value, Row | Mapping) else None
-    if row is None:
-        raise ModelError(f"'{value}' is not a row of {', '.join(shape.fields)}", "use a row of the same Record")
-    return [part for name, of in shape.fields.items() for part in parts_in(of, row.fields[name])]
 
 
 def constants_of(type_: Type) -> list[Expr]:
@@ -56,29 +17,55 @@ def constants_of(type_: Type) -> list[Expr]:
 
 
 def values_of(shape: Shape) -> Iterator[Any]:
-    """Every value of a shape, as terms."""
-    for parts in itertools.product(*(constants_of(type_) for _, type_ in parts_of(shape))):
-        yield made_of(shape, iter(parts))
+    """Every value of a shape, as terms, in the order of `codes_of`."""
+    types = [type_ for _, type_ in parts_of(shape)]
+    constants = [dict(zip(type_.codes(), constants_of(type_), strict=True)) for type_ in types]
+    for codes in codes_of(shape):
+        yield made_of(shape, iter([known[code] for known, code in zip(constants, codes, strict=True)]))
 
 
-def codes_of(shape: Shape) -> Iterator[tuple[int, ...]]:
-    """Every value of a shape, as the codes of its parts."""
-    return itertools.product(*(type_.codes() for _, type_ in parts_of(shape)))
+def codes_of(shape: Any) -> Iterator[tuple[int, ...]]:
+    """Every value of a shape, as the codes of its parts, in their order."""
+    if isinstance(shape, Type):
+        yield from ((code,) for code in shape.codes())
+    elif isinstance(shape, MaybeShape):
+        lowest = [type_.lo for _, type_ in parts_of(shape.of)]
+        yield (0,) * len(lowest)
+        for codes in codes_of(shape.of):
+            yield tuple(code - lo + 1 for code, lo in zip(codes, lowest, strict=True))
+    else:
+        fields = shape if isinstance(shape, tuple) else shape.fields.values()
+        yield from (tuple(itertools.chain(*each)) for each in itertools.product(*map(codes_of, fields)))
 
 
-def text_of(shape: Shape, codes: Iterator[int]) -> str:
-    """A value as a person reads it: `[type: 1a, ballot: 0]`, `(0, 1)`; the codes are those of its parts."""
+def text_of(shape: Any, codes: Iterator[int]) -> str:
+    """A value as a person reads it: `[type: 1a, ballot: 0]`, `(0, 1)`, `None`; the codes are those of its parts."""
     if isinstance(shape, Type):
         return shape.text(next(codes))
+    if isinstance(shape, MaybeShape):
+        inside = _inside(shape, codes)
+        return "None" if inside is None else text_of(shape.of, inside)
     if isinstance(shape, tuple):
         return "(" + ", ".join(text_of(each, codes) for each in shape) + ")"
     return "[" + ", ".join(f"{name}: {text_of(each, codes)}" for name, each in shape.fields.items()) + "]"
 
 
-def data_of(shape: Shape, codes: Iterator[int]) -> Any:
+def data_of(shape: Any, codes: Iterator[int]) -> Any:
     """A value as data: a dict for a record, a tuple for a tuple."""
     if isinstance(shape, Type):
         return shape.decode(next(codes))
+    if isinstance(shape, MaybeShape):
+        inside = _inside(shape, codes)
+        return None if inside is None else data_of(shape.of, inside)
     if isinstance(shape, tuple):
         return tuple(data_of(each, codes) for each in shape)
     return {name: data_of(each, codes) for name, each in shape.fields.items()}
+
+
+def _inside(shape: MaybeShape, codes: Iterator[int]) -> Iterator[int] | None:
+    """The codes of the parts of what a Maybe holds, if it holds something; they are taken from `codes`."""
+    pairs = [(next(codes), type_.lo) for _, type_ in parts_of(shape.of)]
+    return iter([code - 1 + lo for code, lo in pairs]) if pairs[0][0] else None
+
+
+__all__ = ["codes_of", "constants_of", "data_of", "text_of", "values_of"]

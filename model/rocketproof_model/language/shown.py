@@ -1,4 +1,4 @@
-"""What a state holds, as a person thinks of it: elements of variables, and whole sets, bags and sequences."""
+"""What a state holds, as a person thinks of it: elements of variables, and what lies in several of them: sets, bags, sequences, Maybes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .containers import ContainerType, SequenceType
+from .containers import Many, ManyType, Seq, SequenceType
 from .expr import element_name
+from .records import MaybeShape, MaybeValue
 from .shapes import codes_of, data_of, text_of
 from .types import Type
 from .variables import Variable
@@ -16,12 +17,24 @@ from .variables import Variable
 
 @dataclass(frozen=True, eq=False)
 class Container:
-    """A set, a bag or a sequence, or an array of them, as the model declares it: which variables hold it, and what they mean together."""
+    """A set, a bag, a sequence or a Maybe of a record, or an array of them, as the model declares it.
+
+    `variables` hold it; it says what they mean together.
+    """
 
     name: str
-    type: ContainerType
+    type: ManyType | SequenceType | MaybeShape
     over: tuple[Type, ...]
     variables: tuple[Variable, ...]
+
+    def value(self, at: tuple[Any, ...]) -> Many | Seq | MaybeValue:
+        """The terms of one of them."""
+        first, *columns = self.variables
+        if isinstance(self.type, ManyType):
+            return Many(self.type, first, at)
+        if isinstance(self.type, SequenceType):
+            return Seq(self.type, first, columns, at)
+        return MaybeValue(self.type, [variable[at] for variable in self.variables])
 
     def values(self, state: Sequence[int], at: tuple[int, ...]) -> list[Iterator[int]]:
         """The codes of each member's parts, in order; a bag's members as often as it holds them."""
@@ -38,17 +51,25 @@ class Container:
 
     def text(self, state: Sequence[int], at: tuple[int, ...]) -> str:
         """`{[type: 1a, ballot: 0]}`, or of a sequence `<0, 1>`."""
+        if isinstance(self.type, MaybeShape):
+            return text_of(self.type, self.codes(state, at))
         opens, closes = "<>" if isinstance(self.type, SequenceType) else "{}"
         return opens + ", ".join(text_of(self.type.of, codes) for codes in self.values(state, at)) + closes
 
-    def data(self, state: Sequence[int], at: tuple[int, ...]) -> list[Any]:
-        """The members as data, in the order in which they are shown."""
+    def codes(self, state: Sequence[int], at: tuple[int, ...]) -> Iterator[int]:
+        """What the variables of a Maybe are."""
+        return iter([state[variable.slot(at)] for variable in self.variables])
+
+    def data(self, state: Sequence[int], at: tuple[int, ...]) -> Any:
+        """The members as data, in the order in which they are shown; of a Maybe what it holds, or None."""
+        if isinstance(self.type, MaybeShape):
+            return data_of(self.type, self.codes(state, at))
         return [data_of(self.type.of, codes) for codes in self.values(state, at)]
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Something that a state holds, as a person thinks of it: an element of a variable, or a whole set, bag or sequence.
+    """Something that a state holds, as a person thinks of it: an element of a variable, or a whole set, bag, sequence or Maybe.
 
     `name` is what it is called in files, `label` what people call it; `variable` is what holds it, or one of those that do.
     """

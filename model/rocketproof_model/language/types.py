@@ -170,33 +170,45 @@ class HoldingType(Type):
 
 @dataclass(frozen=True)
 class MaybeType(HoldingType):
-    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1."""
+    """Nothing (code 0) or a value of a type: the k-th one, counted from 0, has code k + 1.
+
+    Where that is a Maybe itself, as a part of a Maybe of a record can be, it is held in a tuple of one.
+    """
 
     @property
     def sort(self) -> str:
         return "maybe"
 
     def decode(self, code: int) -> Any:
-        return self.of.decode(code - 1 + self.of.lo) if code else None
+        held = self.of.decode(code - 1 + self.of.lo) if code else None
+        return (held,) if code and isinstance(self.of, MaybeType) else held
 
     def text(self, code: int) -> str:
-        return self.of.text(code - 1 + self.of.lo) if code else "None"
+        held = self.of.text(code - 1 + self.of.lo) if code else "None"
+        return f"some({held})" if code and isinstance(self.of, MaybeType) else held
 
     def encode(self, value: Any) -> int:
+        if value is not None and isinstance(self.of, MaybeType):
+            if not isinstance(value, tuple | list) or len(value) != 1:
+                raise self._refuse(value)
+            (value,) = value
+            return self.of.encode(value) + 1
         return 0 if value is None else self.of.encode(value) - self.of.lo + 1
 
     def describe(self) -> str:
-        return f"None, {self.of.describe()}"
+        return f"None, some of {self.of.describe()}" if isinstance(self.of, MaybeType) else f"None, {self.of.describe()}"
 
     def __str__(self) -> str:
         return f"Maybe({self.of})"
 
 
-def Maybe(of: Type) -> MaybeType:
-    """None or a value of the type `of`, such as an element of an index."""
+def maybe_of(of: Type, *, part: bool = False) -> MaybeType:
+    """None or a value of the type `of`, which may be a Maybe only as a part of a larger value."""
+    if isinstance(of, ContainerType):
+        raise ModelError(f"Maybe of {of.word}", "give it a variable of its own, beside a Bool or a Maybe that says whether it is there")
     if not isinstance(of, Type):
         raise ModelError(f"Maybe needs a type, not {of}", 'give one such as Int(0, 3), or an index: Broker = m.index("Broker", 2)')
-    if isinstance(of, MaybeType):
+    if isinstance(of, MaybeType) and not part:
         raise ModelError(f"Maybe({of}) has None twice", "one Maybe is enough, or use an Enum beside it")
     if of.size >= 2**62:
         raise ModelError(f"Maybe({of}) does not fit 63 bits", "choose smaller bounds")
@@ -239,6 +251,12 @@ class SetType(HoldingType):
 def held(type_: Type) -> Type:
     """The type of what a Maybe or a set of this type holds; of any other type what its values are themselves."""
     return type_.of if isinstance(type_, HoldingType) else type_
+
+
+class ContainerType:
+    """Sets, bags and sequences that are laid out over variables: a type of variables, and of a record's fields in one, not of values."""
+
+    word = "a set, bag or sequence of several parts"
 
 
 LARGEST_SET = 32

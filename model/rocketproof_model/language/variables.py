@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
 from .expr import Expr, Index, Whole, choose, coerce, const, element_name
 from .records import Record, Row
-from .shapes import made_of, parts_in
 from .traverse import rewrite
 from .types import Type
 
@@ -100,11 +99,10 @@ def _element(name: str, at: Any, of: Type) -> Expr:
 
 
 class Table(Whole):
-    """An array of records; `table[i]` is a Row. `columns` hold the parts of the record in their order."""
+    """An array of records; `table[i]` is a Row. `fields` are arrays of what the record's fields are."""
 
-    def __init__(self, name: str, record: Record, columns: Sequence[Variable]) -> None:
-        self.name, self.record = name, record
-        self.columns = tuple(columns)
+    def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
+        self.name, self.fields = name, fields
 
     def __repr__(self) -> str:
         return self.name
@@ -115,21 +113,27 @@ class Table(Whole):
         raise ModelError(f"field {name} of all of {self.name}", f"take the field of one row: {self.name}[i].{name}")
 
     def __getitem__(self, at: Any) -> Row:
-        row: Row = made_of(self.record, iter([column[at] for column in self.columns]))
-        return row
+        return Row({name: field[at] for name, field in self.fields.items()})
 
 
-def column_of(init: Any, record: Record, number: int) -> Any:
-    """What the part with this number starts as, where the whole record starts as `init`."""
+def part_of_start(init: Any, take: Callable[[Any], Any]) -> Any:
+    """What a part starts as, where the whole starts as `init` and `take` finds the part of a value."""
     if init is ANY:
         return ANY
-    if isinstance(init, Row):
-        if init.fields.keys() != record.fields.keys():
-            raise ModelError(f"a record starts as {init!r}", "give a row of the same Record")
-        return parts_in(record, init)[number]
-    if callable(init):
-        return lambda *at: column_of(init(*at), record, number)
-    raise ModelError(f"a record starts as {init!r}", "give a row: call the Record with all its fields")
+    if isinstance(init, OneOf):
+        return OneOf(tuple(map(take, init.values)))
+    if callable(init) and not isinstance(init, Expr):
+        return lambda *at: part_of_start(initial(init, at, "a record"), take)
+    return take(init)
+
+
+def field_in(record: Record, field: str, row: Any) -> Any:
+    """A field of the row that a record starts as."""
+    if not isinstance(row, Row):
+        raise ModelError(f"a record starts as {row!r}", "give a row: call the Record with all its fields")
+    if row.fields.keys() != record.fields.keys():
+        raise ModelError(f"a record starts as {row!r}", "give a row of the same Record")
+    return record(**row.fields).fields[field]
 
 
 class OneOf:

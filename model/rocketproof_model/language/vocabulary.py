@@ -29,7 +29,7 @@ class Vocabulary:
         types: list[Type] = [*(v.type for v in model.variables), *(t for t, _ in model.constants.values()), *given.values()]
         types += [t for action in model.actions for t in action.parameters.values()]
         types = [axis for variable in model.variables for axis in variable.over] + types
-        types = [held(t) for t in types]
+        types = [held(held(t)) for t in types]
         indices = dict.fromkeys(t for t in types if isinstance(t, Index))
         values = dict.fromkeys(name for t in types if isinstance(t, EnumType) for name in t.names)
         values |= dict.fromkeys(name for index in indices for name in names_of(index))

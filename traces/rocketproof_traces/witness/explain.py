@@ -159,6 +159,8 @@ def _value(type_: Type, name: str, word: str) -> object:
         inside = word.removeprefix("frozenset(").rstrip(")").strip("{}")  # in the form that labels had
         return frozenset(_value(type_.of, name, element.strip()) for element in inside.split(",") if element.strip())
     of = type_.of if isinstance(type_, MaybeType) else type_
+    if isinstance(of, MaybeType):
+        return (_value(of, name, word.removeprefix("some(").removesuffix(")")),)
     if isinstance(type_, MaybeType) and not isinstance(of, IndexType):
         return _value(of, name, word)
     if isinstance(of, IndexType) and (word in of.names or word.strip("'\"") in of.names):

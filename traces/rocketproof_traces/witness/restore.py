@@ -129,9 +129,13 @@ def _entry(value: Any, at: tuple[int, ...]) -> Any:
 def _code(type_: Type, value: Any) -> int:
     if isinstance(type_, MaybeType):
         if isinstance(value, Variant):
-            value = None if value.tag == "None" else value.value
-        elif isinstance(value, frozenset) and len(value) < 2:
-            value = next(iter(value), None)
+            value = frozenset() if value.tag == "None" else frozenset({value.value})
+        if isinstance(value, frozenset) and len(value) < 2:
+            if not value:
+                return 0
+            (value,) = value
+            if isinstance(type_.of, MaybeType):
+                return _code(type_.of, value) + 1
     if isinstance(type_, EnumType) and isinstance(value, Variant):
         value = value.tag
     if isinstance(type_, SetType) and not isinstance(value, frozenset):

@@ -19,7 +19,7 @@ from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, l
 from .model import Model
 from .operations import all_of, any_of, implies, java_abs, maximum, minimum, rem, single, without_bits, wrap32
 from .records import Row, after, ite
-from .spelling import AFTER, Spelled, spell
+from .spelling import AFTER, PART, Spelled, spell
 from .traverse import walk
 from .types import Bool, IndexType, MaybeType, SetType, Type, held, maybe_of
 from .variables import Variable
@@ -140,7 +140,7 @@ class _Reader:
         shown = ast.unparse(node)
         for stand_in, name in self.spelled.names.items():
             shown = shown.replace(stand_in, name)
-        return shown.replace(f".{AFTER}", "'")[:60]
+        return shown.replace(f".{AFTER}", "'").replace(PART, "")[:60]
 
     # Names
 
@@ -221,22 +221,23 @@ class _Reader:
         return self.made(node, found, axis)
 
     def _attribute(self, node: ast.Attribute) -> Any:
+        attr = node.attr.removeprefix(PART)
         table = node.value.id if isinstance(node.value, ast.Name) and node.value.id not in self.bound else ""
-        if node.attr in self.known.tables.get(table, {}):
-            column = self.known.tables[table][node.attr]
+        if attr in self.known.tables.get(table, {}):
+            column = self.known.tables[table][attr]
             return column if column.over else column[()]
         base = self.value(node.value)
-        if node.attr == AFTER:
+        if attr == AFTER:
             return after(base)
         if isinstance(base, Mapping):
-            if node.attr in base:
-                return base[node.attr]
-            raise self.wrong(node, f"{self.text(node.value)} has no field {node.attr!r}", f"its fields are {', '.join(base)}")
+            if attr in base:
+                return base[attr]
+            raise self.wrong(node, f"{self.text(node.value)} has no field {attr!r}", f"its fields are {', '.join(base)}")
         if isinstance(base, Row):
-            return getattr(base, node.attr)
-        if isinstance(base, Expr) and node.attr in ("is_none", "is_some", "get"):
-            return getattr(base, node.attr)
-        raise self.wrong(node, f"{self.text(node.value)} has no field {node.attr!r}", "a Maybe has is_none, is_some and get")
+            return getattr(base, attr)
+        if isinstance(base, Expr) and attr in ("is_none", "is_some", "get"):
+            return getattr(base, attr)
+        raise self.wrong(node, f"{self.text(node.value)} has no field {attr!r}", "a Maybe has is_none, is_some and get")
 
     # Operators
 

@@ -1,7 +1,7 @@
 """The text of a term as text that Python's parser takes: names that are none in Python stand in for themselves.
 
 Elements may be called `broker-a` or `producer 0`, values of an enumeration `not` or `<busy>`, and `x'` is x after a step. Each of these
-becomes a name of Python's; a column there is found again in the text that was typed.
+becomes a name of Python's, and so does the number of a tuple's part in `pair.0`; a column there is found again in the text that was typed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 AFTER = "__after__"
 """The attribute that stands for a prime."""
+PART = "__part__"
+"""What comes before the number of a tuple's part, where that is an attribute."""
 _NO_NAMES = ("True", "False", "None")
 _CLOSES = r"(?=\s*(?:[)\]},]|$|[=!]=|if\b|else\b))"
 """What follows a name and cannot follow an operator of the same spelling, such as `not`."""
@@ -45,6 +47,7 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
             [
                 *([f"(?P<name>{'|'.join(parts)})"] if parts else []),
                 r"(?P<prime>(?<=[\w\])])')",
+                r"(?P<part>(?<=[\w\]])\.\d+\b)",
                 r"""(?P<quoted>"[^"\n]*"|'[^'\n]*')""",
                 r"(?P<space>\s+)",
             ]
@@ -71,6 +74,8 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
             put(stand_in, found.start())
         elif found.lastgroup == "prime":
             put(f".{AFTER}", found.start())
+        elif found.lastgroup == "part":
+            put(f".{PART}{found[0][1:]}", found.start())
         else:
             put(" " if found.lastgroup == "space" else found[0], found.start())
     put(text[done:], done)
@@ -84,4 +89,4 @@ def _bounded(word: str) -> str:
     return f"{before}{re.escape(word)}{after}"
 
 
-__all__ = ["AFTER", "Spelled", "spell"]
+__all__ = ["AFTER", "PART", "Spelled", "spell"]

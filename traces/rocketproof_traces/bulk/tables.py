@@ -94,6 +94,7 @@ history from which on nothing can be read, with `recorded` saying why. `values` 
 UNREADABLE = "not readable"
 UNEXPLAINED = "not explained"
 JSON_COLUMNS = ("values", "state")
+_DECODER = json.JSONDecoder()
 
 
 def event_row(history: str, event: Event) -> dict[str, Any]:
@@ -117,7 +118,9 @@ def event_row(history: str, event: Event) -> dict[str, Any]:
 def object_of(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is, None if it is none."""
     try:
-        value = json.loads(text)
+        value, end = _DECODER.raw_decode(text)  # most texts are that alone, without space around it
+        if end != len(text):
+            value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -37,6 +37,15 @@ class Enabled(NamedTuple):
     own: Local | None
 
 
+class Straight(NamedTuple):
+    """The one way to an answer: the labels of the steps before the last, which look at deciding slots alone and assign nothing that others
+    see, the handler after them, and the last step."""
+
+    labels: tuple[str, ...]
+    local: Local
+    last: Enabled
+
+
 class _Way(NamedTuple):
     """A step that may be possible: the handler after it as far as it is known, the shared slots that it may look at and assign."""
 
@@ -89,9 +98,10 @@ class Machine:
         self._control: Callable[[State], Hashable] = itemgetter(*deciding)
         self._controls: dict[Hashable, int] = {}
         self._last: tuple[State | None, int] = None, 0
-        self.deciding = frozenset(deciding)
+        self.deciding, self.deciding_bits = frozenset(deciding), bits(deciding)
         self._arrived: dict[Hashable, Local] = {}
         self._enabled: dict[Hashable, list[Enabled]] = {}
+        self._straight: dict[Hashable, Straight | None] = {}
         self._forced: dict[Hashable, tuple[str, Local] | None] = {}
         self._canonical: dict[Hashable, Local] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
@@ -205,6 +215,28 @@ class Machine:
                         found.append(Enabled(function, args, bits(s for s in reads if s in self.changing), own))
             self._enabled[key] = found
         return found
+
+    def straight(self, shared: State, local: Local, draws: tuple[int, ...]) -> Straight | None:
+        """The handler's only way to its answer, None where it has a choice or waits, or others see a step before the last. It depends on
+        the deciding slots alone."""
+        key = (local, draws, self.control(shared))
+        if key not in self._straight:
+            self._straight[key] = self._followed(shared, local, draws)
+        return self._straight[key]
+
+    def _followed(self, shared: State, local: Local, draws: tuple[int, ...]) -> Straight | None:
+        answer, labels = self.columns["answer"], list[str]()
+        while not local[answer]:
+            steps = self.enabled(shared, local, draws)
+            if len(steps) != 1 or steps[0].function.action.name == GIVEN_UP:
+                return None
+            function, args, reads, own = steps[0]
+            if own is None or own[answer]:
+                after = self.step(function, args, shared, local, reads).local
+                return Straight(tuple(labels), local, steps[0]) if after is not None and after[answer] else None
+            labels.append(function.action.name)
+            local = own
+        return None
 
     def forced(self, shared: State, local: Local, draws: tuple[int, ...], right: Right) -> Move | None:
         """The step, not the last, that a handler can take here, if nobody sees it, it is the only way to an end that is `right`, whatever
@@ -344,4 +376,4 @@ def machine(shape: Shape) -> Machine:
     return Machine(shape)
 
 
-__all__ = ["Machine", "Right", "bits", "machine"]
+__all__ = ["Machine", "Right", "Straight", "bits", "machine"]

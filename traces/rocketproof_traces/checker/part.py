@@ -18,7 +18,7 @@ from ..refusal import Refusal
 from .ends import told_before
 from .left_out import beyond, reason
 from .machine import MOST_QUEUES, Machine, bits
-from .parts import UNREADABLE, Part
+from .parts import UNREADABLE, Part, default_of
 from .refusals import refused
 from .requests import COUNTED, Bodiless, Claims, Described, Ended, Reached, Reduced, Routed, Send, Update, fits_int
 from .search import Search
@@ -117,7 +117,7 @@ class PartChecker:
 
     def _names(self) -> list[str]:
         """The topics that the part's requests may be about."""
-        return [*sorted(str(o.fields.get("defaultTopic", TEMPLATE)) for o in self.part.asked if o.op in SENDS), *self.part.topics]
+        return [*sorted({default_of(o.fields) for o in self.part.asked if o.op in SENDS}), *self.part.topics]
 
     def _reason(self, one: Operation) -> str:
         return reason(one, self.profile)
@@ -250,9 +250,9 @@ class PartChecker:
         if self.profile.always_traced and one.asked.get("bodySize") == 0:
             return Bodiless(self.machine, one.code if known else None)
         ended = self._ended(one) if known else None
-        default = self.topics[str(one.fields.get("defaultTopic", TEMPLATE))]
+        default = self.topics[default_of(one.fields)]
         # What is stored elsewhere, or refused by a limit, takes no offset here; it may have made the topic all the same.
-        kind = "prepared" if beyond(one, self.profile) in ELSEWHERE or why == "limits of batches" else self._kind(one)
+        kind = "prepared" if (one.reason and beyond(one, self.profile) in ELSEWHERE) or why == "limits of batches" else self._kind(one)
         start = self.machine.arrived(topic, default, numbers, queue, kind)
         patient = one.took is None or one.took >= LOCK_TIMEOUT
         return Send(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -200,7 +199,7 @@ class RecordedChecker(PartChecker):
             for record in one.stored():
                 if (record.topic, record.queue, record.offset, record.kind) != place:
                     against = f"stored in {record.topic}, queue {record.queue}, offset {record.offset}, transaction {record.kind}"
-        return replace(ended, against=against)
+        return ended._replace(against=against)
 
     def _start(self, last: int) -> tuple[int, ...]:
         shared = super()._start(last)

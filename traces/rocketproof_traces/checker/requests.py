@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import JAVA_INT
@@ -17,7 +18,7 @@ from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SUCCESS, 
 from ..history.cases import STATUSES, Config
 from .machine import Machine, Right, bits
 from .shape import ONE_IN_FLIGHT
-from .steps import Local, Move
+from .steps import Alone, Local, Move
 
 OVER: Local = (0,)
 SAME_TOPIC = "another topic"
@@ -34,8 +35,7 @@ ANSWERS = {
 Claims = frozenset[tuple[int, int, int]]
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
 
     `against` is what else was recorded that no such answer goes with.
@@ -114,6 +114,17 @@ class Send:
             found.append(self._end(move, move.local) if move.local[answer] else move)
         return found or machine.waiting(shared)
 
+    def alone(self, shared: State, local: Local) -> Alone | None:
+        way = self.machine.straight(shared, local, self.draws)
+        if way is None:
+            return None
+        function, args, reads, _ = way.last
+        last = self.machine.step(function, args, shared, way.local, reads)
+        assert last.local is not None
+        if last.writes & self.machine.deciding_bits:
+            return None
+        return Alone(way.labels, self._end(last, last.local))
+
     def forced(self, shared: State, local: Local) -> Move | None:
         return self.machine.forced(shared, local, self.draws, self._right)
 
@@ -147,6 +158,9 @@ class Send:
 
 class _OneStep:
     """A request that takes effect at one time."""
+
+    def alone(self, shared: State, local: Local) -> Alone | None:
+        return None
 
     def forced(self, shared: State, local: Local) -> Move | None:
         return None

@@ -4,7 +4,8 @@ Steps are taken only when an answer needs them: at each answer the request that 
 only where a step of theirs and a step of someone else touch the same slot. Everything else can as well happen later, so nothing is lost
 by waiting. A request that never ended may take effect at any later time, or never.
 
-Which others these are, the *near* ones, is found from footprints (`near.py`).
+Which others these are, the *near* ones, is found from footprints (`near.py`). An answered request that has one way only, of which others
+see but the last step, goes that way first (`alone`); footprints are asked only where this explains no later answer.
 
 What is left out beside that, derived from the model by the requests' `forced`, `future` and `canonical`:
 
@@ -40,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import process_time
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rocketproof_model.interpreter import State
 
@@ -73,11 +74,12 @@ class Stopped(Exception):
 
 
 class _Todo(NamedTuple):
-    """A state to go on from. `others`: the answered request's own steps have been tried, those of the others are left."""
+    """A state to go on from. `tried` says what of the answered request's steps has been tried: nothing, its only way if it goes alone, or
+    all, so that those of the others are left."""
 
     point: Point
     chain: _Chain
-    others: bool = False
+    tried: Literal["nothing", "alone", "mine"] = "nothing"
 
 
 class _Place:
@@ -196,10 +198,24 @@ class Search:
             point = todo.point
             if over in point.moved:
                 return Point(point.shared, tuple([pair for pair in point.moved if pair != over])), todo.chain
-            if not todo.others:
+            if todo.tried == "nothing":
                 self._spend()
+                alone = self._alone(todo, over[0])
+                if alone is not None:
+                    place.todo.append(_Todo(point, todo.chain, "alone"))
+                    return alone
             self._expand(place, todo, number)
         return None
+
+    def _alone(self, todo: _Todo, one: int) -> tuple[Point, _Chain] | None:
+        """The state in which the answered request has ended as recorded, if it has only one way there when nobody else moves. Mostly that
+        suffices; which others matter is asked when it did not."""
+        request, (shared, moved) = self.requests[one], todo.point
+        way = request.alone(shared, next((local for other, local in moved if other == one and local), request.start))
+        if way is None or way.last.dead:
+            return None
+        steps = [Step(one, label) for label in (*way.labels, way.last.label)]
+        return Point(way.last.shared, tuple([pair for pair in moved if pair[0] != one])), _Chain(tuple(steps), todo.chain)
 
     def _wind_up(self) -> None:
         """Give the next answer its time."""
@@ -217,7 +233,7 @@ class Search:
     def _expand(self, place: _Place, todo: _Todo, number: int) -> None:
         """Add the states after one block of steps of a request that matters now: first those of the answered request, which mostly
         suffice, and what the others do when that did not suffice."""
-        point, before, others_too = todo
+        point, before, others_too = todo.point, todo.chain, todo.tried == "mine"
         answer, live, shared = self.answers[number], self._live[number], point.shared
         mine, moved = answer.request, dict(point.moved)
         marks = self._marks(shared, moved, answer)
@@ -229,7 +245,7 @@ class Search:
                 marks = self._marks(shared, moved, answer)
                 near = component(mine, marks, self.deciding)
         if len(near) > 1 and not others_too:
-            place.todo.append(_Todo(point, before, others=True))
+            place.todo.append(_Todo(point, before, "mine"))
         control = self.control(shared)
         for one in near[1:] if others_too else [mine]:
             reads = writes = 0

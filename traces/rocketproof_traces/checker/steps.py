@@ -30,6 +30,13 @@ class Move(NamedTuple):
     dead: bool = False
 
 
+class Alone(NamedTuple):
+    """A way of one request to its end: the labels of its steps before the last, and the last."""
+
+    labels: tuple[str, ...]
+    last: Move
+
+
 class Request(Protocol):
     """A request. Two of equal `kind` have the same moves from equal states, up to how they end."""
 
@@ -41,6 +48,11 @@ class Request(Protocol):
 
     def moves(self, shared: State, local: Local) -> Sequence[Move]:
         """The next steps. Which there are and what they touch depends on the deciding slots alone."""
+        ...
+
+    def alone(self, shared: State, local: Local) -> Alone | None:
+        """Its only way to its end if nobody else moves, where others see its last step alone, and what they do next does not depend on
+        that; None where there is no such way."""
         ...
 
     def forced(self, shared: State, local: Local) -> Move | None:
@@ -120,4 +132,4 @@ class Searched:
     steps: list[Step]
 
 
-__all__ = ["GIVEN_UP", "Answer", "Bound", "Local", "Move", "Point", "Request", "Searched", "Step", "answers_of"]
+__all__ = ["GIVEN_UP", "Alone", "Answer", "Bound", "Local", "Move", "Point", "Request", "Searched", "Step", "answers_of"]

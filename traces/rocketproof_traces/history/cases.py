@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +38,8 @@ from ..compressed import open_text
 
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
-_NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag")
+_NUMBERS = ("defaultTopicQueueNums", "queueId", "sysFlag", "flag")
+_COUNTS = ("readQueueNums", "writeQueueNums", "perm")
 _CUT = re.compile(r"\.\.\.\(\d+\)$")  # how a recording shortens a long value
 _LARGE_PROPERTIES, _LARGE_BODY = 32_000, 4_000_000  # near the limits, which the specification does not know
 DEAD, AT_LIMIT, UNKNOWN_LIMIT = "dead letters", "retries at their limit", "retries of a group whose limit nobody recorded"
@@ -157,14 +158,14 @@ def reach(
     if code == UPDATE_AND_CREATE_TOPIC:
         if fields.get("topicFilterType", "SINGLE_TAG") not in ("SINGLE_TAG", "MULTI_TAG"):
             return "other", "filter types"
-        if not all(_is_int(fields.get(name)) for name in ("readQueueNums", "writeQueueNums", "perm")):
+        if not _are_ints(fields, _COUNTS):
             return "other", "headers that do not decode"
-        if any(int(fields[name]) < 0 for name in ("readQueueNums", "writeQueueNums", "perm")) or int(fields["perm"]) > 15:
+        if any(int(fields[name]) < 0 for name in _COUNTS) or int(fields["perm"]) > 15:
             return "other", "counts or permissions that no topic has"
         return ("other", "order topics") if _bool(fields.get("order", False)) else ("update", "")
     if code not in (SEND_MESSAGE, SEND_MESSAGE_V2):
         return "other", "batches" if code == SEND_BATCH_MESSAGE else f"request code {code}"
-    if not fields.keys() >= REQUIRED_OF_A_SEND or not all(_is_int(fields.get(name)) for name in (*_NUMBERS, "flag")):
+    if not fields.keys() >= REQUIRED_OF_A_SEND or not _are_ints(fields, _NUMBERS):
         return "other", "headers that do not decode"
     if "batch" in fields and _bool(fields["batch"]):
         return "other", "batches"
@@ -172,8 +173,8 @@ def reach(
     if body > _LARGE_BODY or (text and (len(text.encode()) > _LARGE_PROPERTIES or _CUT.search(text))):
         return "other", "size limits"
     properties = properties_of(fields) if text else {}
-    stored = answered in (0, None, *STATUSES)
-    if DELAY in properties and (not _is_int(properties[DELAY]) or (int(properties[DELAY]) > 0 and stored)):
+    stored = answered == 0 or answered is None or answered in STATUSES
+    if DELAY in properties and (not _are_ints(properties, (DELAY,)) or (int(properties[DELAY]) > 0 and stored)):
         return "other", "delayed messages"
     if _bool(properties.get(TRAN_MSG, "")) and (stored or answered == NO_PERMISSION):
         return "other", "transactional messages"
@@ -194,9 +195,10 @@ def _retried(fields: Mapping[str, Any], answered: int | None, version: int, grou
     return AT_LIMIT if is_given_up(times, limit) else ""
 
 
-def _is_int(value: Any) -> bool:
-    """Whether Java's Integer.parseInt takes it."""
+def _are_ints(fields: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Whether Java's Integer.parseInt takes all of these."""
     try:
-        return JAVA_INT[0] <= int(value) <= JAVA_INT[1]
-    except (TypeError, ValueError):
+        numbers = [int(fields[name]) for name in names]
+    except (KeyError, TypeError, ValueError):
         return False
+    return min(numbers) >= JAVA_INT[0] and max(numbers) <= JAVA_INT[1]

@@ -38,8 +38,8 @@ class Operation:
 
     `opened` and `closed` are numbers of events; `closed` and `answer` are None where nobody knows how it ended. `took` is in nanoseconds,
     None where there was no clock. `again`: it stands for the second time that another one may have been served (`served_again`). `fields`
-    are those of the header, `messages` is how many a batch has: 0 if it is refused because it is none, None if its body is not in the
-    history. `reason` is why a send or an update is out of the specification's reach, or nothing.
+    are those of the header, `told` those of the answer. `messages` is how many a batch has: 0 if it is refused because it is none, None if
+    its body is not in the history. `reason` is why a send or an update is out of the specification's reach, or nothing.
     """
 
     process: str
@@ -53,13 +53,14 @@ class Operation:
     again: bool = False
 
     fields: Mapping[str, str] = field(init=False, repr=False)
+    told: Mapping[str, Any] = field(init=False, repr=False)
     topic: str = field(init=False)
     messages: int | None = field(init=False)
     reason: str = field(init=False)
 
     def __post_init__(self) -> None:
-        fields = self.asked.get("fields")
-        self.fields = fields if isinstance(fields, Mapping) else {}
+        self.fields = _fields(self.asked)
+        self.told = {} if self.answer is None else _fields(self.answer)
         self.topic = str(self.fields.get("topic", ""))
         self.messages = 1 if self.op != "batch" else self._batched()
         self.reason = self._why()
@@ -78,8 +79,7 @@ class Operation:
 
     def answered(self, name: str) -> int | None:
         """A field of the answer as a number, None if it is not there or is none."""
-        fields = None if self.answer is None else self.answer.get("fields")
-        value = fields.get(name) if isinstance(fields, Mapping) else None
+        value = self.told.get(name)
         try:
             return int(value) if isinstance(value, (str, int)) else None
         except ValueError:
@@ -249,6 +249,12 @@ def operations(events: Iterable[Event]) -> Operations:
     asked += served_again(one for one in asked if one.opened in answered_again)
     asked.sort(key=lambda o: o.opened)
     return Operations(number, tuple(asked), tuple(snapshots), tuple(breaks))
+
+
+def _fields(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a request or an answer, none where it has none."""
+    fields = value.get("fields")
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def of_stray(value: Mapping[str, Any]) -> int | None:

@@ -19,7 +19,7 @@ from .interpreter import Scope, State, slot_of
 from .language import BINARY, Action, Expr, Guard, Instance, Variable, children, fold32, held, java_rem, show, walk
 
 _DEEP = 24  # nested operations in one Python expression; its parser gives up at about 200 parentheses
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "owner": "//", "bitand": "&", "bitor": "|", "lt": "<", "le": "<=", "eq": "=="}
 _FORMS = {
     "not": "(not {})",
     "bitandnot": "({} & ~{})",

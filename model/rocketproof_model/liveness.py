@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .errors import EvaluationError, LimitReached
-from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Nodes
+from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import Lasso, Parts, components, fair_nodes, shortest, waiting
@@ -34,8 +34,8 @@ from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
 _WORD = {WEAK: "weak", STRONG: "strong"}
-# More states than this make no graph here; what the graph and its analysis take, in bytes a state and an edge.
-_MOST, _STATE_BYTES, _EDGE_BYTES = 20_000_000, 120, 12
+# States that numbers of 31 bits tell apart; what the graph and its analysis take beside words and masks, in bytes a state and an edge.
+_MOST, _STATE_BYTES, _EDGE_BYTES = (1 << 31) - 2, 60, 8
 # Longer loops are not searched for bounds: each state asks each fair instance in the interpreter.
 _LOOP_FOR_BOUNDS = 64
 
@@ -109,10 +109,10 @@ def check(
     reason = found.reason
     if found.finished:
         try:
-            space, truths = _space(found, claims, limits, checked)
+            space, masks = _space(found, claims, limits, checked, workers)
             common = found.seconds if exploration is not None else watch.seconds
             for k, claim in enumerate(claims):
-                outcome = decide(space, claim, truths[2 * k], truths[2 * k + 1], watch)
+                outcome = decide(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1), watch)
                 outcomes.append(replace(outcome, seconds=common + outcome.seconds, transitions=found.transitions))
                 if report is not None:
                     report(Progress("explicit", found.depth, found.states, 0, watch.seconds))
@@ -127,14 +127,14 @@ def check(
     return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
 
 
-def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool) -> tuple[Space, list[Bools]]:
-    """The graph of a finished exploration, and for each claim's formula and goal the states where it holds."""
+def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool, workers: int) -> tuple[Space, Long]:
+    """The graph of a finished exploration, and for each state a mask of the claims' formulas and goals that hold there."""
     formulas = [f for p in claims for f in asked(p)]
     instance, words = found.instance, found.kernel.layout.words
-    needed = found.states * (_STATE_BYTES + 16 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
+    needed = found.states * (_STATE_BYTES + 8 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
     if limits.memory is not None and needed > limits.memory:
         raise LimitReached(MEMORY)
-    graph = found.graph(most=_MOST)
+    graph = found.graph(most=_MOST, staying=False, workers=workers)
     masks = np.zeros((found.states, mask_words(formulas)), np.int64)
     address = compile_masks("check", found.kernel.layout, formulas, checked=checked)
     fault = int(ask_all(address, found.kernel.consts(instance), graph.states, masks))
@@ -142,9 +142,15 @@ def _space(found: Exploration, claims: Sequence[Property], limits: Limits, check
         path = graph.path(fault)
         error = fault_at_end(instance, *path, claims)
         raise error or EvaluationError(f"a term without a value in state {path[1][-1]}, which the interpreter does not confirm")
-    truths = [masks[:, k // BITS] >> (k % BITS) & 1 == 1 for k in range(len(formulas))]
-    edges = Edges.of(found.states, graph.source, graph.target, graph.instance, int(graph.level[1]))
-    return Space(instance, edges, Labels.of(instance), graph.state), truths
+    edges = Edges(graph.first, graph.target, graph.instance, int(graph.level[1]))
+    return Space(instance, edges, Labels.of(instance), graph.state), masks
+
+
+def _truths(masks: Long, number: int) -> Bools:
+    """The states where a formula holds."""
+    word = np.ascontiguousarray(masks).view(np.uint8).reshape(len(masks), -1)[:, 8 * (number // BITS) + number % BITS // 8]
+    found: Bools = (word >> (number % BITS % 8) & 1).view(np.bool_)
+    return found
 
 
 def asked(claim: Property) -> tuple[Expr, Expr]:
@@ -161,13 +167,11 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     everywhere = np.ones(graph.size, np.bool_)
     lasting = claim.kind == "eventually_always"
     paths = waiting(graph, everywhere if lasting else formula, goal)
-    alive = np.zeros(graph.size, np.bool_)
-    alive[paths.order] = True
-    parts = Parts(components(graph, alive), formula if lasting else everywhere)
+    parts = Parts(components(graph, paths.reached), formula if lasting else everywhere)
     _spend(watch)
     found = fair_nodes(graph, labels.fair, parts)
     lasso = shortest(graph, labels.fair, paths, parts.visit, found)
-    details: dict[str, Any] = {"pending": len(paths.order), "vacuous": not lasting and not formula.any()}
+    details: dict[str, Any] = {"pending": int(np.count_nonzero(paths.reached)), "vacuous": not lasting and not formula.any()}
     witness, depth = None, None
     if lasso is None:
         details["needs_fairness"], details["enough_fairness"] = _needs(graph, labels, parts, watch)

@@ -249,6 +249,7 @@ _OPERATIONS: dict[str, _Operation] = {
     "le": _total(lambda e, x, y: x <= y),
     "eq": _total(lambda e, x, y: x == y),
     "some": _total(lambda e, x: x - held(e.type).lo + 1),
+    "owner": _total(lambda e, x, y: z3.UDiv(x, y)),
     "rem": lambda e, width, x, y: (z3.SRem(x, y), y != 0),
     "wrap32": lambda e, width, x: (z3.SignExt(width - 32, z3.Extract(31, 0, x)), z3.BoolVal(True)),
     "single": lambda e, width, x: (z3.BitVecVal(1, width) << x - held(e.type).lo, x >= held(e.type).lo),

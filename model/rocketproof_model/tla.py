@@ -37,7 +37,7 @@ from .language.records import Shape, parts_of
 from .language.shapes import codes_of
 from .language.shown import wholes
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "owner": "\\div", "lt": "<", "le": "<=", "eq": "=", "and": "/\\", "or": "\\/"}
 _RESERVED = frozenset(
     re.findall(
         r"\w+",

@@ -45,6 +45,7 @@ from rocketproof_model import (
     maximum,
     minimum,
     one_of,
+    owner,
     rem,
     single,
     total,
@@ -345,13 +346,16 @@ class Maker:
     def element(self, of: Type, depth: int) -> Expr:
         """A term that is certainly a value of the type."""
         if not isinstance(of, Index):
-            term = self.term(of, depth)
+            term = self.term(of, depth) if depth >= 0 else self.leaf(of, depth)
             return minimum(maximum(term, of.lo), of.hi) if of.sort == "int" else term
         kind = self.draw(st.integers(0, 5)) if depth > 0 else 0
         if kind <= 2:
             return self.leaf(of, depth)
         if kind == 3:
             return ite(self.boolean(depth - 1), self.element(of, depth - 1), self.element(of, depth - 1))
+        owned = [index for index in self.indices if index.owner == of]
+        if kind == 4 and owned:
+            return owner(self.element(owned[0], depth - 1))
         m = self.maybe(Maybe(of), depth - 1)
         if m.op in ("const", "some") and not self.faulty:
             return self.leaf(of, depth)
@@ -385,8 +389,9 @@ class Maker:
     # Parts of a model
 
     def declare(self, model: Model) -> None:
-        for name, size in zip("AB", (self.pick((2, 3, 1)), self.pick((2, 3, 1, 4))), strict=True):
-            self.indices.append(self.index(model, name, size))
+        self.indices.append(a := self.index(model, "A", self.pick((2, 3, 1))))
+        size = self.pick((2, 3, 1, 4))
+        self.indices.append(self.index(model, "B", size, a if a.size * size <= 6 and self.often(1, 3) else None))
         for k in range(self.draw(st.integers(0, 2))):
             type_ = self.type_()
             self.given.append(model.constant(f"c{k}", type_, self.code(type_)))
@@ -404,8 +409,8 @@ class Maker:
             room //= size
             self.variable(model, f"v{k}", fields, axes)
 
-    def index(self, model: Model, name: str, size: int) -> Index:
-        return model.index(name, size)
+    def index(self, model: Model, name: str, size: int, of: Index | None = None) -> Index:
+        return model.index(name, size, of=of)
 
     def contain(self, model: Model) -> int:
         """A set, a bag, a sequence or a Maybe of several parts; how many values it has."""

@@ -4,8 +4,9 @@
 
 A model is searched with one thread and with two, up to symmetry and over all states, at once, in pieces from one checkpoint to the
 next, and on disk with hardly any memory; z3 looks at its first steps, and fair loops are looked for in its graph. What is printed in
-the end is what the models were made of, since "no difference" says no more than that. Slices of models run in processes of their
-own, because compiled kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one.
+the end is what the models of each kind were made of, since "no difference" says no more than that. Slices of models run in processes
+of their own, because compiled kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one. With
+`--results FILE` every kind of a slice is kept there once it has been compared, and another run with the file goes on after it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +44,7 @@ from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import Limits, Outcome
 
 SLICE = 500  # models made at once
+MEMORY = Path("/dev/shm")  # where the system has it: thousands of tiny checkpoints then wait for no disk
 MOST_FAILED = 5  # slices
 FEWEST = 5  # models of fewer states are left out: there is little to get wrong
 say = partial(print, flush=True)
@@ -101,6 +104,7 @@ def ways(
         for most in (max(1, states // 2), None):
             limits, kept = Limits(states=most, memory=1, disk=1 << 30), Checkpoint(folder, 0.0)
             found = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
+        assert found.disk > 0
         return found
 
     tiny = replace(tuning, homes=8, block=2, run_block=7)
@@ -195,14 +199,27 @@ def findings(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
 # -- slices ---------------------------------------------------------------------------------------------------------------
 
 
-def run_slice(number: int, examples: int) -> Counter[str]:
-    """Compare the models of one slice; how many have each part, and under `models` how many there were."""
-    counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
+def run_slice(number: int, examples: int, results: Path) -> None:
+    """Compare the models of one slice; each kind's counts become a line of the file, unless they are there."""
+    kept = {kind for slice_, kind, _ in read(results) if slice_ == number}
+    with tempfile.TemporaryDirectory(dir=memory()) as folder:
         for kind, (share, strategy) in KINDS.items():
-            for parts in compared(number, max(1, round(share * examples)), strategy(), Path(folder)):
-                counts.update({"models", kind} | parts if parts else {"left out"})
-    return counts
+            if kind not in kept:
+                counts: Counter[str] = Counter()
+                for parts in compared(number, max(1, round(share * examples)), strategy(), Path(folder)):
+                    counts.update({"models"} | parts if parts else {"left out"})
+                with results.open("a") as file:
+                    file.write(json.dumps([number, kind, counts]) + "\n")
+
+
+def read(results: Path) -> list[tuple[int, str, Counter[str]]]:
+    """Slice, kind and counts of what was compared: how many models have each part, and under `models` how many there were."""
+    lines = results.read_text().splitlines() if results.exists() else ()
+    return [(number, kind, Counter(counts)) for number, kind, counts in map(json.loads, lines)]
+
+
+def memory() -> Path | None:
+    return MEMORY if MEMORY.is_dir() else None
 
 
 def compared(seed: int, examples: int, strategy: SearchStrategy[Case], folder: Path) -> list[set[str]]:
@@ -217,33 +234,47 @@ def compared(seed: int, examples: int, strategy: SearchStrategy[Case], folder: P
     return found
 
 
+def table(results: Iterable[tuple[int, str, Counter[str]]]) -> Iterator[str]:
+    """How many models of each kind have each part, as a table in Markdown; the parts that most have come first."""
+    kinds: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for _, kind, counts in results:
+        kinds[kind].update(counts)
+    total = sum(kinds.values(), Counter())
+    yield "| | " + " | ".join(("all", *kinds)) + " |"
+    yield "|---|" + "---:|" * (1 + len(kinds))
+    for part, count in total.most_common():
+        yield f"| {part} | " + " | ".join(f"{n:,}" for n in (count, *(counts[part] for counts in kinds.values()))) + " |"
+
+
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compare all engines on generated models.")
     parser.add_argument("models", type=int, help="how many are compared at least")
     parser.add_argument("--first", type=int, default=0, help="the number of the first slice")
+    parser.add_argument("--results", type=Path, help="a file of what was compared, from which another run goes on")
     parser.add_argument("--here", action="store_true", help="one slice, of so many models made, in this process")
     given = parser.parse_args(words)
     if given.here:
         crew._ALONE = 0  # start threads for the smallest level
-        say(json.dumps(run_slice(given.first, given.models)))
+        run_slice(given.first, given.models, given.results)
         return 0
-    total: Counter[str] = Counter()
-    failed = []
-    number = given.first - 1
-    while total["models"] < given.models and len(failed) < MOST_FAILED:
-        number += 1
-        with tempfile.TemporaryDirectory() as cache:
-            command = [sys.executable, __file__, str(SLICE), "--first", str(number), "--here"]
-            places = {**os.environ, "ROCKETPROOF_CACHE": cache}
-            found = subprocess.run(command, env=places, stdout=subprocess.PIPE, text=True, check=False)
-        if found.returncode:
+    with tempfile.TemporaryDirectory(dir=memory()) as folder:
+        return run_slices(given.models, given.first, given.results or Path(folder) / "results", Path(folder) / "cache")
+
+
+def run_slices(models: int, first: int, results: Path, cache: Path) -> int:
+    """Compare slices until there are so many models; whether some slice had a difference."""
+    failed: list[int] = []
+    number, done = first, 0
+    while done < models and len(failed) < MOST_FAILED:
+        command = [sys.executable, __file__, str(SLICE), "--first", str(number), "--results", str(results), "--here"]
+        if subprocess.run(command, env={**os.environ, "ROCKETPROOF_CACHE": str(cache)}, check=False).returncode:
             failed.append(number)
             say(f"slice {number}: see above")
-            continue
-        total.update(json.loads(found.stdout))
-        say(f"slice {number}: {total['models']:,} models without a difference so far")
-    for part, count in total.most_common():
-        say(f"{count:7,} {count / total['models']:6.1%}  {part}")
+        shutil.rmtree(cache, ignore_errors=True)
+        done = sum(counts["models"] for slice_, _, counts in read(results) if first <= slice_ <= number)
+        say(f"slice {number}: {done:,} models without a difference so far")
+        number += 1
+    say(*table(read(results)), sep="\n")
     if failed:
         say("repeat with --first:", *failed)
     return int(bool(failed))

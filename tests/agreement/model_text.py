@@ -13,7 +13,10 @@ def describe(instance: Instance) -> str:
     types = {i for v in model.variables for i in (*v.over, v.type)} | {t for a in model.actions for t in a.parameters.values()}
     types |= {t for t, _ in model.constants.values()} | {e.type for e in walk(*_terms(model))}
     indices = {t for each in types for t in (each, getattr(each, "of", each)) if isinstance(t, Index)}
-    lines += [f'{i.name} = m.index("{i.name}", {i.size}{", symmetric=True" * i.symmetric})' for i in sorted(indices, key=lambda i: i.name)]
+    indices |= {i.owner for i in indices if isinstance(i.owner, Index)}
+    for i in sorted(indices, key=lambda i: (i.owner is not None, i.name)):
+        of = f", of={i.owner.name}" if i.owner else ""
+        lines.append(f'{i.name} = m.index("{i.name}", {i.block}{", symmetric=True" * i.symmetric}{of})')
     for name, (type_, code) in model.constants.items():
         lines.append(f'{name} = m.constant("{name}", {_type(type_)}, {_literal(type_, code)})')
     for v in model.variables:
@@ -110,6 +113,8 @@ def source(e: Expr) -> str:
         return f"{source(a[0])}.{op}" + (f"({source(a[1])})" if op == "has" else "")
     if op == "ite" and e.type.sort == "int":  # a minimum or a maximum has a narrower type than its arms
         return f'Expr("ite", ({", ".join(map(source, a))}), {_type(e.type)})'
+    if op == "owner":
+        return f"owner({source(a[0])})"
     if op == "some":
         nested = isinstance(a[0].type, MaybeType)
         return f'Expr("some", ({source(a[0])},), {_type(e.type)})' if nested else f"coerce({source(a[0])}, {_type(e.type)})"

@@ -53,9 +53,9 @@ def _unless_refused(declare: Callable[[], Any]) -> Any:
 class _Sifter(Maker):
     """As its base, over symmetric indices."""
 
-    def index(self, model: Model, name: str, size: int) -> Index:
+    def index(self, model: Model, name: str, size: int, of: Index | None = None) -> Index:
         first = name == "A"
-        return model.index(name, max(size, 2) if first else size, symmetric=first or self.often(1, 2))
+        return model.index(name, max(size, 2) if first else size, symmetric=first or self.often(1, 2), of=of)
 
     def declare(self, model: Model) -> None:
         super().declare(model)

@@ -32,13 +32,14 @@ from rocketproof_model import (
     exists,
     forall,
     ite,
+    owner,
     total,
 )
 from rocketproof_model.interpreter import State
 from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeValue, Seq, Variable, const
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.symmetry import named
-from rocketproof_model.language.types import set_of
+from rocketproof_model.language.types import held, set_of
 
 MOST = 700  # states
 
@@ -54,9 +55,10 @@ class _Symmetric(Maker):
         return self.pick((*self.indices, *self.indices, Bool, Int(-1, 1)))  # type: ignore[no-any-return]
 
     def element(self, of: Type, depth: int) -> Expr:
-        if not isinstance(of, Index) or not of.symmetric:
+        if not isinstance(of, Index) or named(of) is None:
             return super().element(of, depth)
         seen: list[Any] = [p for p in self.parameters if p.type == of]
+        seen += [owner(p) for p in self.parameters if isinstance(p.type, Index) and p.type.owner == of]
         seen += [v for v in self.variables if v.type == of and all(any(p.type == axis for p in self.parameters) for axis in v.over)]
         if not seen:
             raise _NoElementError(of)
@@ -135,7 +137,9 @@ class _Symmetric(Maker):
 
     def declare(self, model: Model) -> None:
         a = model.index("A", self.pick((2, 3, 2, 3, 4)), symmetric=True)
-        b = model.index("B", self.pick((2, 2, 1, 3)), symmetric=self.often(2, 3))
+        size = self.pick((2, 2, 1, 3))
+        owned = a.size * size <= 6 and self.often(1, 2)
+        b = model.index("B", size, symmetric=self.often(2, 3), of=a if owned else None)
         self.indices = [a, b]
         if self.often(1, 3):
             self.given.append(model.constant("c", Int(0, 2), self.draw(st.integers(0, 2))))
@@ -145,6 +149,9 @@ class _Symmetric(Maker):
         kinds += [(type_, axes) for type_ in (Maybe(a), set_of(a)) for axes in ((), (), (a,), (b,))]
         kinds += [(a, (a,)), (Bool, (a, b)), (Bool, (a, a)), (Bool, (b, a)), *((type_, ()) for type_ in plain)]
         kinds += [(Bool, (Maybe(a),)), (set_of(Maybe(a)), ()), (Maybe(set_of(a)), ())]
+        if b.owner:
+            kinds += 3 * [(type_, (b,)) for type_ in (Bool, Int(0, 2), Maybe(a))]
+            kinds += 2 * [(type_, axes) for type_ in (Maybe(b), set_of(b)) for axes in ((), (a,))] + 4 * [(b, (b,))]
         room = MOST
         if self.often(1, 3):
             type_, values = self.pick(
@@ -173,7 +180,7 @@ class _Symmetric(Maker):
             return ANY
         if of is None:
             return self.code(type_) if any(map(named, axes)) else super().start(type_, None if inside else axes)
-        own = [axis == of for axis in axes].index(True) if of in axes else -1
+        own = [axis == of for axis in axes].index(True) if of in axes and held(type_) == of else -1
         if isinstance(type_, IndexType):
             return lambda *at: at[own]
         if own >= 0 and self.often(1, 2):
@@ -261,7 +268,9 @@ def symmetric_models(*, faulty: bool = False) -> st.SearchStrategy[Case]:
 
 def orbits(instance: Instance, states: Sequence[State]) -> list[frozenset[State]]:
     """The orbits of states under all permutations of symmetric indices, by brute force."""
-    indices = sorted({i for v in instance.model.variables for t in (*v.over, v.type) if (i := named(t))}, key=str)
+    indices = sorted(
+        {i for v in instance.model.variables for t in (*v.over, v.type) for i in _of(t)}, key=lambda i: (i.owner is not None, i.name)
+    )
     found: dict[State, frozenset[State]] = {}
     for state in states:
         if state not in found:
@@ -270,9 +279,28 @@ def orbits(instance: Instance, states: Sequence[State]) -> list[frozenset[State]
     return list(dict.fromkeys(found.values()))
 
 
+def _of(type_: Any) -> tuple[IndexType, ...]:
+    """The index that the values of a type are elements of, or hold elements of, with its owner."""
+    if not isinstance(type_, IndexType):
+        return _of(type_.of) if hasattr(type_, "of") else ()
+    return (type_, *_of(type_.owner)) if type_.owner else (type_,)
+
+
+def _permutations(index: IndexType) -> Iterator[tuple[int, ...]]:
+    """Where the elements of an index go, each to one of the same owner."""
+    if not index.symmetric:
+        return iter([tuple(index.codes())])
+    blocks = [range(start, start + index.block) for start in range(0, index.size, index.block)]
+    return (tuple(itertools.chain(*each)) for each in itertools.product(*map(itertools.permutations, blocks)))
+
+
 def _images(instance: Instance, state: State, indices: Sequence[IndexType]) -> Iterator[State]:
-    for chosen in itertools.product(*(itertools.permutations(i.codes()) for i in indices)):
-        places = dict(zip(indices, chosen, strict=True))
+    for chosen in itertools.product(*map(_permutations, indices)):
+        places: dict[IndexType, tuple[int, ...]] = {}
+        for index, order in zip(indices, chosen, strict=True):
+            if index.owner:
+                order = tuple(places[index.owner][k // index.block] * index.block + k % index.block for k in order)
+            places[index] = order
         image = list(state)
         for v in instance.model.variables:
             for at in v.elements():

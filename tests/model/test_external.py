@@ -148,6 +148,7 @@ def test_limits_of_states_and_time_end_it_after_whole_levels(tmp_path: Path) -> 
     assert some.reason == STATES and some.states == sum(some.sizes) > 1000
     late = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, seconds=0.0), checkpoint=Checkpoint(tmp_path))
     assert late.reason == TIME and late.depth == some.depth
+    assert late.disk > 0, "files that an earlier search has written are its own too"
 
 
 def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from rocketproof_model.explicit import loops, runs
+from rocketproof_model.explicit import numbering, runs
 from rocketproof_model.routines import address, compile_routine
 
 WORD = (1 << 64) - 1
@@ -76,8 +76,8 @@ def test_states_of_equal_hash_are_different_states() -> None:
     assert set(rows(everything, 2)) == {state, *twins} and len(everything) == 8
     assert rows(runs.unseen(everything, [runs.run_of(flat(twins), 2)], 2), 2) == [state]
     one = np.array(state, dtype=np.int64)
-    slots = np.zeros(8, dtype=np.int64)
-    compile_routine(loops.number_states, WIDTH=2)(address(one), 1, address(slots), 7)  # the graph's table hashes alike
+    slots = np.zeros(8, dtype=np.uint32)
+    compile_routine(numbering.number_states, WIDTH=2)(address(one), 1, address(slots), 7)  # the graph's table hashes alike
     assert slots[hash_of(state) & 7] == 1
 
 

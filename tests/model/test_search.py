@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import routing
-from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after, interpreter, search
+from rocketproof_model import Body, Bool, EvaluationError, Expr, Instance, Int, Model, after, interpreter, ite, search
 from rocketproof_model.errors import LimitReached
 from rocketproof_model.explicit import crew, task
 from rocketproof_model.explicit.account import Account
@@ -371,6 +371,25 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
     assert (explore(instance, tuning=TUNINGS[tuning]).graph().states == graph.states).all()
     with pytest.raises(LimitReached):
         found.graph(most=5)
+
+
+def test_a_graph_may_leave_out_steps_that_change_nothing() -> None:
+    m = Model("walk")
+    x = m.var("x", Int(0, 40_000), init=0)
+
+    @m.action(by=Int(0, 2))
+    def walk(a: Body, by: Expr) -> None:
+        """Go on."""
+        a.set(x, ite(x + by > 40_000, 0, x + by))
+
+    found = explore(m.given())
+    whole, moving = found.graph(), found.graph(staying=False, workers=2)
+    assert (whole.states == moving.states).all()
+    kept = np.flatnonzero(whole.source != whole.target)
+    assert len(kept) == 2 * 40_001 and len(whole.target) == 3 * 40_001
+    for name in ("source", "target", "instance"):
+        assert (getattr(whole, name)[kept] == getattr(moving, name)).all(), name
+    assert (np.diff(moving.first) == 2).all()
 
 
 def test_a_model_without_actions_has_one_state() -> None:

@@ -101,7 +101,7 @@ def shop() -> Model:
 
 @pytest.fixture
 def skew() -> Witness:
-    labels = ("fetch_route(p=0)", "send(p=0, b=0, q=0)", "handle(p=0)", "register(b=0)", "fetch_route(p=1)", "refresh(p=0)")
+    labels = ("fetch_route(p=0)", "send(p=0, q=0)", "handle(p=0)", "register(b=0)", "fetch_route(p=1)", "refresh(p=0)")
     return walk(routing.model(B=2, P=2, M=1, K=1, C=1).given(), "skew", *labels)
 
 

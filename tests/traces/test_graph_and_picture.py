@@ -34,7 +34,7 @@ def test_the_graph_has_every_state_once_in_breadth_first_order(small: "nx.MultiD
 
 def test_nodes_and_edges_can_be_read(small: "nx.MultiDiGraph[int]") -> None:
     start = small.nodes[0]
-    assert (start["created[0]"], start["route"], start["broker_of[0]"], start["crashes"]) == (False, "{}", "None", 0)
+    assert (start["created[0]"], start["route"], start["sending[0]"], start["crashes"]) == (False, "{}", "None", 0)
     assert (start["property append"], start["property skew"]) == (True, False)
     assert min(row["depth"] for _, row in small.nodes(data=True) if row["property skew"]) == 5
     assert {row["label"] for _, _, row in small.out_edges(0, data=True)} == {"fetch_route(p=0)", "crash(b=0)", "crash(b=1)"}

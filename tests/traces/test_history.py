@@ -151,7 +151,7 @@ def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> N
         (3, {"op": "explode"}, "event 3: info explode is not a step of model routing"),
         (3, {"value": {"args": {"p": 5}, "changes": {}}}, "event 3: p: 5 is not a value of Producer"),
         (3, {"value": {"args": {"p": 1}, "changes": {}}}, "event 3: handle(p=1) is refused by guard 'in flight'"),
-        (0, {"value": {}}, "event 0: no variable broker_of[0]"),
+        (0, {"value": {}}, "event 0: no variable cached[0]"),
         (0, {"type": "info"}, "event 0: is not the first state of a model"),
     ):
         odd = [dataclasses.replace(e, **changes) if e.seq == k else e for e in events]

@@ -117,16 +117,16 @@ def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes()
     two, none = [0, 0], {"tag": "None", "value": "U_OF_UNIT"}
     row = {
         "created": [False, False], "queues": two, "perm": two, "registered": {"#tup": [True, True]},
-        "offset": {"#map": [[0, {"#map": [[q, 0] for q in range(4)]}], [1, [0, 0, 0, 0]]]},
-        "route": {"#set": []}, "cached": [{"#set": []}], "fallback": [False], "broker_of": [none], "queue_of": [0], "sent": [0],
+        "offset": {"#map": [[q, 0] for q in range(8)]},
+        "route": {"#set": []}, "cached": [{"#set": []}], "fallback": [False], "sending": [none], "sent": [0],
         "crashes": 0,
     }  # fmt: skip
     second = {**row, "fallback": [True]}
-    third = {**second, "broker_of": [{"tag": "Some", "value": 1}]}
+    third = {**second, "sending": [{"tag": "Some", "value": 4}]}
     rows = [{f"bank::{k}": v for k, v in r.items()} for r in (row, second, third)]
     instance = routing.model(B=2, P=1, M=1, K=1, C=1).given()
     witness = restore(itf.loads(json.dumps({"vars": [], "states": rows})), instance)
-    assert witness.labels() == ["fetch_route(p=0)", "send(p=0, b=1, q=0)"]
+    assert witness.labels() == ["fetch_route(p=0)", "send(p=0, q=4)"]
 
 
 def test_the_name_that_quint_gave_decides_between_actions_of_one_effect() -> None:
@@ -150,7 +150,7 @@ def test_a_step_that_no_action_explains_is_named(skew: Witness) -> None:
     del data["states"][3]
     message = error_of(json.dumps(data), skew)
     assert "no action explains step 3" in message
-    assert "broker_of[0] from 0 to None" not in message or "from" in message
+    assert "sending[0] from 0 to None" not in message or "from" in message
 
 
 def _set(*path: Any, to: Any) -> Callable[[Any], object]:
@@ -172,8 +172,8 @@ WRONG = {
     "property": (_set(*OURS, "property", to="INV-99"), "its property 'INV-99' is not in model routing; its properties are append"),
     "constant": (_set(*OURS, "constants", to={"auto": True}), "constant 'auto' is not in model routing"),
     "action": (_set(*OURS, "moves", 1, "action", to="explode"), "step 2 has unknown action 'explode'"),
-    "arguments": (_set(*OURS, "moves", 1, "args", to={"p": 0}), "step 2: send has arguments p; its parameters are p, b, q"),
-    "argument": (_set(*OURS, "moves", 1, "args", "b", to=7), "argument b of send: 7 is not a value of Broker"),
+    "arguments": (_set(*OURS, "moves", 1, "args", to={"p": 0}), "step 2: send has arguments p; its parameters are p, q"),
+    "argument": (_set(*OURS, "moves", 1, "args", "q", to=8), "argument q of send: 8 is not a value of Queue"),
     "refused": (_set(*OURS, "moves", 5, to={"action": "handle", "args": {"p": 1}}), "refused by guard 'in flight'"),
     "effect": (_set("states", 6, "route", to={"#set": []}), "step 6, refresh(p=0), makes route {0}, not {}"),
     "variable": (_set("states", 2, "colour", to="red"), "state 2 has unknown variable colour; the variables are created"),

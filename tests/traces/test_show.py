@@ -73,8 +73,8 @@ def test_lanes_partners_and_changes(skew: Witness) -> None:
     told = show.story(skew)
     assert told.lanes == ("Producer 0", "Producer 1", "Broker 0", "Broker 1"), "the property speaks of a broker that does nothing"
     send = told.steps[2]
-    assert (send.label, send.acting) == ("send(p=0, b=0, q=0)", Acting("Producer 0", "Broker 0"))
-    assert [(c.name, c.before, c.after) for c in send.changes] == [("broker_of[0]", "None", "0"), ("queue_of[0]", "None", "0")]
+    assert (send.label, send.acting) == ("send(p=0, q=0)", Acting("Producer 0", "Broker 0"))
+    assert [(c.name, c.before, c.after) for c in send.changes] == [("sending[0]", "None", "0")]
     assert (told.steps[4].truth, told.steps[5].truth, told.steps[6].truth) == ("not yet", "not yet", "reached")
 
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from .. import native
 from ..language import Action, IndexType, MaybeType, Model, Property, SetType, Type, Variable
-from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, named, symmetric_indices
+from ..language.symmetry import Rename, asymmetric_action, asymmetry, exchange, image, moving, symmetric_indices
 from .emit import Number, Truth
 from .layout import Layout
 from .packed import PackedEmitter
@@ -86,10 +86,10 @@ class _Columns:
         self.sortable = True
         single = (index, MaybeType(0, index.size, index))
         for variable in places.model.variables:
-            axes = [axis for axis in variable.over if named(axis) == index]
+            axes = [axis for axis in variable.over if index in moving(axis)]
             if axes:
                 self.arrays.append(variable)
-            if named(variable.type) == index:
+            if index in moving(variable.type):
                 held = variable.type.of if isinstance(variable.type, SetType) else variable.type
                 for slot in range(variable.first, variable.first + variable.size):
                     if isinstance(variable.type, SetType):
@@ -156,32 +156,47 @@ class Plan:
     def indices(self) -> tuple[IndexType, ...]:
         return self.arranged if self.sorted is None else (*self.arranged, self.sorted)
 
-    @property
-    def arrangements(self) -> int:
-        return math.prod(math.factorial(index.size) for index in self.arranged)
-
     def walk(self) -> list[tuple[int, int]]:
-        """Exchanges (position in `arranged`, k with k + 1) that lead from each arrangement to the next."""
+        """Exchanges (position in `arranged`, k with k + 1) that lead from each arrangement to the next.
+
+        There and back again through the arrangements so far, for each exchange that comes to them: that misses none because an
+        exchange of owners, which come later, takes arrangements of what they own to such.
+        """
         steps: list[tuple[int, int]] = []
         for number, index in enumerate(self.arranged):
-            inner = steps
-            steps = list(inner)
-            for k in plain_changes(index.size):
-                inner = inner[::-1]  # there and back again
-                steps += [(number, k), *inner]
+            for start in _blocks(index):
+                inner = steps
+                steps = list(inner)
+                for k in plain_changes(index.block):
+                    inner = inner[::-1]
+                    steps += [(number, start + k), *inner]
         return steps
+
+
+def _blocks(index: IndexType) -> range:
+    """The first ones of the elements that may change places with each other."""
+    return range(0, index.size, index.block)
+
+
+def _order(*indices: IndexType) -> int:
+    """How many permutations of these indices there are."""
+    return math.prod(math.factorial(index.block) ** len(_blocks(index)) for index in indices)
+
+
+def _depth(index: IndexType) -> int:
+    return 0 if index.owner is None else 1 + _depth(index.owner)
 
 
 def plan(places: Layout, indices: Sequence[IndexType]) -> Plan:
     """Sort the largest index that can be sorted, and arrange of the others as many as MOST allows, small ones first."""
-    by_size = sorted(indices, key=lambda index: index.size)
+    by_size = sorted(indices, key=_order)
     chosen = next((index for index in reversed(by_size) if _Columns(places, index).sortable), None)
     arranged, product = list[IndexType](), 1
     for index in by_size:
-        if index is not chosen and product * math.factorial(index.size) <= MOST:
-            product *= math.factorial(index.size)
+        if index is not chosen and product * _order(index) <= MOST:
+            product *= _order(index)
             arranged.append(index)
-    return Plan(chosen, tuple(arranged))
+    return Plan(chosen, tuple(sorted(arranged, key=_depth, reverse=True)))
 
 
 def plain_changes(size: int) -> list[int]:
@@ -264,7 +279,7 @@ class _Writer:
             add: Number = 1
         else:
             (times,) = self._arrangements(start, [1], smallest=False)
-            group = math.prod(math.factorial(index.size) for index in self.how.indices)
+            group = _order(*self.how.indices)
             add = e.value(f"udiv i64 {group}, {e.mul(times, self._ties(start))}")
         e.line("br label %next")
         e.label("next")
@@ -331,8 +346,9 @@ class _Writer:
         index = self.how.sorted
         if index is None:
             return words
-        for i, j in network(index.size):
-            words = self._exchanged(words, index, i, j, self._column_less(words, index, i, j))
+        for start in _blocks(index):
+            for i, j in ((start + i, start + j) for i, j in network(index.block)):
+                words = self._exchanged(words, index, i, j, self._column_less(words, index, i, j))
         return words
 
     def _exchanged(self, words: Words, index: IndexType, i: int, j: int, when: Truth) -> Words:
@@ -375,11 +391,15 @@ class _Writer:
         """In how many ways the columns of a sorted state can be permuted without changing it."""
         e, index = self.e, self.how.sorted
         ways: Number = 1
-        run: Number = 1
-        for k in range(index.size - 1 if index is not None else 0):
-            tie = self._same(words, self._exchanged(words, cast("IndexType", index), k, k + 1, True))
-            run = e.choose(tie, e.add(run, 1), 1)
-            ways = e.mul(ways, run)
+        run: Number
+        if index is None:
+            return ways
+        for start in _blocks(index):
+            run = 1
+            for k in range(start, start + index.block - 1):
+                tie = self._same(words, self._exchanged(words, index, k, k + 1, True))
+                run = e.choose(tie, e.add(run, 1), 1)
+                ways = e.mul(ways, run)
         return ways
 
     def _holds(self, words: Words, name: _Name, code: int) -> Truth:

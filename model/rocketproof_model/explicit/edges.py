@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 UNFAIR, WEAK, STRONG = 0, 1, 2
 Bools = NDArray[np.bool_]
 Nodes = NDArray[np.int32]
+Codes = NDArray[np.uint32]
 Long = NDArray[np.int64]
 Levels = NDArray[np.int8]
 

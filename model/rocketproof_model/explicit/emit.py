@@ -240,6 +240,8 @@ class Emitter(ABC):
             return self.mul(x, y)
         if op == "rem":
             return self._rem(x, y, a[0].type.lo >= 0 and a[1].type.lo >= 0)
+        if op == "owner":
+            return self.value(f"udiv i64 {x}, {y}")
         if op == "bitand":
             return self.and_(x, y)
         if op == "bitor":

@@ -12,7 +12,7 @@ from ..result import MEMORY, STATES, Explored
 from . import loops
 from .graph import Graph, explored_graph
 from .kernel import Kernel
-from .table import Table
+from .table import Table, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,17 +42,20 @@ class Exploration(Explored):
 
     def levels(self) -> list[Words]:
         """The packed states of each level, in no order."""
+        return split(self._gathered(), self.sizes, self.kernel.layout.words)
+
+    def _gathered(self) -> Words:
         if self.table is None:
             raise LimitReached(MEMORY)
-        return self.table.levels(self.sizes, 0, len(self.sizes))
+        return self.table.gathered(self.sizes, 0, len(self.sizes))
 
     def represented(self) -> int:
         """How many states there are without symmetry, of those that were explored."""
         orbits, words = self.kernel.orbits, self.kernel.layout.words
         return sum(loops.canonical(orbits, level, len(level) // words) for level in self.levels()) if orbits else self.states
 
-    def graph(self, most: int = 2_000_000) -> Graph:
-        """The explored states and transitions as arrays.
+    def graph(self, most: int = 2_000_000, *, staying: bool = True, workers: int = 1) -> Graph:
+        """The explored states and transitions as arrays, those from a state to itself only if `staying`.
 
         LimitReached if unfinished or with more than `most` states; ModelError if the states are orbits.
         """
@@ -62,4 +65,6 @@ class Exploration(Explored):
             raise LimitReached(self.reason)
         if self.states > most:
             raise LimitReached(STATES)
-        return explored_graph(self.kernel, self.kernel.consts(self.instance), self.levels(), self.transitions - self.sizes[0])
+        return explored_graph(
+            self.kernel, self.kernel.consts(self.instance), self._gathered(), self.sizes, staying=staying, workers=workers
+        )

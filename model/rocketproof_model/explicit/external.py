@@ -145,6 +145,7 @@ class External:
 
     def found(self) -> Found:
         states = sum(self.sizes) + self.new
+        self._left(self.candidates)  # what an earlier search has written counts too
         return Found(self.crew.seen(), self.sizes, states, self.peak, self.most, None)
 
     def _levels(self) -> None:

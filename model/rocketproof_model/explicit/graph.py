@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,32 +14,38 @@ from ..interpreter import State
 from ..language import Action
 from ..result import Move
 from ..routines import address, compile_routine
-from . import loops
 from .kernel import Kernel
+from .numbering import count_edges, number_states, write_edges
+from .ordered import Order
+from .table import split
 from .workers import Seen, Worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PIECE = 1 << 16  # states between two looks at Ctrl-C
+_PIECE = 1 << 16  # states that a thread takes at once
+_BLOCK, _MOST = 16, 1 << 15  # states whose targets are looked for together, and targets, unless one state has more
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
     """States level by level, inside a level by their words; those of level 0 are the initial ones.
 
-    `states` is (n, W) packed words. Edge e leads from state `source[e]` to `target[e]` by instance `instance[e]`; edges are
-    ordered by source, then by instance, so the edges of state i are `first[i]` up to `first[i + 1]`. Level k begins at
-    state `level[k]`.
+    `states` is (n, W) packed words. The edges of state i are `first[i]` up to `first[i + 1]`, in the order of instances: edge e leads to
+    state `target[e]` by instance `instance[e]`. Level k begins at state `level[k]`.
     """
 
     kernel: Kernel
     states: NDArray[np.int64]
     level: NDArray[np.int64]
-    source: NDArray[np.int32]
+    first: NDArray[np.int64]
     target: NDArray[np.int32]
     instance: NDArray[np.int32]
-    first: NDArray[np.int64]
+
+    @cached_property
+    def source(self) -> NDArray[np.int32]:
+        """The state that each edge leaves."""
+        return np.repeat(np.arange(len(self.states), dtype=np.int32), np.diff(self.first))
 
     def state(self, number: int) -> State:
         """The codes of one state, one a slot."""
@@ -71,27 +80,44 @@ class Graph:
         return found
 
 
-def explored_graph(kernel: Kernel, consts: NDArray[np.int64], levels: list[NDArray[np.int64]], transitions: int) -> Graph:
-    """Number the states of all levels and ask for their successors again."""
+def explored_graph(
+    kernel: Kernel, consts: NDArray[np.int64], flat: NDArray[np.int64], sizes: list[int], *, staying: bool, workers: int
+) -> Graph:
+    """Number states and ask for their successors again; edges from a state to itself are left out unless `staying`.
+
+    `flat` has levels of these sizes one after the other; it becomes the graph's array.
+    Of a state it takes 8 bytes a word and 8 for its edges' place, and 6 to 12 until they are written; of an edge 8 bytes.
+    """
     width = kernel.layout.words
-    ordered = [_sorted(level.reshape(-1, width)) for level in levels]
-    states = np.ascontiguousarray(np.concatenate(ordered))
-    flat, total = states.ravel(), len(states)
-    slots = np.zeros(1 << max(4, (2 * total).bit_length()), dtype=np.int64)
+    level, total = np.cumsum([0, *sizes]), sum(sizes)
+    order = Order(kernel.layout)
+    for states in split(flat, sizes, width):
+        states[:] = order.sorted(states, np.empty_like(states))
+    slots = np.zeros(1 << max(4, (total + total // 2).bit_length()), dtype=np.uint32)
     mask = len(slots) - 1
-    number = compile_routine(loops.number_states, WIDTH=width)
-    number(address(flat), total, address(slots), mask)
-    arrays = [np.empty(transitions, dtype=np.int32) for _ in range(3)]
-    source, target, instance = arrays
-    worker, write, at = Worker(kernel, consts, Seen(kernel, [])), compile_routine(loops.write_edges, WIDTH=width), 0
-    worker.take(flat, 0, total)
-    for begin in range(0, total, _PIECE):
-        end = min(begin + _PIECE, total)
-        at = write(address(worker.block), begin, end, address(slots), mask, at, *map(address, arrays))
-    level = np.cumsum([0] + [len(rows) for rows in ordered])
-    first = np.searchsorted(source, np.arange(total + 1))
-    return Graph(kernel, states, level.astype(np.int64), source, target, instance, first.astype(np.int64))
+    compile_routine(number_states, WIDTH=width)(address(flat), total, address(slots), mask)
+    first = np.zeros(total + 1, dtype=np.int64)
+    count, write = (compile_routine(routine, WIDTH=width, STAYING=int(staying)) for routine in (count_edges, write_edges))
 
+    def counted(piece: tuple[int, int]) -> None:
+        worker = Worker(kernel, consts, Seen(kernel, []))
+        worker.take(flat, 0, total)
+        count(address(worker.block), *piece, address(worker.tags), address(first) + 8)
 
-def _sorted(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    return rows[np.lexsort(rows.T[::-1])]
+    def written(piece: tuple[int, int]) -> None:
+        worker, tags = Worker(kernel, consts, Seen(kernel, []), block), np.empty(block * max(kernel.most, 1), dtype=np.int64)
+        worker.take(flat, 0, total)
+        at = int(first[piece[0]])
+        end = write(address(worker.block), *piece, block, address(tags), address(slots), mask, at, address(target), address(instance))
+        assert end == first[piece[1]], "a state has not the edges that were counted"
+
+    block = max(1, min(_BLOCK, _MOST // max(kernel.most, 1)))
+    pieces = list(pairwise([*range(0, total, _PIECE), total]))
+    with ThreadPoolExecutor(max(workers, 1)) as pool:
+        for _ in pool.map(counted, pieces):
+            pass
+        np.cumsum(first, out=first)
+        target, instance = np.empty(int(first[-1]), dtype=np.int32), np.empty(int(first[-1]), dtype=np.int32)
+        for _ in pool.map(written, pieces):
+            pass
+    return Graph(kernel, flat.reshape(-1, width), level.astype(np.int64), first, target, instance)

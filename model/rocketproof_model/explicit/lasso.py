@@ -17,15 +17,19 @@ import numpy as np
 
 from ..compiled import compiled
 from .cycles import shortest_cycle
-from .edges import Bools, Edges, Levels, Long, Nodes
+from .edges import Bools, Codes, Edges, Levels, Long, Nodes
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Strongly connected components: number k holds the nodes `order[starts[k]:starts[k + 1]]`."""
+    """Strongly connected components: number k holds the nodes `order[starts[k]:starts[k + 1]]`, whose `part` is -1 - k.
+
+    The `part` of a node that is in none is 0.
+    """
 
     order: Nodes
-    starts: Long
+    starts: Nodes
+    part: Nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +44,20 @@ class Parts:
 class Waiting:
     """Where an obligation can be pending, found breadth first.
 
-    `order` holds the nodes that a path reaches with the obligation still pending, nearest first, and `depth` their
-    distances. `parent` has an edge for each node without (first half) and with (second half) a pending obligation, -1
-    for the initial node, -2 where the obligation arose and -3 where no path leads.
+    `queue` holds twice the number of each node that a path reaches without a pending obligation, and one more where it reaches
+    it with one, in the order in which they were found; those at distance d from place `levels[d]` to `levels[d + 1]`. An obligation arises
+    in the nodes of `arises`, and may be pending in those of `reached`.
     """
 
-    order: Nodes
-    depth: Nodes
-    parent: Long
+    queue: Codes
+    levels: Long
+    arises: Bools
+    reached: Bools
+
+    def at(self, distance: int) -> Codes:
+        """The part of the queue at this distance."""
+        found: Codes = self.queue[self.levels[distance] : self.levels[distance + 1]]
+        return found
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,9 @@ class Lasso:
 
 def waiting(graph: Edges, formula: Bools, goal: Bools) -> Waiting:
     """Nodes reachable through a node of the formula and from there through nodes without the goal only."""
-    return Waiting(*_waiting(graph.offsets, graph.targets, formula & ~goal, goal, graph.starts))
+    arises = formula & ~goal
+    queue, levels, reached = _waiting(graph.offsets, graph.targets, arises, goal, graph.starts)
+    return Waiting(queue, levels, arises, reached)
 
 
 def components(graph: Edges, alive: Bools) -> Components:
@@ -84,7 +96,9 @@ def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = 
     while len(parts.order):
         keep = np.zeros(graph.size, np.bool_)
         before = number
-        number = _judge(graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, first.visit, found, keep, number)
+        number = _judge(
+            graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit, found, keep, number
+        )
         if (number > before and not all_of_them) or not keep.any():
             break
         parts = components(graph, keep)
@@ -96,89 +110,103 @@ def shortest(graph: Edges, fair: Levels, paths: Waiting, visit: Bools, found: No
 
     `found` are the fair components, `visit` the nodes of which the loop has to visit one. Of equal ones it takes that with the first entry.
     """
-    inside = found[paths.order] >= 0
-    if not inside.any():
-        return None
-    first = int(np.argmax(inside))
-    level = np.flatnonzero(inside & (paths.depth == paths.depth[first]))
-    loop, least = shortest_cycle(graph, fair, visit, found, [int(paths.order[k]) for k in level])
-    edges = _prefix(graph, paths, loop.home)
-    nodes = (graph.source(edges[0]) if edges else loop.home, *(int(graph.targets[e]) for e in edges + loop.edges))
-    return Lasso(nodes, tuple(int(graph.labels[e]) for e in edges + loop.edges), len(edges), least)
+    for distance in range(len(paths.levels) - 1):
+        codes = paths.at(distance)
+        nodes = codes[codes & 1 == 1] >> 1
+        homes = [int(node) for node in nodes[found[nodes] >= 0]]
+        if homes:
+            loop, least = shortest_cycle(graph, fair, visit, found, homes)
+            edges = _prefix(graph, paths, loop.home, distance)
+            path = (graph.source(edges[0]) if edges else loop.home, *(int(graph.targets[e]) for e in edges + loop.edges))
+            return Lasso(path, tuple(int(graph.labels[e]) for e in edges + loop.edges), distance, least)
+    return None
 
 
-def _prefix(graph: Edges, paths: Waiting, node: int) -> list[int]:
+def _prefix(graph: Edges, paths: Waiting, node: int, distance: int) -> list[int]:
+    """The edges of the path by which the search first came to the node with a pending obligation."""
     edges: list[int] = []
-    at = node + graph.size
-    while True:
-        edge = int(paths.parent[at])
-        if edge == -1:
-            return edges[::-1]
-        if edge == -2:
-            at -= graph.size
-        else:
-            edges.append(edge)
-            at = graph.source(edge) + (graph.size if at >= graph.size else 0)
+    pending = 1
+    for far in range(distance, 0, -1):
+        ways = [pending]
+        if pending and paths.arises[node] and (paths.at(far) == 2 * node).any():
+            ways = [1, 0]
+        found = [(*_finder(graph.offsets, graph.targets, paths.at(far - 1), node, way), way) for way in ways]
+        _, edge, pending = min(one for one in found if one[0] >= 0)
+        edges.append(int(edge))
+        node = graph.source(edges[-1])
+    return edges[::-1]
 
 
 @compiled
-def _waiting(offsets: Long, targets: Nodes, pending: Bools, goal: Bools, starts: int) -> tuple[Nodes, Nodes, Long]:
+def _waiting(offsets: Long, targets: Nodes, arises: Bools, goal: Bools, starts: int) -> tuple[Codes, Long, Bools]:
     n = goal.size
-    parent = np.full(2 * n, -3, np.int64)
-    depth = np.zeros(2 * n, np.int32)
-    queue = np.empty(2 * n, np.int64)
-    order = np.empty(n, np.int32)
-    head = tail = count = 0
+    seen = np.zeros(n, np.bool_)
+    reached = np.zeros(n, np.bool_)
+    queue = np.empty(2 * n, np.uint32)  # memory that is never written takes none
+    levels = np.empty(2 * n + 1, np.int64)
+    head = tail = distance = 0
     for first in range(starts):
-        parent[first] = -1
-        queue[tail] = first
+        seen[first] = True
+        queue[tail] = 2 * first
         tail += 1
-        if pending[first]:
-            parent[first + n] = -2
-            queue[tail] = first + n
+        if arises[first]:
+            reached[first] = True
+            queue[tail] = 2 * first + 1
             tail += 1
     while head < tail:
-        at = queue[head]
-        head += 1
-        shift = n if at >= n else 0
-        node = at - shift
-        if shift:
-            order[count] = node
-            count += 1
-        for e in range(offsets[node], offsets[node + 1]):
-            target = targets[e]
-            if shift and goal[target]:
-                continue
-            to = target + shift
-            if parent[to] == -3:
-                parent[to] = e
-                depth[to] = depth[at] + 1
-                queue[tail] = to
-                tail += 1
-                if not shift and pending[target] and parent[to + n] == -3:
-                    parent[to + n] = -2
-                    depth[to + n] = depth[to]
-                    queue[tail] = to + n
+        levels[distance] = head
+        distance += 1
+        end = tail
+        while head < end:
+            node = np.int64(queue[head] >> 1)
+            waits = queue[head] & 1 == 1
+            head += 1
+            for e in range(offsets[node], offsets[node + 1]):
+                target = targets[e]
+                if waits:
+                    if not (goal[target] or reached[target]):
+                        reached[target] = True
+                        queue[tail] = 2 * target + 1
+                        tail += 1
+                elif not seen[target]:
+                    seen[target] = True
+                    queue[tail] = 2 * target
                     tail += 1
-    order = order[:count].copy()
-    return order, depth[order + n], parent
+                    if arises[target] and not reached[target]:
+                        reached[target] = True
+                        queue[tail] = 2 * target + 1
+                        tail += 1
+    levels[distance] = tail
+    return queue[:tail], levels[: distance + 1].copy(), reached
 
 
 @compiled
-def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
+def _finder(offsets: Long, targets: Nodes, codes: Codes, node: int, way: int) -> tuple[int, int]:
+    """The first of the codes with this last bit from whose node an edge leads to the given one, and that edge; -1 if there is none."""
+    for k in range(codes.size):
+        if codes[k] & 1 == way:
+            at = np.int64(codes[k] >> 1)
+            for e in range(offsets[at], offsets[at + 1]):
+                if targets[e] == node:
+                    return k, e
+    return -1, -1
+
+
+@compiled
+def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Nodes, Nodes]:
     n = alive.size
     total = 0
     for v in range(n):
         total += alive[v]
-    done = np.int32(2**31 - 1)
-    number = np.zeros(n, np.int32)  # 0 not seen, `done` once its component is complete
-    low = np.zeros(n, np.int32)
-    edge = np.empty(n, np.int64)
-    path = np.empty(total, np.int32)
-    stack = np.empty(total, np.int32)
-    order = np.empty(total, np.int32)
-    starts = np.zeros(total + 1, np.int64)
-    count = found = pushed = parts = 0
+    number = np.zeros(n, np.int32)  # 0 not seen, -1 - k once component k is complete
+    path = np.empty(total, np.int32)  # of each node on the path the next edge, behind the first one, and the least number that it reaches
+    edge = np.empty(total, np.int32)
+    low = np.empty(total, np.int32)
+    order = np.empty(total, np.int32)  # complete components from the front, nodes of others from the back
+    starts = np.empty(total + 1, np.int32)
+    starts[0] = 0
+    count = found = parts = 0
+    top = total
     for root in range(n):
         if not alive[root] or number[root] != 0:
             continue
@@ -187,16 +215,18 @@ def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
         while True:
             if entering >= 0:
                 count += 1
-                number[entering] = low[entering] = count
-                edge[entering] = offsets[entering]
+                number[entering] = count
                 path[depth] = entering
+                edge[depth] = 0
+                low[depth] = count
                 depth += 1
-                stack[pushed] = entering
-                pushed += 1
+                top -= 1
+                order[top] = entering
                 entering = -1
             v = path[depth - 1]
-            end = offsets[v + 1]
-            e = edge[v]
+            least = low[depth - 1]
+            begin, end = offsets[v], offsets[v + 1]
+            e = begin + edge[depth - 1]
             while e < end:
                 w = targets[e]
                 e += 1
@@ -204,29 +234,29 @@ def _tarjan(offsets: Long, targets: Nodes, alive: Bools) -> tuple[Nodes, Long]:
                     if number[w] == 0:
                         entering = w
                         break
-                    if number[w] < low[v]:
-                        low[v] = number[w]
-            edge[v] = e
+                    if 0 < number[w] < least:
+                        least = number[w]
+            edge[depth - 1] = e - begin
+            low[depth - 1] = least
             if entering >= 0:
                 continue
             depth -= 1
-            if low[v] == number[v]:
+            if least == number[v]:
+                parts += 1
                 while True:
-                    pushed -= 1
-                    w = stack[pushed]
-                    number[w] = done
+                    w = order[top]
+                    top += 1
+                    number[w] = -parts
                     order[found] = w
                     found += 1
                     if w == v:
                         break
-                parts += 1
                 starts[parts] = found
             if depth == 0:
                 break
-            u = path[depth - 1]
-            if low[v] < low[u]:
-                low[u] = low[v]
-    return order, starts[: parts + 1].copy()
+            if least < low[depth - 1]:
+                low[depth - 1] = least
+    return order, starts[: parts + 1], number
 
 
 @compiled
@@ -236,17 +266,14 @@ def _judge(
     labels: Nodes,
     fair: Levels,
     order: Nodes,
-    starts: Long,
+    starts: Nodes,
+    part: Nodes,
     visit: Bools,
     found: Nodes,
     keep: Bools,
     number: int,
 ) -> int:
     """Mark fair components in `found` from `number` on, and in `keep` what remains to be searched; the next number."""
-    part = np.full(found.size, -1, np.int32)
-    for k in range(starts.size - 1):
-        for j in range(starts[k], starts[k + 1]):
-            part[order[j]] = k
     enabled = np.zeros(fair.size, np.int64)
     taken = np.zeros(fair.size, np.bool_)
     touched = np.empty(fair.size, np.int32)
@@ -263,7 +290,7 @@ def _judge(
                         touched[several] = label
                         several += 1
                     enabled[label] += 1
-                    if part[targets[e]] == k:
+                    if part[targets[e]] == -1 - k:
                         taken[label] = True
         split = False
         for j in range(several):

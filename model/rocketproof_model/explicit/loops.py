@@ -1,4 +1,4 @@
-"""The search's inner loops: expand a level, look for predecessors and edges.
+"""The search's inner loops: expand a level, look for predecessors.
 
 States are rows of WIDTH words. Successors of a block of states are hashed and their homes in the table prefetched before any is looked
 up. What a loop needs is told by a block of words, most of them addresses; a loop that stops before its end leaves there how far it came.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from ..routines import GIVEN, acquire, address, call, fetch_add, get, prefetch, put, routine, store, unrolled
+from ..routines import GIVEN, acquire, address, call, fetch_add, get, prefetch, put, routine, unrolled
 from .buckets import SIZE, entered, hashed, home_of
 
 if TYPE_CHECKING:
@@ -280,36 +280,3 @@ def find_predecessors(p: int, first: int, last: int, wanted: int, many: int, bes
                     if same(wanted, w * WIDTH, out, j * WIDTH) and less(state, best + w * stride, WIDTH):
                         keep(state, best + w * stride, WIDTH)
     return 0
-
-
-@routine
-def number_states(states: int, total: int, slots: int, slot_mask: int) -> int:
-    """Fill a table of row numbers + 1 for looking up states."""
-    for i in range(total):
-        slot = hash_of(states, i * WIDTH) & slot_mask
-        while get(slots, slot) != 0:
-            slot = slot + 1 & slot_mask
-        put(slots, slot, i + 1)
-    return 0
-
-
-@routine
-def write_edges(p: int, first: int, last: int, slots: int, slot_mask: int, at: int, source: int, target: int, instance: int) -> int:
-    """Write the edges of the frontier's states first to last - 1 from place `at` on, in order; the place after them.
-
-    `source`, `target` and `instance` are of 32 bits.
-    """
-    states, out, tags, canon, consts = get(p, FRONTIER), get(p, OUT), get(p, TAGS), get(p, CANON), get(p, CONSTS)
-    for i in range(first, last):
-        n = call(get(p, SUCC), states + i * 8 * WIDTH, consts, out, tags, get(p, COUNTS), get(p, COVER))
-        if canon:
-            call(canon, out, n)
-        for j in range(n):
-            slot = hash_of(out, j * WIDTH) & slot_mask
-            while not same(states, (get(slots, slot) - 1) * WIDTH, out, j * WIDTH):
-                slot = slot + 1 & slot_mask
-            store(source + 4 * at, 4, i)
-            store(target + 4 * at, 4, get(slots, slot) - 1)
-            store(instance + 4 * at, 4, get(tags, j))
-            at = at + 1
-    return at

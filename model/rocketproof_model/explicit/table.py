@@ -20,6 +20,7 @@ import mmap
 import os
 import sys
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -172,13 +173,23 @@ class Table:
 
     def levels(self, sizes: list[int], first: int, last: int) -> list[Words]:
         """The states of levels first to last - 1, which have these sizes."""
+        return split(self.gathered(sizes, first, last), sizes[first:last], self.width)
+
+    def gathered(self, sizes: list[int], first: int, last: int) -> Words:
+        """The same, one level after the other in one array."""
         ends = np.concatenate([[0], np.cumsum(sizes[first:last])]).astype(np.int64)
         out = np.empty(int(ends[-1]) * self.width, dtype=np.int64)
         places, state = ends.copy(), np.zeros(self.width, dtype=np.int64)
         collect = compile_routine(collect_levels, **self.constants)
         collect(address(self.block), self.shape.buckets, first, last, address(places), address(out), address(state))
         assert (places[:-1] == ends[1:]).all(), "the table has lost states"
-        return [out[a * self.width : b * self.width] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+        return out
+
+
+def split(states: Words, sizes: list[int], width: int) -> list[Words]:
+    """The levels of states that lie in one array, one after the other."""
+    ends = [width * end for end in accumulate(sizes, initial=0)]
+    return [states[a:b] for a, b in pairwise(ends)]
 
 
 def _block(shape: Shape, memory: NDArray[np.uint8]) -> Words:

@@ -278,6 +278,7 @@ _OPERATIONS: dict[str, _Operation] = {
     "sub": _at_common_width(lambda x, y: x - y, lambda x, y: x - y),
     "mul": _at_common_width(lambda x, y: x * y, lambda x, y: x * y),
     "rem": _rem,
+    "owner": _at_common_width(lambda x, y: x // y, z3.UDiv),
     "wrap32": _wrap32,
     "bitand": _at_common_width(lambda x, y: x & y, lambda x, y: x & y),
     "bitor": _at_common_width(lambda x, y: x | y, lambda x, y: x | y),

@@ -18,6 +18,7 @@ sign of the dividend, `wrap32` folds into 32 bits, `java_abs` has the trap at -2
 | bitand bitor bitandnot | two ints or sets | bit by bit; bitandnot is x & ~y |
 | has single | set, element / element | membership, singleton |
 | some get | value / maybe | a Maybe that holds it / what it holds; no value for None |
+| owner | element, block | the element of another index that it belongs to, where each has so many |
 | lt le eq | | comparison |
 | and or not ite | | logic; ite has both arms of one type |
 """
@@ -248,10 +249,12 @@ class Index(IndexType):
         return iter([const(code, self) for code in self.codes()])
 
 
-def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False) -> Index:
-    """An index set of so many elements, at least one, or of elements with these names."""
+def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
+    """An index set of so many elements, at least one, or of elements with these names; with `of` so many for each element of that one."""
+    if of is not None and not isinstance(of, IndexType):
+        raise ModelError(f"index {name} belongs to {of!r}", 'give an index that was declared before: m.index("Queue", 4, of=Broker)')
     if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
-        return Index(0, elements - 1, name, (), symmetric)
+        return Index(0, elements * (of.size if of else 1) - 1, name, (), symmetric, of)
     if isinstance(elements, int | str) or not isinstance(elements, Sequence) or not elements:
         raise ModelError(f"index {name} has size {elements!r}", "an index has at least one element: give their number, or their names")
     names = tuple(elements)
@@ -261,7 +264,9 @@ def index(name: str, elements: int | Sequence[str], *, symmetric: bool = False) 
             raise ModelError(f"index {name} has an element named {one!r}", words)
     if len(set(names)) != len(names):
         raise ModelError(f"index {name} has two elements of one name", "give each element a name of its own")
-    return Index(0, len(names) - 1, name, names, symmetric)
+    if of is not None:
+        names = tuple(f"{of.text(owner)}/{one}" for owner in of.codes() for one in names)
+    return Index(0, len(names) - 1, name, names, symmetric, of)
 
 
 def const(code: int, type_: Type) -> Expr:
@@ -488,6 +493,8 @@ def show(e: Expr) -> str:
         return f"{show(a[0])}.get" if e.op == "get" else f"some({show(a[0])})"
     if e.op in ("get", "some"):
         return show(a[0])
+    if e.op == "owner":
+        return f"owner({show(a[0])})"
     if e.op == "single" and not isinstance(a[0].type, Index):
         return f"{{{show(a[0])}}}"
     return f"{e.op}({', '.join(map(show, a))})"

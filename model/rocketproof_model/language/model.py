@@ -55,13 +55,15 @@ class Model:
     containers: list[Container] = field(default_factory=list)
     starts: list[Expr] = field(default_factory=list)
 
-    def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False) -> Index:
+    def index(self, name: str, elements: int | Sequence[str], *, symmetric: bool = False, of: IndexType | None = None) -> Index:
         """An index of so many elements, or of elements with these names: `m.index("Broker", ["broker-a", "broker-b"])`.
+
+        With `of=Broker` each element of that index has so many of its own, and `owner(queue)` is the one that an element belongs to.
 
         With `symmetric=True` its elements are interchangeable: a search visits one of the states that differ only in which element is
         which, and whatever tells elements apart is refused with its place.
         """
-        return index(name, elements, symmetric=symmetric)
+        return index(name, elements, symmetric=symmetric, of=of)
 
     def acting(self, *parts: Index | str, **roles: str) -> None:
         """Declare who acts, in the order in which a person sees them side by side: indices, whose elements act, and names of single parts.

@@ -22,6 +22,7 @@ BINARY: dict[str, Callable[[int, int], int]] = {
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
     "rem": java_rem,
+    "owner": lambda x, y: x // y,
     "bitand": lambda x, y: x & y,
     "bitor": lambda x, y: x | y,
     "bitandnot": lambda x, y: x & ~y,

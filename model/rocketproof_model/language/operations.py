@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ModelError
 from .expr import Expr, arithmetic, bitwise, choose, coerce, const, number, of_type, singleton
 from .numbers import fold32
-from .types import JAVA_INT, LARGEST_SET, Bool, Type, set_of
+from .types import JAVA_INT, LARGEST_SET, Bool, IndexType, Type, set_of
 
 
 def rem(dividend: Any, divisor: Any) -> Expr:
@@ -63,6 +63,16 @@ def single(element: Any) -> Expr:
     if not isinstance(element, Expr) or element.type.size > LARGEST_SET:
         raise ModelError(f"'{element}' is not an element of an index", "single() takes an element; a set of numbers has s.including(x)")
     return singleton(of_type(element, element.type), set_of(element.type))
+
+
+def owner(element: Any) -> Expr:
+    """The element of another index that an element belongs to, of an index declared with `of=`."""
+    of = element.type if isinstance(element, Expr) else None
+    if not isinstance(of, IndexType) or of.owner is None:
+        raise ModelError(f"'{element}' belongs to no element", 'owner() takes an element of m.index("Queue", 4, of=Broker) and the like')
+    if element.op == "const":
+        return const(element.args[0] // of.block, of.owner)
+    return Expr("owner", (element, number(of.block)), of.owner)
 
 
 def implies(premise: Any, conclusion: Any) -> Expr:

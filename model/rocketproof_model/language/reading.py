@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import ModelError, RocketproofError
 from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some
 from .model import Model
-from .operations import all_of, any_of, implies, java_abs, maximum, minimum, rem, single, without_bits, wrap32
+from .operations import all_of, any_of, implies, java_abs, maximum, minimum, owner, rem, single, without_bits, wrap32
 from .records import Row, after, ite
 from .spelling import AFTER, PART, Spelled, spell
 from .traverse import walk
@@ -39,6 +39,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "without_bits": without_bits,
     "implies": implies,
     "single": single,
+    "owner": owner,
     "after": after,
     "ite": ite,
 }

@@ -19,7 +19,8 @@ from .types import HoldingType, IndexType, MaybeType, SetType, Type, held
 from .variables import Variable
 
 _SETS = ("bitand", "bitor", "bitandnot")
-_EQUIVARIANT = ("ref", "after", "and", "or", "not", "ite", "eq", "has", "single", "get", "some")  # the same after any renaming of elements
+# The same after any renaming of elements:
+_EQUIVARIANT = ("ref", "after", "and", "or", "not", "ite", "eq", "has", "single", "get", "some", "owner")
 _ONCE = ("and", "or", "bitand", "bitor", "minimum", "maximum")  # of which an operand counts once, wherever it stands
 _COMMUTATIVE = ("add", "mul", *_ONCE)
 REMEDY = "treat all elements alike, or declare the index without symmetric=True"
@@ -27,20 +28,33 @@ REMEDY = "treat all elements alike, or declare the index without symmetric=True"
 Rename = Callable[[Type, int], int]
 
 
-def named(type_: Type) -> IndexType | None:
-    """The symmetric index whose elements the values of a type name; None if there is none."""
+def moving(type_: Type) -> tuple[IndexType, ...]:
+    """The symmetric indices whose elements, or elements of which the owners, the values of a type name."""
     if isinstance(type_, IndexType):
-        return type_ if type_.symmetric else None
-    return named(type_.of) if isinstance(type_, HoldingType) else None
+        own = (type_,) if type_.symmetric else ()
+        return own if type_.owner is None else (*own, *moving(type_.owner))
+    return moving(type_.of) if isinstance(type_, HoldingType) else ()
+
+
+def named(type_: Type) -> IndexType | None:
+    """The first of the symmetric indices whose elements the values of a type name; None if there is none."""
+    return next(iter(moving(type_)), None)
+
+
+def neighbours(index: IndexType) -> Iterator[tuple[int, int]]:
+    """Elements that may change places, one next to the other: these exchanges generate all permutations that keep to the owners."""
+    return ((k, k + 1) for k in index.codes() if (k + 1) % index.block)
 
 
 def exchange(index: IndexType, i: int, j: int) -> Rename:
-    """What the code of a value becomes where elements i and j of the index change places."""
+    """What the code of a value becomes where elements i and j of the index change places, and with them all that belongs to them."""
     places = {i: j, j: i}
 
     def rename(type_: Type, code: int) -> int:
         if type_ == index:
             return places.get(code, code)
+        if isinstance(type_, IndexType) and type_.owner is not None:
+            return rename(type_.owner, code // type_.block) * type_.block + code % type_.block
         if isinstance(type_, MaybeType) and code:
             return rename(type_.of, code - 1 + type_.of.lo) + 1 - type_.of.lo
         if isinstance(type_, SetType):
@@ -57,7 +71,7 @@ def image(variable: Variable, at: Sequence[int], rename: Rename) -> tuple[int, .
 
 def symmetric_indices(variables: Iterable[Variable]) -> tuple[IndexType, ...]:
     """The symmetric indices with at least two elements that variables are over, or whose elements they hold, in order of appearance."""
-    found = {index: None for v in variables for type_ in (*v.over, v.type) if (index := named(type_)) and index.size > 1}
+    found = {index: None for v in variables for type_ in (*v.over, v.type) for index in moving(type_) if index.block > 1}
     return tuple(found)
 
 
@@ -122,16 +136,13 @@ def _same(type_: Type, code: int) -> int:
 
 def _exchanges(terms: Iterable[Expr], axes: Iterable[Type] = ()) -> Iterator[tuple[IndexType, Rename]]:
     """The exchanges of neighbours in the symmetric indices that these axes are about, or of which the terms name an element."""
-    indices = {index: None for axis in axes if (index := named(axis))}
+    types = [*axes]
     for e in walk(*terms):
-        if e.op == "const" and (index := named(e.type)):
-            indices[index] = None
-        for at, axis in _subscripts(e):
-            if at.op == "const" and (index := named(axis)):
-                indices[index] = None
-    for index in indices:
-        for k in range(index.size - 1):
-            yield index, exchange(index, k, k + 1)
+        types += [e.type] if e.op == "const" else []
+        types += [axis for at, axis in _subscripts(e) if at.op == "const"]
+    for index in dict.fromkeys(index for type_ in types for index in moving(type_)):
+        for i, j in neighbours(index):
+            yield index, exchange(index, i, j)
 
 
 def _subscripts(e: Expr) -> Iterable[tuple[Expr, Type]]:
@@ -155,6 +166,8 @@ def _mistyped(term: Expr) -> str | None:
         mixed = parts[0].type != parts[1].type if e.op == "eq" else e.op == "ite" and any(x.type != e.type for x in parts[1:])
         if mixed and any(named(x.type) for x in parts):
             return f"'{show(e)}' takes an element for a number, or a number for an element"
+        if e.op == "owner" and named(e.type) and getattr(parts[0].type, "owner", None) != e.type:
+            return f"'{show(e)}' takes a number for an element"
         for at, axis in _subscripts(e):
             if at.op == "const" or at.type == axis:
                 continue
@@ -178,13 +191,14 @@ class _Forms:
 
         def of(e: Expr) -> int:
             if e not in known:
-                known[e] = self._number(*parts(e))
+                form = parts(e)
+                known[e] = form if isinstance(form, int) else self._number(*form)
             return known[e]
 
         def place(at: Expr, axis: Type) -> int:
             return self._number("const", rename(axis, at.args[0]), axis) if at.op == "const" else of(at)
 
-        def parts(e: Expr) -> tuple[Any, ...]:
+        def parts(e: Expr) -> tuple[Any, ...] | int:
             if e.op == "const":
                 return ("const", rename(e.type, e.args[0]), None if type(e.type) is Type else e.type)
             if e.op in ("par", "given", "free"):
@@ -193,6 +207,13 @@ class _Forms:
                 first = of(e.args[0]) if e.op == "has" else e.args[0]
                 return (e.op, first, *(place(at, axis) for at, axis in _subscripts(e)))
             op, operands = _operation(e)
+            if op == "add":
+                terms = list(_flat(op, operands))
+                fixed = sum(x.args[0] for x in terms if x.op == "const")
+                others = sorted(of(x) for x in terms if x.op != "const")
+                if len(others) == 1 and not fixed:
+                    return others[0]
+                return (op, fixed, *others) if others else ("const", fixed, None)
             if op in _COMMUTATIVE:
                 numbers = map(of, _flat(op, operands))
                 return (op, *sorted(set(numbers) if op in _ONCE else numbers))

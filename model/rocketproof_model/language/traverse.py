@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .expr import Expr, arithmetic, bitwise, choose, compare, equal, free, logical, of_sets, show
+from .expr import Expr, arithmetic, bitwise, choose, compare, const, equal, free, logical, of_sets, show
+from .numbers import BINARY
 from .operations import wrap32
 from .types import SetType, Type
 
@@ -62,6 +63,8 @@ def rebuild(op: str, args: tuple[Any, ...], type_: Type) -> Expr:
         return term
     if op == "wrap32":
         return wrap32(*args)
+    if op == "owner" and args[0].op == "const":
+        return const(BINARY[op](args[0].args[0], args[1].args[0]), type_)
     return Expr(op, args, type_)
 
 

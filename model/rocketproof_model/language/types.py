@@ -138,12 +138,19 @@ class IndexType(Type):
     """A finite index set `0..size-1` with a name (brokers, producers, queues); also the type of its elements.
 
     `names` are those of the elements, empty where they are called by their numbers. Of a `symmetric` index the model treats all
-    elements alike (see symmetry).
+    elements alike (see symmetry). With an `owner` each element belongs to one of the owner's, in blocks of equal size: the owner's first
+    element has the first block.
     """
 
     name: str
     names: tuple[str, ...] = ()
     symmetric: bool = False
+    owner: IndexType | None = None
+
+    @property
+    def block(self) -> int:
+        """How many elements belong to one of the owner's; without an owner all are one block."""
+        return self.size // self.owner.size if self.owner else self.size
 
     def text(self, code: int) -> str:
         return self.names[code] if self.names and 0 <= code < len(self.names) else str(code)

@@ -146,8 +146,9 @@ class Work:
             from rocketproof_model import liveness
 
             wanted = [claim for _, claim in live]
-            limits = self.budget.limits
-            answers = liveness.check(subject.instance, wanted, limits=limits, report=self.report, exploration=found)
+            answers = liveness.check(
+                subject.instance, wanted, limits=budget.limits, report=self.report, workers=budget.workers, exploration=found
+            )
             for (tasks, claim), outcome in zip(live, answers, strict=True):
                 self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
             self.stop_if_interrupted()

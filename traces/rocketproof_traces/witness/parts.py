@@ -66,10 +66,17 @@ def _by_default(model: Model, action: Action, args: Sequence[int]) -> str:
 def _other(model: Model, action: Action, args: Sequence[int], by: str) -> str | None:
     """Another part among the parameters, in a model that does not say who is involved."""
     known = kinds(model)
-    for type_, code in zip(action.parameters.values(), args, strict=True):
-        if isinstance(type_, IndexType) and type_ in known and part_name(type_, code) != by:
-            return part_name(type_, code)
-    return None
+    parts = (_acting(known, type_, code) for type_, code in zip(action.parameters.values(), args, strict=True))
+    return next((part for part in parts if part and part != by), None)
+
+
+def _acting(known: Collection[IndexType | str], of: Type, code: int) -> str:
+    """The part that an element is or belongs to, "" if there is none."""
+    if not isinstance(of, IndexType):
+        return ""
+    if of in known:
+        return part_name(of, code)
+    return _acting(known, of.owner, code // of.block) if of.owner else ""
 
 
 def kinds(model: Model) -> list[IndexType | str]:
@@ -101,8 +108,7 @@ def owner(known: Collection[IndexType | str], variable: Variable, at: Sequence[i
     """The part that an element of a variable belongs to, "" if it belongs to none; `known` are the model's `kinds`."""
     if variable.part:
         return variable.part
-    named = (part_name(axis, k) for axis, k in zip(variable.over, at, strict=True) if isinstance(axis, IndexType) and axis in known)
-    return next(named, "")
+    return next(filter(None, (_acting(known, axis, k) for axis, k in zip(variable.over, at, strict=True))), "")
 
 
 def concerned(model: Model, claim: Property) -> set[str]:

@@ -17,6 +17,8 @@ from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Count, Json,
 
 from .figures import Bench, Tell
 
+_MEGABYTE = 1 << 20
+
 
 class Measure(Protocol):
     """A benchmark: announces what it does next, and adds its rows as they come."""
@@ -142,6 +144,48 @@ def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Co
     return measured(partial(disk_speed.measure, sends=sends, rounds=rounds), disk_speed.text, json).code
 
 
+def curve(
+    folder: Path,
+    *,
+    scope: str = "small",
+    sends: Count = 8,
+    memory: Count = 4000,
+    disk: Count = 30_000,
+    threads: Count = 1,
+    json: Json = None,
+) -> int:
+    """Measure one long search in files: seconds and bytes whenever its states are a quarter more. The same command goes on with it.
+
+    Parameters
+    ----------
+    folder
+        Where the files and the rows are kept.
+    scope
+        Of the specification, without symmetry.
+    sends
+        How often each producer sends.
+    memory
+        Megabytes of memory, after which the search goes on in files.
+    disk
+        Megabytes of files.
+    threads
+        Of the search.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_model.result import Limits
+    from rocketproof_model.specification import SCOPES
+
+    from . import disk_curve
+
+    if scope not in SCOPES:
+        raise InputError(f"no scope {scope}; there are {', '.join(SCOPES)}")
+    limits = Limits(memory=memory * _MEGABYTE, disk=disk * _MEGABYTE)
+    measure = partial(disk_curve.measure, folder, scope=scope, sends=sends, limits=limits, threads=threads)
+    rows, code = measured(measure, disk_curve.text, json)
+    return STOPPED if rows and not rows[-1]["finished"] else code
+
+
 def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
 
@@ -221,5 +265,5 @@ def scan(folder: str, *, json: Json = None) -> int:
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, start, skew, serve, simulate, judge, audit, scan):
+for _command in (search, disk, curve, start, skew, serve, simulate, judge, audit, scan):
     app.command(_command)

@@ -22,6 +22,14 @@ def peak_memory() -> int | None:
     return most if sys.platform == "darwin" else most * 1024
 
 
+def resident_memory() -> int | None:
+    """Bytes of memory that this process has now, where the system tells."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
 def java_pid(spark: SparkSession) -> int | None:
     """The Java process of a session that this process has made; None for another's, which has none here."""
     try:

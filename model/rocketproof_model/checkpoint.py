@@ -1,8 +1,9 @@
 """A search's progress on disk, from which another process goes on: the states of all levels, and what was seen before the last of them.
 
-States are appended to one file. What counts of it stands in a second file, which is replaced as a whole: whenever the process ends, by a
-signal, without memory or on a full disk, what that file says is there. It is written seldom, as it makes the system write the
-states first; what is lost is the work since then, and of the level that was being expanded.
+States are appended to one file, each level when it is new. What counts of it stands in a second file, which is replaced as a whole:
+whenever the process ends, by a signal, without memory or on a full disk, what that file says is there. It is written seldom, as it waits
+for the disk: at most a certain part of the time goes into that. What is lost is the work since then, and of the level that was being
+expanded.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .appended import Appended
 from .errors import RocketproofError
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _STATES, _RECORD, _RUNS, _CANDIDATES = "states", "search.json", "runs", "candidates"
 _PIECE = 1 << 16  # words that are read at once
+_PART = 50  # saving again waits for so many times as long as saving took
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,14 @@ class Record:
 
 
 class Checkpoint:
-    """A folder for the progress of one search, at most every so many seconds. One search at a time may use it."""
+    """A folder for the progress of one search, which is saved at most every so many seconds of a `clock`, and so seldom that 2 % of the
+    time goes into it; before each level if `seconds` is 0. One search at a time may use it."""
 
-    def __init__(self, folder: Path, seconds: float = 30.0) -> None:
-        self.folder, self.seconds = folder, seconds
-        self.last = time.monotonic()
+    def __init__(self, folder: Path, seconds: float = 30.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.folder, self.seconds, self.clock = folder, seconds, clock
+        self.last, self.cost = clock(), 0.0  # when it was saved, and the seconds that this took
         self.written: list[tuple[int, int]] = []  # of each level in the file: the byte where it ends, and the sum of its words
-        self.file: Any = None
+        self.file: Appended | None = None
 
     @property
     def sums(self) -> list[int]:
@@ -84,7 +88,7 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                self.file, self.written = open(self.folder / _STATES, "w+b"), []  # noqa: SIM115  (open while the search runs; see `close`)
+                self.file, self.written = Appended(self.folder / _STATES), []
                 return None
             found = json.loads(path.read_text())
             if found.pop("version", None) != VERSION or found["question"] != question:
@@ -94,10 +98,9 @@ class Checkpoint:
             if record.ends:
                 (self.folder / _STATES).unlink(missing_ok=True)
                 return record
-            self.file = open(self.folder / _STATES, "r+b")  # noqa: SIM115  (open while the search runs; see `close`)
             ends = (8 * record.words * states for states in accumulate(record.sizes))
             self.written = list(zip(ends, record.sums, strict=True))
-            self.file.truncate(self._end)
+            self.file = Appended(self.folder / _STATES, self._end)
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.close()
             raise RocketproofError(f"{self.folder} cannot keep a search's progress: {error}; give another folder or remove it") from None
@@ -122,20 +125,24 @@ class Checkpoint:
 
     def append(self, parts: Sequence[Words]) -> None:
         """Write a level's states, over those of an attempt cut short. OSError if there is no room: what was saved before stays."""
+        assert self.file is not None
         self.file.seek(self._end)
         for part in parts:
-            self.file.write(part.astype("<i8", copy=False).data)
-        self.written.append((self.file.tell(), int(_sum(parts, np.int64(0)))))
+            self.file.append(part.astype("<i8", copy=False))
+        self.written.append((self.file.end, int(_sum(parts, np.int64(0)))))
 
     @property
     def due(self) -> bool:
-        return time.monotonic() - self.last >= self.seconds
+        return not self.seconds or self.clock() - self.last >= max(self.seconds, _PART * self.cost)
 
-    def save(self, record: Record) -> None:
-        """Make the record count, with all states up to its last level. OSError if there is no room: what was saved before stays."""
+    def save(self, record: Record, sync: Callable[[], None] | None = None) -> None:
+        """Make the record count, with all states up to its last level; where these are in other files than its own, `sync` brings them to
+        the disk. OSError if there is no room: what was saved before stays."""
+        start = self.clock()
         if self.file is not None:
-            self.file.flush()
-            os.fsync(self.file.fileno())
+            self.file.sync()
+        if sync is not None:
+            sync()
         path = self.folder / _RECORD
         new = path.with_suffix(".new")
         with open(new, "w") as file:
@@ -143,12 +150,12 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, path)
-        self.last = time.monotonic()
+        self.last = self.clock()
+        self.cost = self.last - start
 
     def close(self) -> None:
         if self.file is not None:
-            with suppress(OSError):  # the buffer's rest may not fit the disk
-                self.file.close()
+            self.file.close()
             self.file = None
 
     def drop(self) -> None:

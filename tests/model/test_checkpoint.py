@@ -3,7 +3,7 @@
 import errno
 import json
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +58,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
         "import routing, sys, pathlib\n"
         "from rocketproof_model.checkpoint import Checkpoint\nfrom rocketproof_model.search import explore\n"
         "class Waiting(Checkpoint):\n"
-        "    def save(self, record):\n        super().save(record)\n"
+        "    def save(self, record, sync=None):\n        super().save(record, sync)\n"
         "        if len(record.sizes) == 8:\n            print(flush=True)\n            sys.stdin.read()\n"
         f"explore(routing.model(**{LARGER}).given(), checkpoint=Waiting(pathlib.Path(sys.argv[1]), 0.0))\n"
     )
@@ -89,7 +89,8 @@ def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) ->
     class Full(Checkpoint):
         def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7:
-                self.file.write(b"a part")
+                assert self.file is not None
+                self.file.append(np.arange(3))
                 raise OSError(errno.ENOSPC, "no space left on device")
             super().append(parts)
 
@@ -110,7 +111,8 @@ def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: 
         def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7 and not self.failed:
                 self.failed = True
-                self.file.write(b"a part")
+                assert self.file is not None
+                self.file.append(np.arange(3))
                 raise end
             super().append(parts)
 
@@ -125,15 +127,33 @@ def test_saving_waits_for_its_time(tmp_path: Path) -> None:
     saved: list[int] = []
 
     class Noted(Checkpoint):
-        def save(self, record: Record) -> None:
+        def save(self, record: Record, sync: Callable[[], None] | None = None) -> None:
             saved.append(len(record.sizes))
-            super().save(record)
+            super().save(record, sync)
 
     whole = explore(MODEL.given(), checkpoint=Noted(tmp_path, 0.0))
     assert saved == list(range(1, whole.depth + 1))
     saved.clear()
     explore(MODEL.given(), checkpoint=Noted(tmp_path, 1e9))
     assert saved == []
+
+
+@pytest.mark.parametrize("cost", [0.1, 2.0, 5.0])
+def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> None:
+    """By a clock that goes on by what each piece of work takes: a level a second, and saving."""
+    now = 0.0
+
+    def work(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    checkpoint, saved = Checkpoint(tmp_path, 30.0, lambda: now), 0
+    while saved < 10:
+        work(1.0)
+        if checkpoint.due:
+            checkpoint.save(Record("", 1, [], [], {}, []), lambda: work(cost))
+            saved += 1
+    assert 9 * cost / now <= 0.02 and now <= 10 * (max(30.0, 50 * cost) + cost + 1)
 
 
 def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:

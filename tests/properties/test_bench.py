@@ -2,14 +2,16 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import disk_speed, peers, scan_speed, search_speed, start_speed
+from rocketproof_bench import disk_curve, disk_speed, peers, scan_speed, search_speed, start_speed
 from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_bench.measure import measure
 from rocketproof_model import RocketproofError
+from rocketproof_model.result import Limits
 from rocketproof_properties import cli
 
 KEYS = {
@@ -88,6 +90,16 @@ def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.
     assert (memory["file_bytes"], memory["cpu_of_memory"]) == (0, None) and files["cpu_of_memory"] > 0
     assert files["memory_bytes"] < memory["memory_bytes"] / 2 and 0 < files["file_bytes_per_state"] < 8
     assert "in files" in disk_speed.text(rows)
+
+
+def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
+    measure = partial(disk_curve.measure, tmp_path / "kept", scope="small", sends=1)
+    first = measure(limits=Limits(states=10_000))
+    rows = measure(limits=Limits(memory=1, disk=1 << 30))
+    assert rows[: len(first)] == first and [row["finished"] for row in rows] == [False] * (len(rows) - 1) + [True]
+    assert (rows[-1]["distinct"], rows[-1]["levels"]) == (26_603, 37) and rows[-1]["file_bytes"] > 0
+    assert rows[-1]["cpu_seconds"] >= rows[0]["cpu_seconds"] > 0 and "26,603" in disk_curve.text(rows)
+    assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
 
 
 def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:

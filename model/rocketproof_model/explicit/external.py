@@ -106,8 +106,7 @@ class External:
             self._save(self.last)
 
     def _save(self, record: Record) -> None:
-        self.levels.sync()
-        self.checkpoint.save(record)
+        self.checkpoint.save(record, self.levels.sync)
 
     def keep(self) -> None:
         """Keep what the next search goes on from."""

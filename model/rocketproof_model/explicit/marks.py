@@ -18,21 +18,15 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-# States that are read from the table at once: so many, or a part of all if that is more, as every reading walks along the whole table.
-_AT_ONCE, _PART = 1 << 20, 16
 _SPARE = 1.1  # the room that a table has for states that are read back, as a part of them
 
 
 class Marks:
-    """The checkpoint of one search.
-
-    Nothing is written before the first time to save, when the table gives the levels so far; from then on each level is when it is new.
-    """
+    """The checkpoint of one search."""
 
     def __init__(self, checkpoint: Checkpoint, record: Record | None, account: Account, table: Table) -> None:
         self.checkpoint, self.record, self.account, self.table = checkpoint, record, account, table
         self.question = account.question
-        self.begun = self.record is not None
         self.last: tuple[int, dict[str, list[int]], list[tuple[int, int, int, list[int]]]] | None = None
 
     @property
@@ -65,7 +59,7 @@ class Marks:
     def mark(self, sizes: list[int], frontier: Sequence[Words], seen: Sequence[Seen]) -> None:
         """Before the last of these levels is expanded. OSError if there is no room on the disk."""
         self.last = len(sizes), self.account.total(seen).numbers(), self.account.findings()
-        if self.begun and len(self.checkpoint.sums) < len(sizes):
+        if len(self.checkpoint.sums) < len(sizes):
             self.checkpoint.append(frontier)
         if self.checkpoint.due:
             self.save(sizes)
@@ -74,14 +68,7 @@ class Marks:
         """Keep what was marked last. OSError if there is no room on the disk."""
         if self.last is not None:
             levels, seen, first = self.last
-            self.begun = True
-            together = max(_AT_ONCE, sum(sizes) // _PART)
-            while len(self.checkpoint.sums) < levels:
-                at = len(self.checkpoint.sums)
-                following = at + 1
-                while following < levels and sum(sizes[at : following + 1]) <= together:
-                    following += 1
-                for level in self.table.levels(sizes, at, following):
-                    self.checkpoint.append([level])
+            if len(self.checkpoint.sums) < levels:  # the last one's writing was cut short
+                self.checkpoint.append(self.table.levels(sizes, levels - 1, levels))
             sums = self.checkpoint.sums[:levels]
             self.checkpoint.save(Record(self.question, self.account.words, sizes[:levels], sums, seen, first))

@@ -24,12 +24,12 @@ from .errors import EvaluationError, LimitReached
 from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, Nodes
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
-from .explicit.lasso import Lasso, Parts, components, fair_nodes, shortest, waiting
+from .explicit.lasso import Lasso, Parts, Waiting, components, fair_nodes, shortest, waiting
 from .explicit.walks import ask_all
 from .faults import fault_at_end
 from .interpreter import State, refusing
 from .language import Action, Bool, Expr, Instance, Property, const
-from .result import INTERRUPTED, LIVE, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Watch, Witness
+from .result import INTERRUPTED, LIVE, MEMORY, TIME, Limits, Move, Outcome, Progress, Report, Verdict, Watch, Witness
 from .search import explore
 
 _LEVEL = {None: UNFAIR, "weak": WEAK, "strong": STRONG}
@@ -127,6 +127,20 @@ def check(
     return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
 
 
+def verdicts(exploration: Exploration, claims: Iterable[Property], *, checked: bool = True) -> dict[Property, Verdict]:
+    """Whether `leads_to` and `eventually_always` claims hold in the graph of a finished exploration, and no more than that.
+
+    Without witnesses, and what `check` says of fairness, it takes a fraction of its time. Raises ModelFault as that does.
+    """
+    live = [p for p in claims if p.kind in LIVE]
+    space, masks = _space(exploration, live, Limits(), checked, 1)
+    found: dict[Property, Verdict] = {}
+    for k, claim in enumerate(live):
+        _, parts = _waiting(space.graph, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1))
+        found[claim] = "holds" if _holds(space.graph, space.labels.fair, parts) else "violated"
+    return found
+
+
 def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool, workers: int) -> tuple[Space, Long]:
     """The graph of a finished exploration, and for each state a mask of the claims' formulas and goals that hold there."""
     formulas = [f for p in claims for f in asked(p)]
@@ -164,14 +178,11 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     Against `leads_to` a lasso waits for ever; against `eventually_always` it goes through a failing state again and again.
     """
     graph, labels, start = space.graph, space.labels, watch.seconds
-    everywhere = np.ones(graph.size, np.bool_)
-    lasting = claim.kind == "eventually_always"
-    paths = waiting(graph, everywhere if lasting else formula, goal)
-    parts = Parts(components(graph, paths.reached), formula if lasting else everywhere)
+    paths, parts = _waiting(graph, claim, formula, goal)
     _spend(watch)
     found = fair_nodes(graph, labels.fair, parts)
     lasso = shortest(graph, labels.fair, paths, parts.visit, found)
-    details: dict[str, Any] = {"pending": int(np.count_nonzero(paths.reached)), "vacuous": not lasting and not formula.any()}
+    details: dict[str, Any] = {"pending": int(np.count_nonzero(paths.reached)), "vacuous": claim.goal is not None and not formula.any()}
     witness, depth = None, None
     if lasso is None:
         details["needs_fairness"], details["enough_fairness"] = _needs(graph, labels, parts, watch)
@@ -188,6 +199,14 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
         claim, "explicit", "holds" if witness is None else "violated", "exhausted" if witness is None else "", witness,
         graph.size, len(graph.targets), depth, watch.seconds - start, details,
     )  # fmt: skip
+
+
+def _waiting(graph: Edges, claim: Property, formula: Bools, goal: Bools) -> tuple[Waiting, Parts]:
+    """The states in which the claim has not come true yet, as paths to them and as the parts in which a lasso may go round."""
+    everywhere = np.ones(graph.size, np.bool_)
+    lasting = claim.kind == "eventually_always"
+    paths = waiting(graph, everywhere if lasting else formula, goal)
+    return paths, Parts(components(graph, paths.reached), formula if lasting else everywhere)
 
 
 def _spend(watch: Watch) -> None:

@@ -106,7 +106,7 @@ class Explored:
 
     `states` are the distinct ones, `transitions` all generated states (the initial one and one for each transition), `depth`
     the number of levels, `deadlocks` the states without successor. `finished` is False if a limit, an interruption or
-    `stop_when_decided` ended the search before all states were seen; `reason` is which.
+    what was `enough` ended the search before all states were seen; `reason` is which.
     """
 
     instance: Instance

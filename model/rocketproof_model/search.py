@@ -23,7 +23,7 @@ from .explicit.exploration import Exploration
 from .explicit.external import External
 from .explicit.marks import Marks
 from .explicit.table import Shape
-from .explicit.task import DECIDED, OVER, Found, Task, Tuning
+from .explicit.task import DECIDED, OVER, Enough, Found, Task, Tuning
 from .language import Instance, Property
 from .result import DISK, INTERRUPTED, MEMORY, MODEL_ERROR, Limits, Report, Watch
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.int64]
 
-__all__ = ["DECIDED", "Tuning", "explore", "question"]
+__all__ = ["DECIDED", "Enough", "Tuning", "explore", "question"]
 
 # States that are read from the table at once when witnesses are rebuilt, or a part of all states if that is more; or a level.
 _GATHERED, _PART = 1 << 20, 16
@@ -48,7 +48,7 @@ def explore(
     limits: Limits = _UNLIMITED,
     report: Report | None = None,
     checked: bool = True,
-    stop_when_decided: bool = False,
+    enough: Enough | None = None,
     tuning: Tuning = _USUAL,
     symmetry: bool = True,
     checkpoint: Checkpoint | None = None,
@@ -57,7 +57,7 @@ def explore(
 
     `properties` are by default the model's. The checking form raises ModelFault, an EvaluationError with its path and with what was decided
     before, where the interpreter meets a value out of its type or an index out of range; with `checked=False` such models have no defined
-    meaning. Ctrl-C ends the search like a limit does. With `stop_when_decided` it ends after the level in which every property is decided.
+    meaning. Ctrl-C ends the search like a limit does. It ends after a level, too, when what was decided so far is `enough`.
     Where the model declares symmetric indices, one state of each orbit is visited, unless `symmetry` is False or a property
     tells elements apart; verdicts and lengths of witnesses are the same, and witnesses are paths of the model itself.
 
@@ -72,7 +72,7 @@ def explore(
     asked = instance.model.properties if properties is None else properties
     account = Account(instance, asked, checked=checked, unroll=tuning.unroll, word_bits=tuning.word_bits, symmetry=symmetry)
     account.ready(alone=workers <= 1)
-    task = Task(account, limits, watch, report, stop_when_decided, workers, tuning, checkpoint)
+    task = Task(account, limits, watch, report, enough, workers, tuning, checkpoint)
     compile_seconds = time.process_time() - start
     record = None if checkpoint is None else checkpoint.open(account.question)
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import routing
-from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite
+from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite, liveness
 from rocketproof_model.errors import EvaluationError, LimitReached
 from rocketproof_model.explicit import cycles
 from rocketproof_model.explicit.edges import Edges
@@ -467,6 +467,8 @@ def test_the_compiled_search_gives_the_same_answers(seed):
             check_witness(outcome)
         verdicts.add(outcome.verdict)
     assert verdicts == {"holds", "violated"}
+    alone = liveness.verdicts(explore(instance, [], symmetry=False), model.properties)
+    assert alone == {outcome.property: outcome.verdict for outcome in outcomes}
 
 
 def routes(**fair):

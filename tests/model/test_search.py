@@ -228,13 +228,15 @@ def test_only_the_properties_asked_are_decided() -> None:
         found.outcome("alive")
 
 
-def test_it_stops_when_all_is_decided() -> None:
-    model = counter(60)
-    found = explore(model.given(), [model.property("slow")], stop_when_decided=True)
+def test_it_stops_when_enough_is_decided() -> None:
+    model, all_ = counter(60), ["slow", "below"]
+    found = explore(model.given(), [model.property("slow")], enough=bool)
     assert found.outcome("slow").verdict == "violated"
     assert (found.finished, found.reason, found.depth) == (False, "decided", 2)
-    both = explore(model.given(), [model.property("slow"), model.property("below")], stop_when_decided=True)
+    both = explore(model.given(), list(map(model.property, all_)), enough=lambda decided: sorted(p.id for p in decided) == sorted(all_))
     assert both.outcome("below").verdict == "violated"
+    one = explore(model.given(), list(map(model.property, all_)), enough=bool)
+    assert {o.property.id: o.verdict for o in one.outcomes} == {"slow": "violated", "below": "unknown"}
 
 
 @pytest.mark.parametrize("workers", [1, 2])

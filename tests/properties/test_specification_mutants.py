@@ -122,6 +122,23 @@ def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
     assert again.deviations == stopped.deviations and again.exit_code == 1
 
 
+def test_what_large_instances_find_counts_in_their_order(sample: tuple[run.Generated, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
+    one, two, both = sample[:3]
+    finds = {7: [one, both], 3: [two, both]}
+    work = run._Work([one, two, both], 2, None, lambda *_: None)
+    work.seen = {each.id: run.Seen() for each in work.asked}
+
+    def answer(task: run.Task) -> dict[str, run.Seen]:
+        return {each.id: run.Seen(run.Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
+
+    monkeypatch.setattr(work, "_spread", lambda do, tasks, _: reversed([(task, do(task)) for task in tasks]))
+    work._one_by_one("", answer, {number: run.Task((), number=number) for number in finds}, lambda *_: True)
+    notices = {id_: seen.notice for id_, seen in work.seen.items()}
+    assert {id_: notice and notice.where for id_, notice in notices.items()} == {one.id: "7", two.id: "3", both.id: "7"}
+    assert work.seen[both.id].compared == 5
+
+
 def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.Generated, ...]) -> None:
     report = run.run(sample, workers=1, seconds=1e-9)
     assert report.stopped == run.TIME and report.exit_code == 3

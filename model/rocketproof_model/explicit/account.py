@@ -75,9 +75,9 @@ class Account:
         self.consts = self.made.consts(instance)
 
     @property
-    def settled(self) -> bool:
-        """Whether every claim is decided already."""
-        return bool(self.asked) and all(p in c.first for c in self.groups for p in c.properties)
+    def decided(self) -> list[Property]:
+        """The claims that are decided already, by a state or a step."""
+        return [p for c in self.groups for p in c.first]
 
     @property
     def question(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 SUCC, ONE, OTHER, STATES, MOST, OUTS, TAGS, COUNTS, COVER = range(9)
 
 
-def read_by(action: Action) -> set[Variable]:
-    """The variables that an action's guards, values and places are computed from."""
+@lru_cache(maxsize=256)
+def read_by(action: Action) -> frozenset[Variable]:
+    """The variables that an action's guards, values and places are computed from. With all its mutants an action is a large term."""
     terms = [guard.condition for guard in action.guards]
     for update in action.updates:
         terms += [update.value, *update.target.args[1:]]
-    return {e.args[0] for e in walk(*terms) if e.op == "ref"}
+    return frozenset(e.args[0] for e in walk(*terms) if e.op == "ref")
 
 
 def representatives(graph: Graph, variables: Iterable[Variable]) -> NDArray[np.int64]:
@@ -84,8 +86,9 @@ class Differences:
 
     def alike(self, state: int, action: Action, most: int) -> list[int]:
         """Some of the states, by number, that agree with this one in what the action reads: at most so many, from everywhere."""
-        states = self.graph.states & mask_of(self.graph.kernel.layout, read_by(action))
-        found = np.flatnonzero((states == states[state]).all(axis=1))
+        states, mask = self.graph.states, mask_of(self.graph.kernel.layout, read_by(action))
+        words = [states[:, word] & mask[word] == states[state, word] & mask[word] for word in np.flatnonzero(mask)]
+        found = np.flatnonzero(np.logical_and.reduce(words))
         return [int(k) for k in dict.fromkeys(found[np.linspace(0, len(found) - 1, most).astype(np.int64)].tolist())]
 
     def states(self, other: Instance, action: Action) -> Iterator[int]:

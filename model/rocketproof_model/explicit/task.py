@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..checkpoint import Checkpoint
+from ..language import Property
 from ..result import INTERRUPTED, MODEL_ERROR, STATES, TIME, Limits, Progress, Report, Watch
 from . import kernel
 from .account import BLOCK, Account
@@ -14,10 +16,10 @@ from .runfile import STATES as RUN_BLOCK
 from .workers import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .table import Table
 
+Enough = Callable[[Collection[Property]], bool]
+"""Whether a search may end when these properties are decided."""
 DECIDED = "decided"
 OVER = ("", DECIDED, MODEL_ERROR)  # reasons after which nobody goes on
 _REPORT = 0.5  # seconds between two reports
@@ -43,7 +45,7 @@ class Task:
     limits: Limits
     watch: Watch
     report: Report | None
-    stop_when_decided: bool
+    enough: Enough | None
     workers: int
     tuning: Tuning
     checkpoint: Checkpoint | None
@@ -62,8 +64,8 @@ class Task:
         return bool(self.reason)
 
     def settled(self) -> bool:
-        """The same, if it is that all is decided."""
-        if self.stop_when_decided and self.account.settled:
+        """The same, if it is that enough is decided."""
+        if self.enough is not None and self.enough(self.account.decided):
             self.reason = DECIDED
         return bool(self.reason)
 

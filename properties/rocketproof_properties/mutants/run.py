@@ -1,33 +1,40 @@
 """Try the specification's mutants: in the small instances first, then those that nothing noticed in the large ones, then by proof.
 
 In each instance a mutant is compared with the specification in all reachable states. Where it differs, the claims that have a verdict there
-are decided for the mutant, and where none has another one than usual, steps that differ are tried on the implementation.
+are decided for the mutant, and where none has another one than usual, steps that differ are tried on the implementation. In large instances
+it is the other way round, and claims are asked last of all: each search for a mutant takes as long as the specification's own.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from rocketproof_model.mutation import Mutant
 from rocketproof_model.specification import part
 from rocketproof_traces import pools
 
 from ..choices import InputError, offer
 from . import arguments, invariants
+from .claims import changed
 from .equal import equal
 from .instances import PARTS, catalogued, scopes, spoilt
+from .notice import TYPES, Notice
 from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
-from .trial import IMPLEMENTATION, TYPES, Notice, Trial, large, small
+from .trial import Trial, large, mutated, small
 
 CTRL_C, TIME = "Ctrl-C", "the time limit"
 _CHUNK = 40  # mutants that a process tries between two reports
+_QUICK = 20_000  # states of an instance in which claims are asked first: a search there takes no longer than what the implementation does
 Progress = Callable[[str, int, int], None]
+Concerns = Callable[["Generated", int], bool]
+"""Whether a mutant is to be tried in the large instance with this number."""
 A = TypeVar("A")
 
 
@@ -47,28 +54,32 @@ class Generated:
 
 @dataclass(frozen=True)
 class Task:
-    """Mutants for one process: all of one part in its small instances, or in the large instance with this number."""
+    """Mutants for one process: all of one part in its small instances, or in the large instance with this number, which has so many
+    states."""
 
     mutants: tuple[Generated, ...]
     part: str = ""
     number: int = 0
+    states: int = 0
 
 
 @dataclass
 class Seen:
     """What was found out about a mutant: what noticed it, in how many states it was compared, whether it differed in any, and whether
-    that was more than steps that change nothing."""
+    that was more than steps that change nothing; by number the large instances in which it was, with their states."""
 
     notice: Notice | None = None
     compared: int = 0
     differs: bool = False
     moves: bool = False
+    large: dict[int, int] = field(default_factory=dict)
     deviations: frozenset[str] = frozenset()
 
     def add(self, other: Seen) -> None:
         self.compared += other.compared
         self.differs |= other.differs
         self.moves |= other.moves
+        self.large |= other.large
         self.deviations |= other.deviations
         if other.notice is not None and (self.notice is None or self.notice.by == TYPES):
             self.notice = other.notice
@@ -162,17 +173,35 @@ class _Work:
             self.progress("mutants in small instances:", done, len(self.asked))
             self._add(found)
         many = [len(spoilt(one.source.scope).model.actions) for one in catalogued()]
-        for done, number in enumerate(sorted(range(len(many)), key=lambda k: -many[k])):  # where more happens, more is noticed
-            one = catalogued()[number]
-            left = [each for each in self._left() if one.source.scope in each.scopes]
-            self.progress("large instances:", done, len(many))
-            for _, found in self._spread(in_large, [Task(some, number=number) for some in _cut(left, -(-len(left) // self.workers) or 1)]):
-                self._add(found)
+        order = sorted(range(len(many)), key=lambda k: -many[k])  # where more happens, more is noticed
+        tasks = {number: Task((), number=number) for number in order}
+        self._one_by_one("large instances:", in_large, tasks, lambda each, k: catalogued()[k].source.scope in each.scopes)
+        states = {number: of for each in self._left() for number, of in self.seen[each.id].large.items()}
+        tasks = {number: Task((), number=number, states=states[number]) for number in sorted(states, key=lambda k: (states[k], k))}
+        self._one_by_one("claims in large instances:", claims_in_large, tasks, lambda each, k: k in self.seen[each.id].large)
         same = [each for each in self._left() if not self.seen[each.id].differs]
         for number, (_, proved) in enumerate(self._spread(proofs, [Task(some) for some in _cut(same, _CHUNK)])):
             self.progress("proofs:", min(number * _CHUNK, len(same)), len(same))
             self.proved |= proved
         self.over = {each.id for each in self.asked}
+
+    def _one_by_one(self, what: str, function: Callable[[Task], dict[str, Seen]], tasks: Mapping[int, Task], concerns: Concerns) -> None:
+        """Do tasks, one a large instance, with the mutants that each concerns and that nothing has noticed as it begins.
+
+        What they find counts in their order: what one has noticed is noticed by none after it, whatever the number of processes.
+        """
+
+        def begun() -> Iterator[Task]:
+            for task in tasks.values():
+                yield replace(task, mutants=tuple(each for each in self._left() if concerns(each, task.number)))
+
+        order, found = list(tasks), dict[int, dict[str, Seen]]()
+        for task, answer in self._spread(function, begun(), self.workers):
+            found[task.number] = answer
+            while order and order[0] in found:
+                left = {each.id for each in self._left()}
+                self._add({id_: seen for id_, seen in found.pop(order.pop(0)).items() if id_ in left})
+                self.progress(what, len(tasks) - len(order), len(tasks))
 
     def _left(self) -> list[Generated]:
         return [each for each in self.asked if self.seen[each.id].notice is None]
@@ -181,10 +210,10 @@ class _Work:
         for id_, seen in found.items():
             self.seen[id_].add(seen)
 
-    def _spread(self, function: Callable[[Task], A], tasks: Sequence[Task]) -> Iterator[tuple[Task, A]]:
-        """The function's answers with their tasks, as they come."""
+    def _spread(self, function: Callable[[Task], A], tasks: Iterable[Task], ahead: int = 0) -> Iterator[tuple[Task, A]]:
+        """The function's answers with their tasks, as they come, with at most `ahead` under way."""
         do = partial(_answered, function)
-        for answer in map(do, tasks) if self.pool is None else pools.answers(self.pool, do, tasks, 2 * self.workers):
+        for answer in map(do, tasks) if self.pool is None else pools.answers(self.pool, do, tasks, ahead or 2 * self.workers):
             yield answer
             if self.deadline is not None and time.monotonic() > self.deadline:
                 raise _Over
@@ -214,21 +243,42 @@ def _answered(function: Callable[[Task], A], task: Task) -> tuple[Task, A]:
     return task, function(task)
 
 
+def _quick(trial: Trial, mutant: Mutant) -> Notice | None:
+    return trial.by_claims(mutant) if trial.states <= _QUICK else None
+
+
+def _slow(trial: Trial, mutant: Mutant) -> Notice | None:
+    return trial.by_claims(mutant) if trial.states > _QUICK else None
+
+
 def in_small(task: Task) -> dict[str, Seen]:
     """What is seen of mutants in the small instances of their part."""
     trials = [small(one) for one in catalogued() if one.source.scope in scopes(task.part)]
     ready = sorted((trial for trial in trials if trial is not None), key=lambda trial: trial.states)
-    return {each.id: _seen(each, ready) for each in task.mutants}
+    return {each.id: _seen(each, ready, [_quick, Trial.by_implementation, _slow]) for each in task.mutants}
 
 
 def in_large(task: Task) -> dict[str, Seen]:
-    """What is seen of mutants in one instance, unless it is a small one."""
-    trial = large(catalogued()[task.number])
-    return {} if trial is None else {each.id: _seen(each, [trial], first=IMPLEMENTATION) for each in task.mutants}
+    """What is seen of mutants in one instance, its claims left out, unless it is a small one."""
+    trial = large(catalogued()[task.number]) if task.mutants else None
+    if trial is None:
+        return {}
+    found = {each.id: _seen(each, [trial], [Trial.by_implementation]) for each in task.mutants}
+    for seen in found.values():
+        if seen.notice is None and seen.moves and trial.one.expected:
+            seen.large[task.number] = trial.states
+    return found
 
 
-def _seen(each: Generated, trials: Sequence[Trial], first: str = "") -> Seen:
-    """What is seen of a mutant: by all claims and then by the implementation, or the other way round, which is quicker."""
+def claims_in_large(task: Task) -> dict[str, Seen]:
+    """Which claims notice mutants in one instance."""
+    one = catalogued()[task.number]
+    made, instance = spoilt(one.source.scope), one.source.subject().instance
+    return {each.id: Seen(changed(one, mutated(instance, made, made.number[each.name]), task.states)) for each in task.mutants}
+
+
+def _seen(each: Generated, trials: Sequence[Trial], asked: Sequence[Callable[[Trial, Mutant], Notice | None]]) -> Seen:
+    """What is seen of a mutant, which is asked about in all instances in which it differs, in one way after the other."""
     seen, where = Seen(), []
     for trial in trials:
         mutant = trial.spoilt.mutants.get(each.name)
@@ -237,8 +287,7 @@ def _seen(each: Generated, trials: Sequence[Trial], first: str = "") -> Seen:
             if next(trial.differing(mutant), None) is not None:
                 where.append((trial, mutant))
     seen.differs = bool(where)
-    asked = [Trial.by_claims, Trial.by_implementation]
-    for by in asked[::-1] if first == IMPLEMENTATION else asked:
+    for by in asked:
         for trial, mutant in where:
             seen.add(Seen(by(trial, mutant), deviations=frozenset(trial.deviations)))
             if seen.notice is not None and seen.notice.by != TYPES:

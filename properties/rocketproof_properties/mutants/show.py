@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ..output import Page, TableRow, counted
+from .notice import IMPLEMENTATION, TYPES
 from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, Report, Row
-from .trial import IMPLEMENTATION, TYPES
 
 _WORDS = {
     NOTICED: "",

@@ -1,42 +1,30 @@
-"""Mutants of the specification in one instance: where each differs, which claim notices it, and what the implementation does there."""
+"""Mutants of the specification in one instance: where each differs, and what the implementation does there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache, partial
 
-from rocketproof_model import EvaluationError, Instance, liveness, search
+from rocketproof_model import Action, Instance, search
 from rocketproof_model.explicit.difference import Difference, Differences
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.paths import Paths
-from rocketproof_model.faults import ModelFault
 from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.mutation import CONSTANT, Mutant
-from rocketproof_model.result import LIVE, SEARCHED, Limits, Move, Outcome
+from rocketproof_model.result import Limits, Move
 
 from ..stateful.attempts import attempt
 from ..stateful.engine import target_of
 from ..stateful.follow import Finding, Refused
 from ..stateful.machine import Campaign
+from .claims import changed
 from .instances import Catalogued, Spoilt, spoilt
+from .notice import IMPLEMENTATION, Notice
 
-IMPLEMENTATION, TYPES = "implementation", "types"
 SMALL, MOST = 65_000, 5_000_000
 """States of an instance that is small, and that an instance may have at all."""
-_MORE = 3, 200_000  # times the specification's states, and so many more, in which a mutant is searched
 _TRIED, _STEPS, _ALIKE = 24, 4, 12  # states in which the implementation is asked about a mutant, steps of each, states like each
 _DETOURS = 3  # actions that the implementation does not take where a path has them
-
-
-@dataclass(frozen=True)
-class Notice:
-    """What notices a mutant: the id of a property, IMPLEMENTATION, or TYPES: the search ends as a value leaves its type. `where` is the
-    instance, `how` in words what was seen."""
-
-    by: str
-    where: str
-    how: str
 
 
 class Trial:
@@ -50,7 +38,7 @@ class Trial:
         self.deviations: set[str] = set()
         self._shown: dict[tuple[int, Move], State | str | None] = {}
         self._paths: dict[frozenset[str], Paths] = {}
-        self._claims = [p for p in self.subject.properties if (p.id, p.kind) in one.expected]
+        self._alike: dict[tuple[int, str], list[int]] = {}
 
     def compared(self, mutant: Mutant) -> int:
         """In how many states the mutant is compared; they stand for all."""
@@ -58,14 +46,15 @@ class Trial:
 
     def differing(self, mutant: Mutant) -> Iterator[int]:
         """The states in which the mutant differs, one of all that are alike to its action."""
-        return self.differences.states(self._with(mutant), self.spoilt.model.named(mutant.action))
+        return self.differences.states(self.instance(mutant), self.spoilt.model.named(mutant.action))
 
-    def _with(self, mutant: Mutant) -> Instance:
+    def instance(self, mutant: Mutant) -> Instance:
+        """With the mutant."""
         return mutated(self.subject.instance, self.spoilt, self.spoilt.number[mutant.id])
 
     def stutters(self, mutant: Mutant) -> bool:
         """Whether all that the mutant does otherwise is to allow steps that change nothing."""
-        instance = self._with(mutant)
+        instance = self.instance(mutant)
         return not any(self._moves(instance, state) for state in self.differing(mutant))
 
     def _moves(self, instance: Instance, state: int) -> bool:
@@ -73,35 +62,9 @@ class Trial:
         here, steps = tuple(self.differences.graph.states[state].tolist()), self.differences.steps(instance, state)
         return not steps or any(step.one is not None or step.other != here for step in steps)
 
-    # By the claims
-
     def by_claims(self, mutant: Mutant) -> Notice | None:
         """The first claim whose verdict is another one, if any."""
-        if not self._claims:
-            return None
-        instance, (times, more) = self._with(mutant), _MORE
-        asked = [claim for claim in self._claims if claim.kind in SEARCHED]
-        limits = Limits(states=times * self.states + more)
-        try:
-            found = search.explore(instance, asked, limits=limits, stop_when_decided=True)
-            changed = self._changed(found.outcomes)
-            live = [claim for claim in self._claims if claim.kind in LIVE]
-            if changed is None and live and found.finished:
-                changed = self._changed(liveness.check(instance, live, exploration=found))
-        except EvaluationError as error:
-            decided = error.outcomes if isinstance(error, ModelFault) else ()
-            return self._changed(decided) or Notice(TYPES, str(self.one), str(error))
-        return changed
-
-    def _changed(self, outcomes: Iterable[Outcome]) -> Notice | None:
-        for outcome in outcomes:
-            claim, verdict = outcome.property, outcome.verdict
-            usual = self.one.expected[claim.id, claim.kind]
-            if verdict in ("holds", "violated") and verdict != usual:
-                return Notice(claim.id, str(self.one), f"{verdict}, and {usual} was expected")
-        return None
-
-    # By the implementation
+        return changed(self.one, self.instance(mutant), self.states)
 
     def by_implementation(self, mutant: Mutant) -> Notice | None:
         """The first step found that the implementation does otherwise than the mutant says, if any.
@@ -109,16 +72,32 @@ class Trial:
         States come first in which the mutant does more than to allow steps that change nothing, which nothing contradicts. Where the
         implementation does otherwise than the specification itself says, that is one of `deviations`, and says nothing about mutants.
         """
-        instance, action = self._with(mutant), self.spoilt.model.named(mutant.action)
-        states = sorted(self.differing(mutant), key=lambda state: not self._moves(instance, state))
-        for state in states[:_TRIED]:
+        instance, action = self.instance(mutant), self.spoilt.model.named(mutant.action)
+        for state in self._telling(mutant, instance):
             notice, told = self._asked(instance, state)
             if not told:  # of all states that are alike to the action, the implementation may not do it in this one
-                others = self.differences.alike(state, action, _ALIKE)
-                notice = next((found for found, _ in map(partial(self._asked, instance), others) if found is not None), None)
+                others = map(partial(self._asked, instance), self._like(state, action))
+                notice = next((found for found, _ in others if found is not None), None)
             if notice is not None:
                 return notice
         return None
+
+    def _telling(self, mutant: Mutant, instance: Instance) -> list[int]:
+        """Some of the states in which the mutant differs, those first in which it does more than to allow steps that change nothing."""
+        first: list[int] = []
+        last: list[int] = []
+        for state in self.differing(mutant):
+            (first if self._moves(instance, state) else last).append(state)
+            if len(first) == _TRIED:
+                break
+        return [*first, *last][:_TRIED]
+
+    def _like(self, state: int, action: Action) -> list[int]:
+        """Some of the states that are like this one to the action."""
+        key = (state, action.name)
+        if key not in self._alike:
+            self._alike[key] = self.differences.alike(state, action, _ALIKE)
+        return self._alike[key]
 
     def _asked(self, instance: Instance, state: int) -> tuple[Notice | None, bool]:
         """What the implementation says about the steps that differ in a state, and whether it says anything."""

@@ -27,7 +27,8 @@ def kept(model: Model, claims: Sequence[Expr], *, limits: Limits = Limits()) -> 
     is not enough is given up, too.
     """
     start = _start(model)
-    left = [claim for claim in claims if holds(model, start, claim, limits)]
+    every = holds(model, start, all_of(claims), limits)
+    left = [claim for claim in claims if every or holds(model, start, claim, limits)]
     while True:
         known = all_of(left)
         broken = {claim for action in model.actions for claim in _broken(model, action, known, left, limits)}

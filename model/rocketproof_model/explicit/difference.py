@@ -108,6 +108,11 @@ class Differences:
             return []
         return [Difference(made.move(tag), one.get(tag), its.get(tag)) for tag in sorted(one | its) if one.get(tag) != its.get(tag)]
 
+    def reached(self, state: int, action: str) -> set[tuple[int, ...]]:
+        """The packed states to which `one` leads from a state by an action."""
+        found = self._steps(self.one, state) or {}
+        return {reached for tag, reached in found.items() if self.graph.kernel.move(tag).action == action}
+
     def _steps(self, consts: NDArray[np.int64], state: int) -> dict[int, tuple[int, ...]] | None:
         """Instance number to the state that it leads to; None where the kernel meets a fault."""
         row = np.ascontiguousarray(self.graph.states[state])

@@ -10,6 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
+    # sending
+    "how much is sent before the 30 s are over is the scope's choice: to the implementation they may be over at any time": [
+        r"sending/(refresh: guard 'timer'|send: guard 'before the timer') (?!negated).*"
+    ],
     # answers
     "only what is in the queue has a place, and this request is not there": [
         r"answers/(unknown_code|reject|overload|completion_rejected): job\.place not set"

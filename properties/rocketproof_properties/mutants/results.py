@@ -30,8 +30,8 @@ class Row:
 
     `by` is what notices it: the id of a property, "implementation" or "types"; `where` the instance and `how` what was seen. A mutant
     that is `equal` has the same value in every state that types and invariants allow; one that is `unreachable` differs in no reachable
-    state of any instance, of which `compared` stand for all; one that `stutters` only adds steps that change nothing; one that is `argued`
-    differs, and `how` says why nothing has to notice it.
+    state of any instance, of which `compared` stand for all; one that `stutters` only adds steps that change nothing or lead where others
+    do; one that is `argued` differs, and `how` says why nothing has to notice it.
     """
 
     id: str

@@ -66,7 +66,7 @@ class Task:
 @dataclass
 class Seen:
     """What was found out about a mutant: what noticed it, in how many states it was compared, whether it differed in any, and whether
-    that was more than steps that change nothing; by number the large instances in which it was, with their states."""
+    it led elsewhere; by number the large instances in which it did, with their states."""
 
     notice: Notice | None = None
     compared: int = 0

@@ -12,7 +12,7 @@ _WORDS = {
     NOTICED: "",
     EQUAL: "the same value in every state that the types and the invariants allow, by proof",
     UNREACHABLE: "other in no reachable state of any instance",
-    STUTTERS: "only further steps that change nothing",
+    STUTTERS: "only further steps that change nothing, or lead where others lead",
     ARGUED: "other, and no rule of the described system says which",
     SURVIVED: "nothing notices them",
     UNDECIDED: "the run ended before",

@@ -19,7 +19,7 @@ from ..stateful.follow import Finding, Refused
 from ..stateful.machine import Campaign
 from .claims import changed
 from .instances import Catalogued, Spoilt, spoilt
-from .notice import IMPLEMENTATION, Notice
+from .notice import IMPLEMENTATION, TYPES, Notice
 
 SMALL, MOST = 65_000, 5_000_000
 """States of an instance that is small, and that an instance may have at all."""
@@ -53,14 +53,17 @@ class Trial:
         return mutated(self.subject.instance, self.spoilt, self.spoilt.number[mutant.id])
 
     def stutters(self, mutant: Mutant) -> bool:
-        """Whether all that the mutant does otherwise is to allow steps that change nothing."""
+        """Whether all that the mutant does otherwise is to allow steps that change nothing or lead where another one leads."""
         instance = self.instance(mutant)
         return not any(self._moves(instance, state) for state in self.differing(mutant))
 
     def _moves(self, instance: Instance, state: int) -> bool:
-        """Whether what the instance does otherwise in a state is more than to allow steps that change nothing."""
-        here, steps = tuple(self.differences.graph.states[state].tolist()), self.differences.steps(instance, state)
-        return not steps or any(step.one is not None or step.other != here for step in steps)
+        """Whether what the instance does otherwise in a state is more than to allow steps that change nothing or lead where others lead."""
+        steps = self.differences.steps(instance, state)
+        known = {tuple(self.differences.graph.states[state].tolist())}
+        for name in {step.move.action for step in steps}:
+            known |= self.differences.reached(state, name)
+        return not steps or any(step.one is not None or step.other not in known for step in steps)
 
     def by_claims(self, mutant: Mutant) -> Notice | None:
         """The first claim whose verdict is another one, if any."""
@@ -69,21 +72,25 @@ class Trial:
     def by_implementation(self, mutant: Mutant) -> Notice | None:
         """The first step found that the implementation does otherwise than the mutant says, if any.
 
-        States come first in which the mutant does more than to allow steps that change nothing, which nothing contradicts. Where the
+        States come first in which the mutant leads elsewhere: steps that change nothing contradict nothing. Where the
         implementation does otherwise than the specification itself says, that is one of `deviations`, and says nothing about mutants.
+        A state in which the mutant has no value is noticed last.
         """
         instance, action = self.instance(mutant), self.spoilt.model.named(mutant.action)
-        for state in self._telling(mutant, instance):
+        states = self._telling(mutant, instance)
+        for state in states:
             notice, told = self._asked(instance, state)
             if not told:  # of all states that are alike to the action, the implementation may not do it in this one
                 others = map(partial(self._asked, instance), self._like(state, action))
                 notice = next((found for found, _ in others if found is not None), None)
             if notice is not None:
                 return notice
+        if not all(self.differences.steps(instance, state) for state in states):
+            return Notice(TYPES, str(self.one), f"in a state that is reached {mutant.action} has no value of its type")
         return None
 
     def _telling(self, mutant: Mutant, instance: Instance) -> list[int]:
-        """Some of the states in which the mutant differs, those first in which it does more than to allow steps that change nothing."""
+        """Some of the states in which the mutant differs, those first in which it leads elsewhere."""
         first: list[int] = []
         last: list[int] = []
         for state in self.differing(mutant):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from . import liveness, symbolic
-from . import simulate as walks
 from .errors import RocketproofError
 from .faults import ModelFault
 from .language import Instance, Property, observed
@@ -51,6 +49,8 @@ def check(
         outcome = found.outcome(first.id)
         if outcome.verdict != "holds" or not rest:
             return outcome
+        from . import liveness
+
         left = replace(limits, seconds=watch.left)
         (other,) = liveness.check(seen, rest, limits=left, report=report, workers=workers, exploration=found)
         return replace(other, seconds=watch.seconds)
@@ -61,6 +61,8 @@ def check(
 def bounded(instance: Instance, claim: Property, *, depth: int, limits: Limits | None = None, report: Report | None = None) -> Outcome:
     """Look along all paths of at most `depth` steps for a state that breaks such a claim; that the goal of `until` is missed for ever, it
     does not see."""
+    from . import symbolic
+
     return through(instance, claim, lambda seen, plain: symbolic.bounded(seen, plain[:1], depth=depth, limits=limits, report=report)[0])
 
 
@@ -68,12 +70,18 @@ def induction(instance: Instance, claim: Property, *, k: int = 1, lemmas: Sequen
     """Prove a `weak_until` or a `within` by k-induction. Raises RocketproofError for `until`, whose goal has to be reached in the end."""
     if claim.kind == "until":
         raise RocketproofError(f"induction for {claim.id}: that its goal is reached in the end no induction shows; use observing.check")
+    from . import symbolic
+
     return through(instance, claim, lambda seen, plain: symbolic.induction(seen, plain[0], k=k, lemmas=lemmas, limits=limits))
 
 
 def simulate(instance: Instance, claim: Property, *, runs: int, steps: int, seed: int = 0, limits: Limits = Limits()) -> Outcome:
     """Look for a state that breaks such a claim by random walks."""
-    return through(instance, claim, lambda seen, plain: walks.check(seen, plain[:1], runs=runs, steps=steps, seed=seed, limits=limits)[0])
+    from . import simulate
+
+    return through(
+        instance, claim, lambda seen, plain: simulate.check(seen, plain[:1], runs=runs, steps=steps, seed=seed, limits=limits)[0]
+    )
 
 
 def _told(witness: Witness, instance: Instance, claim: Property) -> Witness:

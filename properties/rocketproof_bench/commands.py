@@ -51,13 +51,27 @@ def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Pat
     return Measured(rows, code)
 
 
-def search(*, peers: bool = False, spark: bool = False, json: Json = None) -> int:
+def search(
+    *,
+    peers: bool = False,
+    scope: Annotated[tuple[str, ...], Many] = (),
+    threads: Annotated[tuple[Count, ...], Many] = (1, 2),
+    rounds: Count = 3,
+    spark: bool = False,
+    json: Json = None,
+) -> int:
     """Measure the search on the routing model and on the specification.
 
     Parameters
     ----------
     peers
-        Also run SPIN, Stateright and TLC where they are installed.
+        Also run SPIN, Stateright and TLC where they are installed, in turns with our own search.
+    scope
+        Only this scope of the routing model, such as main or four; may be repeated.
+    threads
+        How many threads search; may be repeated.
+    rounds
+        How often each search runs.
     spark
         Measure the search on Spark instead, beside the local one.
     json
@@ -65,11 +79,14 @@ def search(*, peers: bool = False, spark: bool = False, json: Json = None) -> in
     """
     from . import search_speed, spread_speed
 
-    if peers and spark:
-        raise InputError("--peers with --spark: the peers are beside the local search; leave out one of them")
+    if spark and (peers or scope):
+        raise InputError(f"{'--peers' if peers else '--scope'} with --spark: it is for the local search; leave out one of them")
     if spark:
         return measured(spread_speed.run_spread_bench, spread_speed.text, json).code
-    return measured(partial(search_speed.run_search_bench, peers=peers), search_speed.text, json).code
+    measure = partial(search_speed.run_search_bench, threads=threads, peers=peers, repeats=rounds)
+    if scope:
+        measure = partial(measure, scope, specification_scopes=(), reach_seconds=0)
+    return measured(measure, search_speed.text, json).code
 
 
 def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json: Json = None) -> int:

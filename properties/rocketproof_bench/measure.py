@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
         "memory_bytes": found.bytes_per_state * found.states,
         "file_bytes": found.disk,
         "peak_rss_bytes": peak_memory(),
+        "process_cpu_seconds": time.process_time(),
         "finished": found.finished,
     }
 

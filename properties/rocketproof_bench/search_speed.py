@@ -1,17 +1,20 @@
 """How fast the search is: the routing model in its three sizes and up to symmetry, the specification, and the peers on the same model.
 
-Every measurement is a fresh process. Figures are medians; the first process starts with an empty cache and so tells what
-compiling costs, the others what loading costs.
+Every measurement is a fresh process, and tools take turns, since the machine's speed drifts. Figures are medians; the first process
+starts with an empty cache and so tells what compiling costs, the others what loading costs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import runpy
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,15 +22,16 @@ from pathlib import Path
 from rocketproof_model import RocketproofError, specification
 from rocketproof_properties.choices import InputError
 
-from .figures import Bench, Column, Tell, child, medians, quiet, row, table
-from .peers import PEERS, PeerError
+from .figures import Bench, Column, Tell, child, mebibytes, medians, quiet, ratio, row, table
+from .peers import PEERS, Peer, PeerError
 
 MODELS = Path(__file__).resolve().parents[1] / "bench"
 SCOPES = ("small", "main", "three")
 PROFILE = "P49"
 KEYS = (
     "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
-    "warm_compile_seconds", "bytes_per_state", "peak_rss_bytes", "distinct_per_cpu_second",
+    "warm_compile_seconds", "cold_cpu_seconds", "of_ours", "cold_of_ours", "bytes_per_state", "peak_rss_bytes",
+    "distinct_per_cpu_second",
 )  # fmt: skip
 
 
@@ -46,17 +50,21 @@ def run_search_bench(
 
     `specification_scopes` are all by default. The last row is the largest scope of the specification searched within
     `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
-    `warm_compile_seconds` with a full one; `bytes_per_state` counts the search's arrays and is None for peers. Rows are
-    added to `into` as they come. Raises RocketproofError if two tools count different states.
+    `warm_compile_seconds` with a full one; `cold_cpu_seconds` is CPU time of the whole process that found an empty cache, of a
+    peer with its compilation. `of_ours` is the median of its CPU time by ours, round by round, `cold_of_ours` the same from a cold
+    start. `bytes_per_state` counts the search's arrays and is None for peers. Rows are added to `into` as they come. Raises InputError
+    for a scope that there is not, RocketproofError if two tools count different states.
     """
     if not (MODELS / "routing.py").is_file():
         raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
+    known = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"]
+    for scope in scopes:
+        if scope not in known:
+            raise InputError(f"the routing model has no scope {scope}; its scopes are {', '.join(known)}")
     rows = [] if into is None else into
     for scope in scopes:
-        order = {"file": str(MODELS / "routing.py"), "scope": scope}
-        rows += ours("routing", scope, order, threads, repeats, tell)
-        if peers:
-            rows += theirs(scope, threads, repeats, tell)
+        beside = peers and not known[scope].get("symmetric")  # peers visit all states
+        rows += routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, beside, tell)
     disagreement(rows)
     if "main" in scopes:
         rows += ours("routing", "main, up to symmetry", {"file": str(MODELS / "routing.py"), "scope": "symmetric"}, threads, repeats, tell)
@@ -67,17 +75,52 @@ def run_search_bench(
     return rows
 
 
-def ours(model: str, scope: str, order: Bench, threads: Iterable[int], repeats: int, tell: Tell) -> list[Bench]:
+@dataclass(frozen=True, eq=False)
+class _Contender:
+    """A tool on one model: `run` searches once with so many threads; a tool that does not `repeat` takes part in the first round only."""
+
+    tool: str
+    version: str
+    run: Callable[[int], Bench]
+    compile_seconds: float | None = None
+    repeat: bool = True
+    runs: dict[int, list[Bench]] = field(default_factory=dict)
+
+
+def routing(scope: str, sizes: tuple[int, ...], threads: Sequence[int], repeats: int, peers: bool, tell: Tell) -> list[Bench]:
+    """Rows of the routing model in one scope: by us and, in turns with us, by the peers that are installed; the others are told of."""
+    with ExitStack() as stack:
+        contenders = [_ourselves({"file": str(MODELS / "routing.py"), "scope": scope}, stack)]
+        for name, prepare in PEERS.items() if peers else ():
+            try:
+                tell(f"{name}: building routing {scope}")
+                peer, folder = stack.enter_context(prepare(MODELS, sizes, threads))
+                run = partial(_searched, peer, folder)
+                contenders.append(_Contender(name, peer.version, run, peer.compile_seconds, peer.repeat))
+            except PeerError as problem:
+                tell(f"{name}: left out, {problem}")
+        return _in_turns("routing", scope, contenders, threads, repeats, tell)
+
+
+def ours(model: str, scope: str, order: Bench, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
     """Rows of our own search, one for each number of threads."""
-    rows = []
-    for n in threads:
-        tell(f"rocketproof: {model} {scope}, {n} thread{'s' * (n > 1)}")
-        with tempfile.TemporaryDirectory() as cache:
-            found = [_measured({**order, "threads": n}, cache) for _ in range(repeats)]
-        warm = [f["compile_seconds"] for f in found[1:]]
-        figures = medians(found, "bytes_per_state") | {"warm_compile_seconds": statistics.median(warm) if warm else None}
-        rows.append(_row("rocketproof", _version(), model, scope, n, figures))
-    return rows
+    with ExitStack() as stack:
+        return _in_turns(model, scope, [_ourselves(order, stack)], threads, repeats, tell)
+
+
+def _ourselves(order: Bench, stack: ExitStack) -> _Contender:
+    cache: dict[int, str] = {}
+
+    def run(n: int) -> Bench:
+        if n not in cache:
+            cache[n] = stack.enter_context(tempfile.TemporaryDirectory())
+        return _measured({**order, "threads": n}, cache[n])
+
+    return _Contender("rocketproof", _version(), run)
+
+
+def _searched(peer: Peer, folder: Path, threads: int) -> Bench:
+    return peer.run(threads, folder)
 
 
 def _measured(order: Bench, cache: str) -> Bench:
@@ -86,22 +129,35 @@ def _measured(order: Bench, cache: str) -> Bench:
     return child(command, places={"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache})
 
 
-def theirs(scope: str, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
-    """Rows of the peers that are installed; the others are told of."""
-    numbers = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"][scope]
-    sizes = tuple(numbers[letter] for letter in "BPMKC")
-    rows = []
-    for name, prepare in PEERS.items():
-        try:
-            tell(f"{name}: building routing {scope}")
-            with prepare(MODELS, sizes, threads) as (peer, folder):
-                for n in threads:
-                    tell(f"{name}: routing {scope}, {n} thread{'s' * (n > 1)}")
-                    runs = [peer.run(n, folder) for _ in range(repeats if peer.repeat else 1)]
-                    rows.append(_row(name, peer.version, "routing", scope, n, {**medians(runs), "compile_seconds": peer.compile_seconds}))
-        except PeerError as problem:
-            tell(f"{name}: left out, {problem}")
-    return rows
+def _in_turns(model: str, scope: str, contenders: Sequence[_Contender], threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
+    """Every tool once in each round, every other round backwards; one that fails takes no further part."""
+    failed: set[_Contender] = set()
+    for number, n in itertools.product(range(repeats), threads):
+        for each in contenders[:: -1 if number % 2 else 1]:
+            if each in failed or (number and not each.repeat):
+                continue
+            tell(f"{each.tool}: {model} {scope}, {n} thread{'s' * (n > 1)}, round {number + 1} of {repeats}")
+            try:
+                each.runs.setdefault(n, []).append(each.run(n))
+            except PeerError as problem:
+                failed.add(each)
+                tell(f"{each.tool}: left out, {problem}")
+    return [_figures(model, scope, each, contenders[0], n) for each in contenders for n in threads if each.runs.get(n)]
+
+
+def _figures(model: str, scope: str, each: _Contender, first: _Contender, n: int) -> Bench:
+    """The row of a tool's runs: medians, and beside ours how many times our CPU time it takes, searching and from a cold start."""
+    runs, own = each.runs[n], first.runs[n]
+    if each is first:
+        warm = [run["compile_seconds"] for run in runs[1:]]
+        figures = medians(runs, "bytes_per_state") | {"warm_compile_seconds": statistics.median(warm) if warm else None}
+        figures["cold_cpu_seconds"] = runs[0]["process_cpu_seconds"]
+    else:
+        figures = {**medians(runs), "compile_seconds": each.compile_seconds}
+        figures["cold_cpu_seconds"] = figures["cpu_seconds"] + (each.compile_seconds or 0)
+        figures["of_ours"] = ratio([run["cpu_seconds"] for run in runs], [run["cpu_seconds"] for run in own])
+        figures["cold_of_ours"] = figures["cold_cpu_seconds"] / own[0]["process_cpu_seconds"]
+    return _row(each.tool, each.version, model, scope, n, figures)
 
 
 def _row(tool: str, release: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
@@ -152,10 +208,12 @@ def disagreement(rows: Iterable[Bench]) -> None:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("model", "model"), Column("scope", "scope"), Column("threads", "threads", "d"),
-    Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
-    Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
-    Column("bytes/state", "bytes_per_state", ".2f"), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+    Column("tool", "tool"), Column("version", "version"), Column("model", "model"), Column("scope", "scope"),
+    Column("threads", "threads", "d"), Column("distinct", "distinct", ",d"), Column("cpu s", "cpu_seconds", ".2f"),
+    Column("wall s", "wall_seconds", ".2f"), Column("compile s", "compile_seconds", ".2f"), Column("warm s", "warm_compile_seconds", ".2f"),
+    Column("cold cpu s", "cold_cpu_seconds", ".2f"), Column("bytes/state", "bytes_per_state", ".2f"),
+    Column("MiB", "peak_rss_bytes", mebibytes), Column("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+    Column("of ours", "of_ours", ".1f"), Column("cold of ours", "cold_of_ours", ".1f"),
 )  # fmt: skip
 text = partial(table, COLUMNS)
 

@@ -6,7 +6,7 @@ import pytest
 
 from rocketproof_model import Bool, Model, after, implies
 from rocketproof_model.language import Expr, show
-from rocketproof_properties.catalogue.premises import premise
+from rocketproof_properties.checks.premises import premise
 from rocketproof_properties.checks.vacuity import occurred, premises
 
 m = Model("letters")

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -51,6 +53,42 @@ def test_spin_counts_the_same_states() -> None:
     assert (run["distinct"], run["generated"]) == (326684, 1506411)
     assert peer.version[0].isdigit()
     assert run["cpu_seconds"] > 0
+
+
+def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two peers of which one fails in its second round and one is run once; figures are compared round by round."""
+    order: list[str] = []
+    spent = iter((1.0, 2.0, 4.0))
+
+    def measured(order_: dict[str, object], cache: str) -> dict[str, object]:
+        order.append("rocketproof")
+        mine = {"cpu_seconds": next(spent), "compile_seconds": 0.5, "process_cpu_seconds": 4.0, "bytes_per_state": 8.0}
+        return {**mine, "distinct": 7, "generated": 9, "wall_seconds": 1.0, "peak_rss_bytes": 1 << 20}
+
+    class Scripted(peers.Peer):
+        def run(self, threads: int, folder: Path) -> dict[str, object]:
+            order.append(self.name)
+            if order.count(self.name) == 2 and self.name == "odd":
+                raise peers.PeerError("it broke")
+            return {"distinct": 7, "generated": 9, "cpu_seconds": 12.0, "wall_seconds": 12.0, "peak_rss_bytes": 2 << 20}
+
+    @contextmanager
+    def prepared(name: str, repeat: bool) -> Iterator[tuple[peers.Peer, Path]]:
+        yield Scripted(name, "1.0", ("", ""), compile_seconds=3.0, repeat=repeat), Path()
+
+    monkeypatch.setattr(search_speed, "_measured", measured)
+    known = {"even": True, "odd": True, "once": False}
+    monkeypatch.setattr(search_speed, "PEERS", {name: lambda *_, n=name, r=repeat: prepared(n, r) for name, repeat in known.items()})
+    told: list[str] = []
+    rows = search_speed.run_search_bench(["four"], [1], True, specification_scopes=[], reach_seconds=0, tell=told.append)
+    assert order == ["rocketproof", "even", "odd", "once", "odd", "even", "rocketproof", "rocketproof", "even"]
+    assert [row["tool"] for row in rows] == ["rocketproof", "even", "odd", "once"] and "odd: left out, it broke" in told
+    own, even, odd, once = rows
+    assert (own["cpu_seconds"], own["of_ours"], own["cold_cpu_seconds"]) == (2.0, None, 4.0)
+    assert (even["of_ours"], even["cold_cpu_seconds"], even["cold_of_ours"]) == (6.0, 15.0, 3.75)
+    assert (odd["of_ours"], once["of_ours"]) == (12.0, 12.0)
+    assert "of ours" in search_speed.text(rows) and "  1.0  " in search_speed.text(rows)
+    assert cli.run(["bench", "search", "--scope", "nowhere"]) == 2
 
 
 def test_different_counts_are_an_error() -> None:

@@ -15,7 +15,7 @@ from rocketproof_traces.audit.rules import Over, Rule, rule
 from rocketproof_traces.audit.small import row_rule
 
 from ..choices import MESSAGES
-from .premises import premise
+from ..premises import premise
 
 if TYPE_CHECKING:
     from ..histories.history import History

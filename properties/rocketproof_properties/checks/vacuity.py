@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from rocketproof_model import Property
 from rocketproof_model.language import walk
 
-from .premises import premise
+from ..premises import premise
 
 PREFIX = "premise of "
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -226,6 +226,54 @@ def test_orbits_of_what_belongs_to_elements(related: bool, symmetric: bool) -> N
     assert found.states == len({min(images(row)) for row in whole.graph().codes().tolist()})
     assert found.represented() == whole.states == 3**4 * (16 if related else 1)
     assert sorted(found.symmetric) == (["Place", "Shelf"] if symmetric else ["Shelf"])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "symmetric"),
+    [((2, 2), (True, True)), ((2, 2), (False, True)), ((2, 2), (True, False)), ((2, 2, 1), (True,) * 3), ((3, 2), (True, True))],
+)
+def test_maps_of_what_is_owned_have_as_many_orbits_as_burnside_counts(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> None:
+    """Each element of the last index points at one of them or at nothing, so that no columns can be sorted and all is arranged."""
+    m = Model("maps")
+    of: Any = None
+    for k, (size, alike) in enumerate(zip(sizes, symmetric, strict=True)):
+        of = m.index(f"Level{k}", size, symmetric=alike, of=of)
+    to = m.var("to", Maybe(of), over=of, init=None)
+
+    @m.action(p=of, q=of)
+    def point(a: Any, p: Any, q: Any) -> None:
+        """An element points at one."""
+        a.guard("nowhere", to[p].is_none, "it points nowhere")
+        a.set(to[p], q)
+
+    group = _nested(sizes, symmetric)
+    fixed = sum(math.prod(1 + sum(_repeated(g, x, len(c)) == x for x in of.codes()) for c in _cycles(g)) for g in group)
+    found = explore(m.given())
+    assert (found.states, found.represented()) == (fixed // len(group), (of.size + 1) ** of.size)
+
+
+def _nested(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> list[tuple[int, ...]]:
+    """All permutations of the elements of the last index that keep to the owners."""
+    if not sizes:
+        return [(0,)]
+    inner = _nested(sizes[1:], symmetric[1:])
+    block = len(inner[0])
+    orders = permutations(range(sizes[0])) if symmetric[0] else [tuple(range(sizes[0]))]
+    return [
+        tuple(at * block + k for at, part in zip(order, parts, strict=True) for k in part)
+        for order in orders
+        for parts in product(inner, repeat=sizes[0])
+    ]
+
+
+def _repeated(g: tuple[int, ...], x: int, times: int) -> int:
+    for _ in range(times):
+        x = g[x]
+    return x
+
+
+def _cycles(g: tuple[int, ...]) -> set[frozenset[int]]:
+    return {frozenset(_repeated(g, x, times) for times in range(len(g))) for x in range(len(g))}
 
 
 def test_zeros_in_a_sum_do_not_tell_elements_apart() -> None:

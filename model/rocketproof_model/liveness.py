@@ -25,6 +25,7 @@ from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, No
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import Lasso, Parts, Waiting, components, fair_nodes, shortest, waiting
+from .explicit.threads import in_pieces
 from .explicit.walks import ask_all
 from .faults import fault_at_end
 from .interpreter import State, refusing
@@ -67,12 +68,13 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A state graph with its labels; `state` gives the state of a node."""
+    """A state graph with its labels; `state` gives the state of a node. `workers` threads judge its components."""
 
     instance: Instance
     graph: Edges
     labels: Labels
     state: Callable[[int], State]
+    workers: int = 1
 
 
 def check(
@@ -136,7 +138,7 @@ def verdicts(exploration: Exploration, claims: Iterable[Property], *, checked: b
     space, masks = _space(exploration, live, Limits(), checked, 1)
     found: dict[Property, Verdict] = {}
     for k, claim in enumerate(live):
-        _, parts = _waiting(space.graph, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1))
+        _, parts = _waiting(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1))
         found[claim] = "holds" if _holds(space.graph, space.labels.fair, parts) else "violated"
     return found
 
@@ -151,13 +153,19 @@ def _space(found: Exploration, claims: Sequence[Property], limits: Limits, check
     graph = found.graph(most=_MOST, staying=False, workers=workers)
     masks = np.zeros((found.states, mask_words(formulas)), np.int64)
     address = compile_masks("check", found.kernel.layout, formulas, checked=checked)
-    fault = int(ask_all(address, found.kernel.consts(instance), graph.states, masks))
+    consts = found.kernel.consts(instance)
+
+    def ask(begin: int, end: int) -> int:
+        fault = int(ask_all(address, consts, graph.states[begin:end], masks[begin:end]))
+        return fault if fault < 0 else begin + fault
+
+    fault = next((fault for fault in in_pieces(ask, found.states, workers) if fault >= 0), -1)
     if fault >= 0:
         path = graph.path(fault)
         error = fault_at_end(instance, *path, claims)
         raise error or EvaluationError(f"a term without a value in state {path[1][-1]}, which the interpreter does not confirm")
     edges = Edges(graph.first, graph.target, graph.instance, int(graph.level[1]))
-    return Space(instance, edges, Labels.of(instance), graph.state), masks
+    return Space(instance, edges, Labels.of(instance), graph.state, workers), masks
 
 
 def _truths(masks: Long, number: int) -> Bools:
@@ -178,7 +186,7 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     Against `leads_to` a lasso waits for ever; against `eventually_always` it goes through a failing state again and again.
     """
     graph, labels, start = space.graph, space.labels, watch.seconds
-    paths, parts = _waiting(graph, claim, formula, goal)
+    paths, parts = _waiting(space, claim, formula, goal)
     _spend(watch)
     found = fair_nodes(graph, labels.fair, parts)
     lasso = shortest(graph, labels.fair, paths, parts.visit, found)
@@ -201,12 +209,12 @@ def decide(space: Space, claim: Property, formula: Bools, goal: Bools, watch: Wa
     )  # fmt: skip
 
 
-def _waiting(graph: Edges, claim: Property, formula: Bools, goal: Bools) -> tuple[Waiting, Parts]:
+def _waiting(space: Space, claim: Property, formula: Bools, goal: Bools) -> tuple[Waiting, Parts]:
     """The states in which the claim has not come true yet, as paths to them and as the parts in which a lasso may go round."""
-    everywhere = np.ones(graph.size, np.bool_)
+    graph, everywhere = space.graph, np.ones(space.graph.size, np.bool_)
     lasting = claim.kind == "eventually_always"
     paths = waiting(graph, everywhere if lasting else formula, goal)
-    return paths, Parts(components(graph, paths.reached), formula if lasting else everywhere)
+    return paths, Parts(components(graph, paths.reached), formula if lasting else everywhere, space.workers)
 
 
 def _spend(watch: Watch) -> None:

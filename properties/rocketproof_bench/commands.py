@@ -203,6 +203,23 @@ def curve(
     return STOPPED if rows and not rows[-1]["finished"] else code
 
 
+def liveness(*, scope: Annotated[tuple[str, ...], Many] = ("small", "main"), threads: Count = 1, json: Json = None) -> int:
+    """Measure how fair loops are looked for in the routing model's graph: where there is none, and where there is one.
+
+    Parameters
+    ----------
+    scope
+        A scope of the model; may be repeated. `crashes` has 58 million states and takes 6.5 GB.
+    threads
+        Threads of the search, and of what follows.
+    json
+        Write the rows to this file.
+    """
+    from . import liveness_speed
+
+    return measured(partial(liveness_speed.measure, scopes=scope, threads=threads), liveness_speed.text, json).code
+
+
 def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     """Measure the simulated cluster: sends, appends, dispatch and the programs of `rocketproof test`.
 
@@ -282,5 +299,5 @@ def scan(folder: str, *, json: Json = None) -> int:
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, curve, start, skew, serve, simulate, judge, audit, scan):
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan):
     app.command(_command)

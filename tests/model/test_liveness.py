@@ -12,7 +12,8 @@ import routing
 from rocketproof_model import Bool, Int, Maybe, Model, any_of, ite, liveness
 from rocketproof_model.errors import EvaluationError, LimitReached
 from rocketproof_model.explicit import cycles
-from rocketproof_model.explicit.edges import Edges
+from rocketproof_model.explicit.edges import STRONG, WEAK, Edges
+from rocketproof_model.explicit.lasso import Parts, components, fair_nodes
 from rocketproof_model.interpreter import holds, initial, successors
 from rocketproof_model.liveness import Labels, Space, check, decide
 from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Watch
@@ -439,6 +440,23 @@ def test_a_component_of_fifty_thousand_states_is_searched_without_recursion():
     outcome = decide(space, instance.model.properties[0], ring == size - 1, ring == size, Watch(Limits()))
     assert outcome.witness.loop == size - 1
     assert len(outcome.witness) == 2 * size - 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_components_are_judged_in_pieces_by_threads(workers):
+    # Pairs of nodes that lead to each other; of every other pair a label leads away that is strongly fair and never taken.
+    pairs = 70_000
+    first, away = np.arange(pairs) * 2, np.arange(1, pairs, 2) * 2
+    columns = ((first, first + 1, 0), (first + 1, first, 0), (away, np.full(len(away), 2 * pairs), 1))
+    source, target = (np.concatenate([column[k] for column in columns]) for k in (0, 1))
+    label = np.repeat([0, 0, 1], [pairs, pairs, len(away)])
+    graph = Edges.of(2 * pairs + 1, source, target, label)
+    everywhere = np.ones(graph.size, np.bool_)
+    for level, fair_ones in ((STRONG, first[::2]), (WEAK, first)):
+        parts = Parts(components(graph, everywhere), everywhere, workers)
+        found = fair_nodes(graph, np.array([WEAK, level], np.int8), parts)
+        assert (np.flatnonzero(found[:-1:2] >= 0) * 2 == fair_ones).all() and (found[:-1:2] == found[1::2]).all()
+        assert len(np.unique(found)) == len(fair_ones) + (2 if level == STRONG else 1)
 
 
 # -- through the compiled search ------------------------------------------------------------------------------------

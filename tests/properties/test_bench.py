@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import disk_curve, disk_speed, peers, scan_speed, search_speed, start_speed
+from rocketproof_bench import disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
 from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_bench.measure import measure
 from rocketproof_model import RocketproofError
@@ -138,6 +138,15 @@ def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
     assert (rows[-1]["distinct"], rows[-1]["levels"]) == (26_603, 37) and rows[-1]["file_bytes"] > 0
     assert rows[-1]["cpu_seconds"] >= rows[0]["cpu_seconds"] > 0 and "26,603" in disk_curve.text(rows)
     assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
+
+
+def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness_speed, "child", lambda command, places: liveness_speed.decide(json.loads(command[-1])))  # in this process
+    rows = liveness_speed.measure(scopes=["small"], threads=2)
+    assert [tuple(row) for row in rows] == [liveness_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
+    assert [(row["unfair"], row["verdict"]) for row in rows] == [("", "holds"), ("register", "violated")]
+    assert [(row["steps"], row["loop"]) for row in rows] == [(None, None), (7, 7)]
+    assert "violated" in liveness_speed.text(rows)
 
 
 def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +16,12 @@ from .kernel import Kernel
 from .numbering import count_edges, number_states, write_edges
 from .ordered import Order
 from .table import split
+from .threads import in_pieces
 from .workers import Seen, Worker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PIECE = 1 << 16  # states that a thread takes at once
 _BLOCK, _MOST = 16, 1 << 15  # states whose targets are looked for together, and targets, unless one state has more
 
 
@@ -90,34 +88,34 @@ def explored_graph(
     """
     width = kernel.layout.words
     level, total = np.cumsum([0, *sizes]), sum(sizes)
-    order = Order(kernel.layout)
-    for states in split(flat, sizes, width):
+    order, levels = Order(kernel.layout), split(flat, sizes, width)
+
+    def sort(number: int, _: int) -> None:
+        states = levels[number]
         states[:] = order.sorted(states, np.empty_like(states))
+
+    in_pieces(sort, len(levels), workers, 1)
     slots = np.zeros(1 << max(4, (total + total // 2).bit_length()), dtype=np.uint32)
     mask = len(slots) - 1
     compile_routine(number_states, WIDTH=width)(address(flat), total, address(slots), mask)
     first = np.zeros(total + 1, dtype=np.int64)
     count, write = (compile_routine(routine, WIDTH=width, STAYING=int(staying)) for routine in (count_edges, write_edges))
 
-    def counted(piece: tuple[int, int]) -> None:
+    def counted(begin: int, end: int) -> None:
         worker = Worker(kernel, consts, Seen(kernel, []))
         worker.take(flat, 0, total)
-        count(address(worker.block), *piece, address(worker.tags), address(first) + 8)
+        count(address(worker.block), begin, end, address(worker.tags), address(first) + 8)
 
-    def written(piece: tuple[int, int]) -> None:
+    def written(begin: int, end: int) -> None:
         worker, tags = Worker(kernel, consts, Seen(kernel, []), block), np.empty(block * max(kernel.most, 1), dtype=np.int64)
         worker.take(flat, 0, total)
-        at = int(first[piece[0]])
-        end = write(address(worker.block), *piece, block, address(tags), address(slots), mask, at, address(target), address(instance))
-        assert end == first[piece[1]], "a state has not the edges that were counted"
+        at = address(slots), mask, int(first[begin]), address(target), address(instance)
+        last = write(address(worker.block), begin, end, block, address(tags), *at)
+        assert last == first[end], "a state has not the edges that were counted"
 
     block = max(1, min(_BLOCK, _MOST // max(kernel.most, 1)))
-    pieces = list(pairwise([*range(0, total, _PIECE), total]))
-    with ThreadPoolExecutor(max(workers, 1)) as pool:
-        for _ in pool.map(counted, pieces):
-            pass
-        np.cumsum(first, out=first)
-        target, instance = np.empty(int(first[-1]), dtype=np.int32), np.empty(int(first[-1]), dtype=np.int32)
-        for _ in pool.map(written, pieces):
-            pass
+    in_pieces(counted, total, workers)
+    np.cumsum(first, out=first)
+    target, instance = np.empty(int(first[-1]), dtype=np.int32), np.empty(int(first[-1]), dtype=np.int32)
+    in_pieces(written, total, workers)
     return Graph(kernel, flat.reshape(-1, width), level.astype(np.int64), first, target, instance)

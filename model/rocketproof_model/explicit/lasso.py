@@ -18,6 +18,7 @@ import numpy as np
 from ..compiled import compiled
 from .cycles import shortest_cycle
 from .edges import Bools, Codes, Edges, Levels, Long, Nodes
+from .threads import in_pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +35,11 @@ class Components:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The components to search for fair cycles, and the nodes of which such a cycle has to visit one."""
+    """The components to search for fair cycles, by so many threads, and the nodes of which such a cycle has to visit one."""
 
     components: Components
     visit: Bools
+    workers: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +94,18 @@ def fair_nodes(graph: Edges, fair: Levels, first: Parts, *, all_of_them: bool = 
     Without `all_of_them` it stops at the first round that finds one.
     """
     found = np.full(graph.size, -1, np.int32)
-    parts, number = first.components, 0
+    parts, before = first.components, 0
     while len(parts.order):
         keep = np.zeros(graph.size, np.bool_)
-        before = number
-        number = _judge(
-            graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit, found, keep, number
-        )
-        if (number > before and not all_of_them) or not keep.any():
+
+        def judge(begin: int, end: int, parts: Components = parts, keep: Bools = keep, before: int = before) -> bool:
+            given = graph.offsets, graph.targets, graph.labels, fair, parts.order, parts.starts, parts.part, first.visit
+            return bool(_judge(*given, begin, end, found, keep, before))
+
+        some = any(in_pieces(judge, len(parts.starts) - 1, first.workers))
+        if (some and not all_of_them) or not keep.any():
             break
+        before += len(parts.starts)
         parts = components(graph, keep)
     return found
 
@@ -269,15 +274,19 @@ def _judge(
     starts: Nodes,
     part: Nodes,
     visit: Bools,
+    first: int,
+    last: int,
     found: Nodes,
     keep: Bools,
-    number: int,
-) -> int:
-    """Mark fair components in `found` from `number` on, and in `keep` what remains to be searched; the next number."""
+    before: int,
+) -> bool:
+    """Of the components first to last - 1 mark in `found` those that are fair, by their numbers and those `before`, and in `keep` what
+    remains to be searched; whether any is fair."""
     enabled = np.zeros(fair.size, np.int64)
     taken = np.zeros(fair.size, np.bool_)
     touched = np.empty(fair.size, np.int32)
-    for k in range(starts.size - 1):
+    some = False
+    for k in range(first, last):
         size = starts[k + 1] - starts[k]
         several = 0
         dead = True
@@ -308,9 +317,9 @@ def _judge(
                         break
         elif not dead:
             for j in range(starts[k], starts[k + 1]):
-                found[order[j]] = number
-            number += 1
+                found[order[j]] = before + k
+            some = True
         for j in range(several):
             enabled[touched[j]] = 0
             taken[touched[j]] = False
-    return number
+    return some

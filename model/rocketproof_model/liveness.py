@@ -25,6 +25,7 @@ from .explicit.edges import STRONG, UNFAIR, WEAK, Bools, Edges, Levels, Long, No
 from .explicit.exploration import Exploration
 from .explicit.kernel import BITS, compile_masks, mask_words
 from .explicit.lasso import Lasso, Parts, Waiting, components, fair_nodes, shortest, waiting
+from .explicit.table import physical_memory
 from .explicit.threads import in_pieces
 from .explicit.walks import ask_all
 from .faults import fault_at_end
@@ -95,7 +96,8 @@ def check(
     `shortest_loop`, False if loops are so many that one was taken without comparing all; if it holds, `needs_fairness`, the actions whose
     fairness cannot be left out, and `enough_fairness`, a set that suffices; if violated, `strengthen`, from an action
     to the fairness that alone would make it hold, and `bounds`, pairs of a fair action and a bound of the scope that
-    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown. Raises ModelFault, an EvaluationError with its path,
+    stops it in the cycle. A limit of time, memory or states, or Ctrl-C, gives unknown; that the graph does not fit the limit of memory, or
+    the machine's, is known before it is made, and `needs_bytes` says what it takes. Raises ModelFault, an EvaluationError with its path,
     where the interpreter meets one.
     """
     claims = [p for p in (instance.model.properties if properties is None else properties) if p.kind in LIVE]
@@ -108,10 +110,14 @@ def check(
         instance, [], workers=workers, limits=replace(limits, disk=None), report=report, checked=checked, symmetry=False
     )
     outcomes: list[Outcome] = []
-    reason = found.reason
-    if found.finished:
+    reason, needed = found.reason, 0
+    if found.finished and found.table is not None:
+        needed = found.table.bytes + _graph_bytes(found, claims)
+        most = limits.memory or physical_memory()
+        reason = MEMORY if 0 < most < needed else ""
+    if found.finished and not reason:
         try:
-            space, masks = _space(found, claims, limits, checked, workers)
+            space, masks = _space(found, claims, checked, workers)
             common = found.seconds if exploration is not None else watch.seconds
             for k, claim in enumerate(claims):
                 outcome = decide(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1), watch)
@@ -126,6 +132,7 @@ def check(
             reason = INTERRUPTED
     rest = claims[len(outcomes) :]
     size: dict[str, Any] = {"states": found.states, "transitions": found.transitions, "depth": found.depth}
+    size["details"] = {"needs_bytes": needed} if reason == MEMORY and needed else {}
     return outcomes + [Outcome(claim, "explicit", "unknown", reason, None, **size, seconds=watch.seconds) for claim in rest]
 
 
@@ -135,7 +142,7 @@ def verdicts(exploration: Exploration, claims: Iterable[Property], *, checked: b
     Without witnesses, and what `check` says of fairness, it takes a fraction of its time. Raises ModelFault as that does.
     """
     live = [p for p in claims if p.kind in LIVE]
-    space, masks = _space(exploration, live, Limits(), checked, 1)
+    space, masks = _space(exploration, live, checked, 1)
     found: dict[Property, Verdict] = {}
     for k, claim in enumerate(live):
         _, parts = _waiting(space, claim, _truths(masks, 2 * k), _truths(masks, 2 * k + 1))
@@ -143,13 +150,17 @@ def verdicts(exploration: Exploration, claims: Iterable[Property], *, checked: b
     return found
 
 
-def _space(found: Exploration, claims: Sequence[Property], limits: Limits, checked: bool, workers: int) -> tuple[Space, Long]:
+def _graph_bytes(found: Exploration, claims: Sequence[Property]) -> int:
+    """What the graph of a search and the claims' analysis take at most."""
+    formulas = [f for p in claims for f in asked(p)]
+    of_state = _STATE_BYTES + 8 * found.kernel.layout.words + 8 * mask_words(formulas)
+    return found.states * of_state + found.transitions * _EDGE_BYTES
+
+
+def _space(found: Exploration, claims: Sequence[Property], checked: bool, workers: int) -> tuple[Space, Long]:
     """The graph of a finished exploration, and for each state a mask of the claims' formulas and goals that hold there."""
     formulas = [f for p in claims for f in asked(p)]
-    instance, words = found.instance, found.kernel.layout.words
-    needed = found.states * (_STATE_BYTES + 8 * words + 8 * mask_words(formulas)) + found.transitions * _EDGE_BYTES
-    if limits.memory is not None and needed > limits.memory:
-        raise LimitReached(MEMORY)
+    instance = found.instance
     graph = found.graph(most=_MOST, staying=False, workers=workers)
     masks = np.zeros((found.states, mask_words(formulas)), np.int64)
     address = compile_masks("check", found.kernel.layout, formulas, checked=checked)

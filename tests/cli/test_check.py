@@ -16,7 +16,7 @@ from rocketproof_model.language import const
 from rocketproof_model.result import Outcome
 from rocketproof_properties.checks import show
 from rocketproof_properties.checks.matrix import Gap, Report
-from rocketproof_properties.checks.rows import Fairness
+from rocketproof_properties.checks.rows import Fairness, Row, _note
 from rocketproof_properties.output import Page
 
 # The cases of the fixture `catalogue` and the way to run a command are in conftest.py.
@@ -371,3 +371,10 @@ def test_of_several_sets_of_fairness_that_suffice_one_is_told() -> None:
     assert fairness is not None
     assert fairness.note == "needs fairness of go; fairness of go, one suffices"
     assert replace(fairness, needed=()).note == "fairness of go, one suffices"
+
+
+def test_a_row_that_memory_left_undecided_says_what_it_would_need() -> None:
+    row = Row("left", "", "leads_to", "", "", "explicit", "", "unknown", "memory", "holds", note="its fair loops need 3,072 MB")
+    assert show.remark(row) == "stopped by the memory limit; its fair loops need 3,072 MB"
+    claim = Property("left", "", "leads_to", const(1, Bool), const(1, Bool))
+    assert _note(Outcome(claim, "explicit", "unknown", "memory", details={"needs_bytes": 3 << 30})) == row.note

@@ -531,6 +531,10 @@ def test_limits_give_unknown_with_the_reason():
     exploration = explore(instance, [])
     outcomes = check(instance, limits=Limits(memory=10_000_000), exploration=exploration)
     assert {(o.verdict, o.reason) for o in outcomes} == {("unknown", MEMORY)}
+    (needed,) = {o.details["needs_bytes"] for o in outcomes}
+    assert 76 * exploration.states + 8 * exploration.transitions < needed < 120 * exploration.states + 8 * exploration.transitions
+    enough, too_little = (check(instance, limits=Limits(memory=needed + k), exploration=exploration) for k in (0, -1))
+    assert {o.verdict for o in too_little} == {"unknown"} != {o.verdict for o in enough}
 
 
 def test_ctrl_c_keeps_what_was_decided():

@@ -197,11 +197,18 @@ def _block(shape: Shape, memory: NDArray[np.uint8]) -> Words:
     return np.array(values, dtype=np.int64)
 
 
+def physical_memory() -> int:
+    """Bytes of memory that the machine has; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
 def _room(size: int) -> NDArray[np.uint8]:
     """Zeros, at least so many, and where the system allows it as many as there is memory: pages are taken once they are written."""
     try:
-        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        made = mmap.mmap(-1, max(size, most) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+        made = mmap.mmap(-1, max(size, physical_memory()) + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
     except (OSError, ValueError, AttributeError):
         return np.zeros(size, dtype=np.uint8)
     if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -113,6 +113,8 @@ def remark(row: Row) -> str:
     if row.vacuous:
         return "vacuous: its premise never held in any explored state; widen the scope or fix the premise"
     said = STOPPED.get(row.reason, row.reason) if row.verdict in ("unknown", "not inductive") else row.note
+    if row.verdict == "unknown" and row.note:
+        said = f"{said}; {row.note}"
     if row.agrees is False and row.why:
         return f"{said}{'; ' if said else ''}expected because {row.why}"
     return said

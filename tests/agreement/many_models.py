@@ -26,6 +26,7 @@ from pathlib import Path
 
 import oracle
 from compared import ODD, USUAL, same_bounded, same_lasso, same_search
+from fair_models import fair_models
 from generated_models import Case, generated, models
 from hypothesis.strategies import SearchStrategy
 from sifted_models import sifted_models
@@ -49,10 +50,17 @@ MOST_FAILED = 5  # slices
 FEWEST = 5  # models of fewer states are left out: there is little to get wrong
 say = partial(print, flush=True)
 DEPTH = 2  # of bounded checking
+FAIRNESS: dict[str, tuple[str, str | None]] = {
+    "strong fairness decides, weak would not": ("strong", "weak"),
+    "weak fairness decides, none would not": ("weak", None),
+    "weak fairness does not decide, strong would": ("weak", "strong"),
+}
+"""What is said of models in which a verdict is another one if actions of one fairness have the other."""
 KINDS: dict[str, tuple[float, Callable[[], SearchStrategy[Case]]]] = {
-    "plain": (0.35, models),
-    "symmetric": (0.35, symmetric_models),
+    "plain": (0.3, models),
+    "symmetric": (0.3, symmetric_models),
     "sifted": (0.2, sifted_models),
+    "fair": (0.1, fair_models),
     "faulty": (0.05, lambda: models(faulty=True)),
     "symmetric, faulty": (0.05, lambda: symmetric_models(faulty=True)),
 }
@@ -84,7 +92,7 @@ def compare(case: Case, folder: Path) -> set[str]:
     for outcome in fair:
         same_lasso(space, outcome)
     same_bounded(space, symbolic.bounded(case.instance, depth=DEPTH), DEPTH)
-    return parts | findings(space, [*run.outcomes, *fair])
+    return parts | fairness(space, fair) | findings(space, [*run.outcomes, *fair])
 
 
 def ways(
@@ -183,6 +191,17 @@ def arranged(run: Exploration) -> set[str]:
     how = plan(places, symmetric_indices(run.instance.model.variables))
     found = {"states of several words": places.words > 1, "columns sorted": how.sorted is not None, "arrangements": bool(how.arranged)}
     return {name for name, there in found.items() if there}
+
+
+def fairness(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
+    """Which fairness the verdicts of a model depend on."""
+    found = set()
+    for part, (of, instead) in FAIRNESS.items():
+        if of in space.fairness.values():
+            other = replace(space, fairness={name: instead if fair == of else fair for name, fair in space.fairness.items()})
+            if any((oracle.lasso(other, o.property) is None) != (o.verdict == "holds") for o in outcomes):
+                found.add(part)
+    return found
 
 
 def findings(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:

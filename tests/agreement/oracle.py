@@ -19,7 +19,8 @@ Edge = tuple[int, str, tuple[int, ...], int]
 class Space:
     """All reachable states, in breadth-first order, and all steps between them.
 
-    `edges` are (state, action, arguments, state); `level` counts steps from the initial state; `levels` how many there are.
+    `edges` are (state, action, arguments, state); `level` counts steps from the initial state; `levels` how many there are. `fairness` is
+    that of each action, and may be changed.
     """
 
     instance: Instance
@@ -30,6 +31,8 @@ class Space:
     taken: dict[str, int] = field(default_factory=dict)
     guards: dict[tuple[str, str], tuple[bool, bool]] = field(default_factory=dict)
     witnesses: dict[Property, int | None] = field(default_factory=dict)
+    owed: dict[Property, dict[int, int]] = field(default_factory=dict)
+    fairness: dict[str, str | None] = field(default_factory=dict)
 
     @property
     def levels(self) -> int:
@@ -57,6 +60,7 @@ def explore(instance: Instance) -> Space:
     """Every state and step; raises EvaluationError where an action has no value."""
     space = Space(instance)
     space.taken = {a.name: 0 for a in instance.model.actions}
+    space.fairness = {a.name: a.fair for a in instance.model.actions}
     space.guards = {(a.name, g.name): (False, False) for a in instance.model.actions for g in a.guards}
     space.states = starting(instance)
     space.index, space.level = {state: number for number, state in enumerate(space.states)}, [0] * len(space.states)
@@ -155,12 +159,12 @@ def lasso(space: Space, claim: Property) -> int | None:
 
     Fairness is of each action instance (a label is an action with its arguments) and, as in TLA+, of its steps that change the state.
     """
-    owed = pending(space, claim)
+    owed = space.owed[claim] = space.owed.get(claim) or pending(space, claim)
     changes = [(s, name, args, t) for s, name, args, t in space.edges if s != t]
     graph: nx.MultiDiGraph = nx.MultiDiGraph()
     graph.add_nodes_from(owed)
     graph.add_edges_from((s, t, {"by": (name, args)}) for s, name, args, t in changes if s in owed and t in owed)
-    fairness = {a.name: a.fair for a in space.instance.model.actions}
+    fairness = space.fairness
     able: dict[int, set[Label]] = {i: set() for i in owed}
     for s, name, args, _ in changes:
         if s in owed and fairness[name]:

@@ -6,6 +6,7 @@ No profile has a deadline: the first example of a test may compile a kernel.
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,10 +30,16 @@ settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    # Without bytecode each of the hundred processes that tests start would compile all modules anew; so it is kept out of sight.
-    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
+    # Without bytecode this process and the hundred that tests start would compile all modules anew; so it is kept out of sight.
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
+    sys.dont_write_bytecode = False
 
 _NAMED = {Path(__file__).parent / name for name in ("long", "real", "spark")}
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for processes and for delays of real seconds."""
+    return len(os.sched_getaffinity(0)) + 1 if sys.platform == "linux" else (os.cpu_count() or 1) + 1
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

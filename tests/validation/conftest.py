@@ -4,9 +4,13 @@ import pytest
 from remembered import nothing_remembered  # noqa: F401
 
 from rocketproof_impl.store import threads
+from rocketproof_properties.deployments.served import Served
 
 
 @pytest.fixture(autouse=True)
 def _brokers_stop_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store of this process leaves no second to its last puts; that it does is shown on simulated time."""
+    """A store leaves no second to its last puts; that it does is shown on simulated time."""
     monkeypatch.setattr(threads, "LAST_PUTS", 0)
+    python, option, program, *more = Served.command
+    at_once = "from rocketproof_impl.store import threads; threads.LAST_PUTS = 0; "
+    monkeypatch.setattr(Served, "command", (python, option, at_once + program, *more))

@@ -55,15 +55,15 @@ _STEP = 1 << 20
 
 
 def run_audit_bench(
-    sizes: Sequence[int] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
+    sizes: Sequence[float] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
     """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
     rows = [] if into is None else into
     session = _Session(threads) if spark else None
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
-            tell(f"making up a store of {size} GiB")
-            made = fabricate(Path(name) / "store", Made(size * GIB, bodies=(1024, 1024)))
+            tell(f"making up a store of {size:g} GiB")
+            made = fabricate(Path(name) / "store", Made(int(size * GIB), bodies=(1024, 1024), file_size=int(min(size, 1) * GIB)))
             _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
     return rows
 
@@ -166,7 +166,7 @@ class _Session:
 
 
 COLUMNS = (
-    Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:.0f}"), Column("records", "records", ",d"),
+    Column("tool", "tool"), Column("GiB", "bytes", lambda size: f"{size / GIB:g}"), Column("records", "records", ",d"),
     Column("findings", "findings", ",d"), Column("CPU s", "cpu_seconds", ".2f"), Column("wall s", "wall_seconds", ".2f"),
     Column("MiB a CPU s", "bytes_per_cpu_second", mebibytes), Column("of zlib", "of_zlib", ".2f"),
     Column("of 1 thread", "of_local", ".2f"), Column("in wall time", "wall_of_local", ".2f"),

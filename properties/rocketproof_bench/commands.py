@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Protocol
 from cyclopts import App
 
 from rocketproof_properties.choices import InputError
-from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Count, Json, Many, Profile, Seconds, write
+from rocketproof_properties.cli.common import DIFFERS, OK, STOPPED, Count, Gibibytes, Json, Many, Profile, Seconds, write
 
 from .figures import Bench, Tell
 
@@ -254,13 +254,15 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> i
     return measured(verdict_speed.run_judge_bench, verdict_speed.text, json).code
 
 
-def audit(*, sizes: Annotated[tuple[Count, ...], Many] = (1,), spark: bool = True, plot: Path | None = None, json: Json = None) -> int:
+def audit(
+    *, sizes: Annotated[tuple[Gibibytes, ...], Many] = (1.0,), spark: bool = True, plot: Path | None = None, json: Json = None
+) -> int:
     """Measure the audit of made-up stores beside zlib's checksum, DuckDB's window, and on Spark.
 
     Parameters
     ----------
     sizes
-        GiB of commit log; give it again for more.
+        GiB of commit log, such as 0.25; give it again for more.
     spark
         Also on Spark, cold and warm.
     plot

@@ -50,8 +50,8 @@ class Broken:
     @classmethod
     def joined(cls, parts: Sequence[Broken]) -> Broken:
         """The parts one after the other."""
-        none = cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
-        parts = [none, *parts]
+        if not parts:
+            return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "term", "fault")))
 
 

@@ -53,6 +53,7 @@ def _pages(_: Any, path: Path | None) -> None:
 
 Count = Annotated[int, Parameter(validator=_positive)]
 Seconds = Annotated[float, Parameter(validator=_positive)]
+Gibibytes = Annotated[float, Parameter(validator=_positive)]
 Natural = Annotated[int, Parameter(validator=_not_negative)]
 NotNegative = Annotated[float, Parameter(validator=_not_negative)]
 Profile = Annotated[str, Parameter(converter=_known_profile)]

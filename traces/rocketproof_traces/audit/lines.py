@@ -17,8 +17,10 @@ _NONE = np.int64(-(1 << 63))
 
 
 @compiled
-def _follow(topic, queue_id, physical, member, keys, values, count, queue_of, previous, last, begun):  # pragma: no cover (compiled)
-    """Number the queue of each row, and find the member before each member; returns how many queues are known now."""
+def _follow(
+    topic, queue_id, physical, member, matched, keys, values, count, queue_of, previous, last, begun, counts
+):  # pragma: no cover (compiled)
+    """Number the queue of each row, find the member before each member, and count; returns how many queues are known now."""
     mask = keys.size - 1
     for i in range(topic.size):
         previous[i] = -1
@@ -38,7 +40,10 @@ def _follow(topic, queue_id, physical, member, keys, values, count, queue_of, pr
             count += 1
         number = values[at]
         queue_of[i] = number
+        counts[0, number] += 1
         if member[i]:
+            counts[1, number] += 1
+            counts[2, number] += matched[i]
             previous[i] = last[number]
             last[number] = i
     return count
@@ -58,20 +63,38 @@ class Lines:
         self._keys, self._values = np.full(2 * capacity, _NONE), np.full(2 * capacity, -1, np.int64)
         self._last, self._begun = np.full(capacity, NEVER, np.int64), np.zeros(capacity, np.int64)
         self.topic, self.queue_id = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
-        self.records, self.members, self.matched = (np.zeros(capacity, np.int64) for _ in range(3))
+        self._counts = np.zeros((3, capacity), np.int64)
         self.first = {name: np.zeros(capacity, np.int64) for name in self.columns}
         self.final = {name: np.zeros(capacity, np.int64) for name in self.columns}
         if not old:
             return
         n = self.count
-        for name in ("_last", "_begun", "topic", "queue_id", "records", "members", "matched"):
-            getattr(self, name)[:n] = old[name][:n]
+        for name in ("_last", "_begun", "topic", "queue_id", "_counts"):
+            getattr(self, name)[..., :n] = old[name][..., :n]
         for name in self.columns:
             self.first[name][:n] = old["first"][name][:n]
             self.final[name][:n] = old["final"][name][:n]
-        scratch = np.zeros(n, np.int64)
-        _follow(self.topic[:n], self.queue_id[:n], self._begun[:n].copy(), np.zeros(n, np.bool_), self._keys, self._values, 0,
-                scratch, scratch.copy(), np.zeros(capacity, np.int64), np.zeros(capacity, np.int64))  # fmt: skip
+        scratch, none = np.zeros((3, capacity), np.int64), np.zeros(n, np.bool_)
+        _follow(self.topic[:n], self.queue_id[:n], self._begun[:n].copy(), none, none, self._keys, self._values, 0, *scratch[:2, :n],
+                scratch[2], scratch[2], np.zeros_like(self._counts))  # fmt: skip
+
+    @property
+    def records(self) -> Column:
+        """How many records each queue has here."""
+        found: Column = self._counts[0, : self.count]
+        return found
+
+    @property
+    def members(self) -> Column:
+        """How many of them belong to its succession."""
+        found: Column = self._counts[1, : self.count]
+        return found
+
+    @property
+    def matched(self) -> Column:
+        """How many members have an entry that points at them."""
+        found: Column = self._counts[2, : self.count]
+        return found
 
     @property
     def begun(self) -> Column:
@@ -84,25 +107,26 @@ class Lines:
         """The members that follow another one of their queue, as row numbers, and the columns of those that they follow."""
         if self.count + len(member) > len(self._last):
             self._grow(1 << (2 * (self.count + len(member))).bit_length())
-        queue_of, previous = np.empty(len(member), np.int64), np.empty(len(member), np.int64)
+        queue_of, previous = np.empty((2, len(member)), np.int64)
         known = self.count
         self.count = _follow(
-            rows["topic"], rows["queueId"], rows["physicalOffset"], member, self._keys, self._values, known, queue_of, previous,
-            self._last, self._begun,
+            rows["topic"], rows["queueId"], rows["physicalOffset"], member, matched, self._keys, self._values, known, queue_of, previous,
+            self._last, self._begun, self._counts,
         )  # fmt: skip
-        new = np.flatnonzero(queue_of >= known)
-        self.topic[queue_of[new]], self.queue_id[queue_of[new]] = rows["topic"][new], rows["queueId"][new]
-        there = queue_of >= 0
-        for counts, rows_of in ((self.records, there), (self.members, member & there), (self.matched, matched & there)):
-            counts[: self.count] += np.bincount(queue_of[rows_of], minlength=self.count)
-        starts = np.flatnonzero(member & there & (previous == NEVER))
+        if self.count > known:
+            new = np.flatnonzero(queue_of >= known)
+            self.topic[queue_of[new]], self.queue_id[queue_of[new]] = rows["topic"][new], rows["queueId"][new]
+        starts = np.flatnonzero(member & (queue_of >= 0) & (previous == NEVER))
         follows = np.flatnonzero(previous != NEVER)
-        carried = previous[follows] == CARRIED
+        before = previous[follows]
+        carried = np.flatnonzero(before == CARRIED)
+        whose = queue_of[follows[carried]]
         earlier = {}
         for name in self.columns:
             column = rows[name]
             self.first[name][queue_of[starts]] = column[starts]
-            earlier[name] = np.where(carried, self.final[name][queue_of[follows]], column[np.where(carried, 0, previous[follows])])
+            earlier[name] = column[before]  # any for those that are carried, which come next
+            earlier[name][carried] = self.final[name][whose]
         ended = np.flatnonzero(self._last[: self.count] >= 0)
         for name in self.columns:
             self.final[name][ended] = rows[name][self._last[ended]]

@@ -120,8 +120,7 @@ class Merger:
         """Decide rows of Python numbers; `place` gives where a row lies and what a finding records of it."""
         if not before or not len(next(iter(before.values()))):
             return
-        limits = {rule.id: self.plan.limit for rule in self.made[over].rules}
-        counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), limits)
+        counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), self.plan.limit)
         for id_, count in counts.items():
             self._count(id_, count)
         for breach in breaches:

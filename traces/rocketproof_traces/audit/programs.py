@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -110,18 +111,23 @@ class Decider:
         program = self._compile(terms)
         return () if program is None else tuple(dict.fromkeys(column.name for column in program.columns))
 
-    def decide(self, before: Columns, after: Columns | None, limit: Mapping[str, int]) -> tuple[dict[str, int], list[Breach]]:
-        """How many rows break each rule, and of each rule as many breaches as `limit` says, in the order of the rows."""
+    def decide(
+        self, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int] = MappingProxyType({})
+    ) -> tuple[dict[str, int], list[Breach]]:
+        """How many rows break each rule, and of each rule at most `limit` breaches, less those that are `known`, in the order of the
+        rows."""
         if self._program is None:
             return {}, []
         broken = self._program.broken(before, after)
+        if not len(broken):
+            return {}, []
         counts: dict[str, int] = {}
         breaches: list[Breach] = []
         for number in np.unique(broken.term):
             rule = self.rules[int(number)]
             rows = broken.row[broken.term == number]
             counts[rule.id] = len(rows)
-            breaches += self._say(int(number), rows[: max(0, limit.get(rule.id, 0))], before, after)
+            breaches += self._say(int(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
         return counts, breaches
 
     def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[Breach]:

@@ -320,8 +320,7 @@ class _Auditor:
         rows["originKnown"], rows["originSame"], rows["originTimes"] = known, same, times
 
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
-        limits = {rule.id: self.plan.limit - self.counts.get(rule.id, 0) for rule in self.made[over].rules}
-        counts, breaches = self.made[over].decide(before, after, limits)
+        counts, breaches = self.made[over].decide(before, after, self.plan.limit, self.counts)
         for id_, count in counts.items():
             self.counts[id_] = self.counts.get(id_, 0) + count
         self.found += [self._finding(breach, before if after is None else after) for breach in breaches]
@@ -353,9 +352,9 @@ class _Auditor:
             "topic": [texts[k] for k in lines.topic[:n]],
             "queueId": lines.queue_id[:n].tolist(),
             "begun": lines.begun.tolist(),
-            "records": lines.records[:n].tolist(),
-            "members": lines.members[:n].tolist(),
-            "matched": lines.matched[:n].tolist(),
+            "records": lines.records.tolist(),
+            "members": lines.members.tolist(),
+            "matched": lines.matched.tolist(),
             "first": {name: values[:n].tolist() for name, values in lines.first.items()},
             "final": {name: values[:n].tolist() for name, values in lines.final.items()},
         }

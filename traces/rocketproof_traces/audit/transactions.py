@@ -52,12 +52,17 @@ class Halves:
     def outcomes(self, rows: dict[str, Column]) -> tuple[NDArray[np.int64], dict[str, Column]]:
         """The rows that end a half message of this log, and columns of the vocabulary `outcome` for them; `number` besides: the half
         message's queue offset."""
-        bits, named = rows["sysFlag"] & TRANSACTION_BITS, rows["preparedTransactionOffset"]
+        asked = np.flatnonzero(rows["sysFlag"] & COMMIT)  # that of a rollback has it too
+        bits = rows["sysFlag"][asked] & TRANSACTION_BITS
+        named, topic_class, real_class, retry_class, level = (
+            rows[name][asked] for name in ("preparedTransactionOffset", "topicClass", "realClass", "retryClass", "delayLevel")
+        )
         # The first record of a log lies at 0, and so says a message that ends none: one that was sent back, or sent with such bits.
-        first = (rows["topicClass"] == _ORDINARY) & (rows["realClass"] != _NONE) & (rows["retryClass"] == _NONE)
-        ends = ((bits == COMMIT) | (bits == TRANSACTION_BITS)) & ((named > 0) | (named == 0) & first & (rows["delayLevel"] == 0))
-        chosen = np.array([row for row in np.flatnonzero(ends) if self._log.has(int(named[row]))], np.int64)
-        halves = self._find(named[chosen])
+        first = (topic_class == _ORDINARY) & (real_class != _NONE) & (retry_class == _NONE)
+        ends = (named > 0) | (named == 0) & first & (level == 0)
+        ends &= np.array([self._log.has(place) for place in named.tolist()], np.bool_)
+        chosen, bits, named = asked[ends], bits[ends], named[ends]
+        halves = self._find(named)
         moved = rows["topicClass"][chosen] == _SCHEDULE
         topic = np.where(moved, rows["realTopic"][chosen], rows["topic"][chosen])
         queue = np.where(moved, rows["realQueueId"][chosen], rows["queueId"][chosen])
@@ -67,12 +72,12 @@ class Halves:
             same &= halves[name] == rows[name][chosen]
         return chosen, {
             **{name: rows[name][chosen] for name in ("physicalOffset", "topic", "queueId", "queueOffset")},
-            "half": named[chosen],
+            "half": named,
             "halfThere": there.astype(np.int64),
             "sameTopic": (there & (halves["topic"] == topic)).astype(np.int64),
             "sameQueue": (there & (halves["queueId"] == queue)).astype(np.int64),
             "sameMessage": same.astype(np.int64),
-            "committed": (bits[chosen] == COMMIT).astype(np.int64),
+            "committed": (bits == COMMIT).astype(np.int64),
             "number": halves["queueOffset"],
         }
 

@@ -107,20 +107,23 @@ class Queue:
         with open_source(file.path) as source:
             return read(source, first * ENTRY_SIZE - file.base, count * ENTRY_SIZE)
 
-    def bytes_of(self, first: int, count: int) -> bytes:
-        """Entries as they are in the files, fewer where a file ends that has no next one. None if `first` is in no file."""
-        parts = []
+    def read_into(self, first: int, room: NDArray[np.uint8]) -> int:
+        """Fill a room with entries from an index on, as they are in the files; how many there are, fewer where a file ends that has no next
+        one. None if `first` is in no file."""
+        done, most = 0, len(room) // ENTRY_SIZE
         for file in self.files:
             start, past = _indices(file)
-            if start <= first < past and count > 0:
-                taken = min(count, past - first)
-                parts.append(self._bytes(file, first, taken))
-                first, count = first + taken, count - taken
-        return b"".join(parts)
+            if start <= first + done < past and done < most:
+                count = min(most - done, past - first - done)
+                with open_source(file.path) as source:
+                    source.read_into((first + done) * ENTRY_SIZE - file.base, room[done * ENTRY_SIZE : (done + count) * ENTRY_SIZE].data)
+                done += count
+        return done
 
     def raw(self, first: int, count: int) -> NDArray[np.void]:
         """The same as an array of entries, their numbers in the order of the file's bytes."""
-        return np.frombuffer(self.bytes_of(first, count), _ENTRY)
+        room = np.empty(max(count, 0) * ENTRY_SIZE, np.uint8)
+        return room[: self.read_into(first, room) * ENTRY_SIZE].view(_ENTRY)
 
     def entries(self, first: int, count: int) -> Entries:
         """The entries from an index on."""
@@ -255,9 +258,8 @@ class Lookup:
     def _load(self, slot: int, index: int) -> None:
         queue = self._known[slot]
         assert queue is not None, "a queue that is not there has no index"
-        found = queue.bytes_of(index, min(self._window, queue.max - index))
-        data = np.zeros(len(found) + ENTRY_SIZE, np.uint8)
-        data[: len(found)] = np.frombuffer(found, np.uint8)
+        data = np.zeros((min(self._window, queue.max - index) + 1) * ENTRY_SIZE, np.uint8)
+        count = queue.read_into(index, data[:-ENTRY_SIZE])
         self._windows[slot] = data
         # Where a file is missing in the middle, what would be there reads as no entry.
-        self._lines[slot, 2:] = (index, index + max(len(found) // ENTRY_SIZE, 1), data.ctypes.data)
+        self._lines[slot, 2:] = (index, index + max(count, 1), data.ctypes.data)

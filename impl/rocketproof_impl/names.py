@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from rocketproof_protocol.remarks import BLANK, ILLEGAL, LONG
 from rocketproof_protocol.topics import LEGAL
 
 from .java import length
-
-BLANK = "The specified topic is blank."
-ILLEGAL = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-LONG = "The specified topic is longer than topic max length."
 
 _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 

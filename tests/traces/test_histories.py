@@ -13,9 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocketproof_bench.contention import Load, contend
+from rocketproof_model.specification.remarks import REMARKS, remarked
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE
 from rocketproof_traces.checker import histories
 from rocketproof_traces.checker.histories import Verdict, judge_history
+from rocketproof_traces.checker.machine import machine
+from rocketproof_traces.checker.shape import Shape
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import Event, Header
 
@@ -195,6 +198,38 @@ def test_a_finding_says_what_why_and_how_far() -> None:
     assert one.steps[-1] == "store (event 0, a)"
     assert one.state["offsets"] == {"T-0": 1}
     assert one.data()["refused"]["guard"] == "legal queue id"
+
+
+BLANK = "The specified topic is blank."
+NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNums=4] Producer: 127.0.0.1:41234"
+
+
+@pytest.mark.parametrize(
+    ("topic", "queue", "profile", "code", "remark", "named"),
+    [
+        ("T", 8, "P494", 1, NO_QUEUE, None),
+        ("T", 8, "P533", 29, NO_QUEUE, None),
+        ("T", 8, "P494", 1, "in words of a port", None),
+        ("T", 8, "P494", 1, None, None),
+        (" ", 0, "P494", 1, BLANK, None),
+        ("T", 8, "P494", 1, BLANK, "answers SYSTEM_ERROR by refuse_queue; refuse_blank is refused by guard 'blank name'"),
+        ("T", 8, "P533", 29, BLANK, "answers SYSTEM_ERROR by refuse_queue; refuse_blank is refused by guard 'blank name'"),
+        (" ", 8, "P494", 1, NO_QUEUE, "answers SYSTEM_ERROR by refuse_blank; look_up_missing is refused by guard 'not: blank name'"),
+        ("T", 9, "P494", 1, "java.lang.ArithmeticException: / by zero", "by refuse_queue; the remark is that of divide_by_zero"),
+        ("T", 0, "P494", 1, NO_QUEUE, "refuse_queue is refused by guard 'illegal queue id'"),
+        ("T", 0, "P494", 1, "java.lang.ArithmeticException: / by zero, org", "answers SUCCESS, queue 0, offset 0"),
+    ],
+)
+def test_a_remark_is_that_of_the_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
+    """One code stands for many refusals. A remark that is one's own tells which; another remark, or none, tells nothing."""
+    found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
+    assert [named in str(one) for one in found.findings] == ([] if named is None else [True])
+    assert found.verdict == ("ok" if named is None else "illegal")
+
+
+def test_each_remark_belongs_to_one_action_of_the_specification() -> None:
+    assert REMARKS.keys() <= {function.action.name for function in machine(Shape("P494", ("ordinary",), 1)).handler}
+    assert {action: remarked(text.replace("{}", "T")) for action, text in REMARKS.items()} == {action: {action} for action in REMARKS}
 
 
 def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:

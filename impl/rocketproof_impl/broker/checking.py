@@ -11,6 +11,7 @@ import time
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import NO_PERMISSION, SYSTEM_ERROR, TOPIC_NOT_EXIST, UNDECIDED
 from rocketproof_protocol.flags import READ, WRITE
+from rocketproof_protocol.remarks import FORBIDDEN, NO_WRITING, NOT_EXIST, QUEUE_ILLEGAL, RESERVED
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 
 from ..names import topic_problem
@@ -75,14 +76,14 @@ async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRe
     if config is None:
         config = await create_topic(broker, channel, header)
     if config is None:
-        refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{SUGGESTION}")
+        refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)}{SUGGESTION}")
         return
     await CHECKED.carrying(config)
     if is_queue_id_illegal(header.queue_id, config):
         refuse(
             response,
             broker.profile.illegal_code,
-            f"request queueId[{header.queue_id}] is illegal, {config} Producer: {remote_address(channel)}",
+            f"{QUEUE_ILLEGAL.format(header.queue_id)}, {config} Producer: {remote_address(channel)}",
         )
 
 
@@ -94,7 +95,7 @@ def forbidden_by_broker(broker: BrokerParts, topic: str) -> tuple[int, str] | No
 
 
 def sending_is_forbidden(settings: BrokerSettings) -> str:
-    return f"the broker[{settings.broker_ip1}] sending message is forbidden"
+    return NO_WRITING.format(settings.broker_ip1)
 
 
 def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
@@ -102,12 +103,12 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     refuse the template and nothing else (CHK-04)."""
     if not profile.check_names:
         reserved = topic == TEMPLATE
-        return (SYSTEM_ERROR, f"the topic[{topic}] is conflict with system reserved words.") if reserved else None
+        return (SYSTEM_ERROR, RESERVED.format(topic)) if reserved else None
     problem = topic_problem(topic, profile.topic_limit)
     if problem is not None:
         return profile.illegal_code, problem
     if topic in profile.forbidden:
-        return NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
+        return NO_PERMISSION, FORBIDDEN.format(topic)
     return None
 
 

@@ -22,6 +22,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.flags import PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS
 from rocketproof_protocol.properties import DELAY, KEYS, TAGS
+from rocketproof_protocol.remarks import NOT_EXIST
 from rocketproof_protocol.topics import OFFSET_MOVED_TOPIC
 
 from ..message import Message, properties_text
@@ -125,7 +126,7 @@ class PullMessageProcessor:
         topic = header.topic
         config = broker.topics.select(topic)
         if config is None:
-            refuse(response, TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {SUGGESTION}")
+            refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)} {SUGGESTION}")
         elif not is_readable(config.perm):
             refuse(response, NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden")
         elif not 0 <= header.queue_id < config.read_queue_nums:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rocketproof_model.specification.constructor import system_topics
+from rocketproof_model.specification.remarks import remarked
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.topics import TEMPLATE
 
@@ -268,7 +269,9 @@ class PartChecker:
         )
 
     def _ended(self, one: Operation) -> Ended:
-        return Ended(one.code or 0, one.answered("queueId"), one.answered("queueOffset"))
+        code = one.code or 0
+        actions = remarked(str((one.answer or {}).get("remark") or "")) if code else frozenset()
+        return Ended(code, one.answered("queueId"), one.answered("queueOffset"), actions=actions)
 
     def _own(self, topic: str, queue: int, claims: Claims) -> Request:
         start = self.machine.arrived(self.topics[topic], 0, 0, queue, "not", "append")

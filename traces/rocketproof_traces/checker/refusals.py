@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
@@ -52,10 +52,10 @@ def _unknown(what: str, specified: Config | None, recorded: Config | None) -> Re
 
 def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names) -> Refusal:
     assert request.ended is not None
-    specified = _answers(machine, request, stuck)
+    ends = _ends(machine, request, stuck)
     shared = stuck[0].shared
-    if any(word in request.ended.words(request.illegal_code) for word in specified):
-        answers = f"answers {' or '.join(dict.fromkeys(specified.values()))}"
+    answers = f"answers {' or '.join(dict.fromkeys(ends.values()))}" if ends else "gives no answer"
+    if any(request.ends_in(word, action) for word, action in ends):
         queue = request.ended.queue
         if queue is None or not 0 <= queue < machine.shape.queues:
             return Refusal(answers)
@@ -63,41 +63,51 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
         values, meanings = {name: shared[machine.offset_slot(request.topic, queue)]}, {name: machine.spec.log.offset.meaning}
         sentence = "a stored message is answered with its queue and that queue's next offset"
         return Refusal(answers, sentence=sentence, values=values, meanings=meanings)
-    answers = f"answers {' or '.join(specified.values())}" if specified else "gives no answer"
+    remark = ""
+    if any(word in request.ended.words(request.illegal_code) for word, _ in ends):  # then it is the remark that does not fit
+        answers = f"answers {' or '.join(f'{answer} by {action}' for (_, action), answer in ends.items())}"
+        remark = f"the remark is that of {' or '.join(sorted(request.ended.actions))}"
+    against = list(_against(machine, request, stuck))
+    if not against:
+        return Refusal(answers, sentence=remark)
+    guard, scope, action = next((one for one in against if one[2] in request.ended.actions), against[0])
+    return refusal_of(guard, machine.instance, scope, action, names, specified=answers)
+
+
+def _against(machine: Machine, request: Send, stuck: Sequence[Point]) -> Iterator[tuple[Guard, Scope, str]]:
+    """The guards that alone refuse an action by which the recorded answer would follow, each with where it does and the action."""
     for point in stuck:
-        for shared, local in _alone(machine, request, point.shared, request.start):
+        for shared, local, _ in _alone(machine, request, point.shared, request.start):
             for function in machine.handler:
                 guard, args = _single(machine, request, function, shared, local)
                 if guard is not None and _would(machine, request, function, args, shared, local):
-                    scope = _scope(machine, function, shared + local, args)
-                    return refusal_of(guard, machine.instance, scope, function.action.name, names, specified=answers)
-    return Refusal(answers)
+                    yield guard, _scope(machine, function, shared + local, args), function.action.name
 
 
-def _answers(machine: Machine, request: Send, stuck: Sequence[Point]) -> dict[str, str]:
-    """What the specification answers if nobody else moves: its words, each with one of the answers."""
-    found: dict[str, str] = {}
+def _ends(machine: Machine, request: Send, stuck: Sequence[Point]) -> dict[tuple[str, str], str]:
+    """What the specification answers if nobody else moves: its words and the actions that answer, each with one of the answers."""
+    found: dict[tuple[str, str], str] = {}
     for point in stuck:
-        for _, local in _alone(machine, request, point.shared, request.start):
+        for _, local, action in _alone(machine, request, point.shared, request.start):
             if machine.read(local, "answer"):
-                found.setdefault(machine.word(local), request.answer(local))
+                found.setdefault((machine.word(local), action), request.answer(local))
     return found
 
 
-def _alone(machine: Machine, request: Send, shared: State, local: Local) -> list[tuple[State, Local]]:
-    """Everything that the request goes through if nobody else moves."""
-    found, todo = [], [(shared, local)]
+def _alone(machine: Machine, request: Send, shared: State, local: Local, action: str = "") -> list[tuple[State, Local, str]]:
+    """Everything that the request goes through if nobody else moves, each with the action that led there."""
+    found, todo = [], [(shared, local, action)]
     while todo:
-        state, at = todo.pop()
-        if (state, at) in found:
+        state, at, _ = step = todo.pop()
+        if step in found:
             continue
-        found.append((state, at))
+        found.append(step)
         if machine.read(at, "answer"):
             continue
         for function, args, reads, _ in machine.enabled(state, at, request.draws):
             move = machine.step(function, args, state, at, reads)
             assert move.local is not None
-            todo.append((move.shared, move.local))
+            todo.append((move.shared, move.local, move.label))
     return found
 
 
@@ -115,14 +125,14 @@ def _single(machine: Machine, request: Send, function: Function, shared: State, 
 
 
 def _would(machine: Machine, request: Send, function: Function, args: tuple[int, ...], shared: State, local: Local) -> bool:
-    """Whether the recorded answer's word would follow had the guard let the action happen."""
+    """Whether the recorded answer's word, and the action that its remark tells, would follow had the guard let the action happen."""
     try:
         move = machine.step(function, args, shared, local, 0)
     except EvaluationError:
         return False
-    assert move.local is not None and request.ended is not None
-    words = request.ended.words(request.illegal_code)
-    return any(machine.word(at) in words for _, at in _alone(machine, request, move.shared, move.local))
+    assert move.local is not None
+    after = _alone(machine, request, move.shared, move.local, move.label)
+    return any(request.ends_in(machine.word(at), action) for _, at, action in after)
 
 
 def _scope(machine: Machine, function: Function, state: State, args: tuple[int, ...]) -> Scope:

@@ -38,13 +38,15 @@ Claims = frozenset[tuple[int, int, int]]
 class Ended(NamedTuple):
     """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
 
-    `against` is what else was recorded that no such answer goes with.
+    `against` is what else was recorded that no such answer goes with; `actions` are those that refuse with the recorded remark, none
+    where it tells nothing.
     """
 
     code: int
     queue: int | None = None
     offset: int | None = None
     against: str = ""
+    actions: frozenset[str] = frozenset()
 
     def words(self, illegal_code: int = 1) -> tuple[str, ...]:
         if self.against:
@@ -145,8 +147,12 @@ class Send:
         if self.ended is None:
             right = not counted or not any((self.topic, queue, o) in self.claims for o in range(offset, offset + self.count))
         else:
-            right = word in self._words and (word != "SUCCESS" or (queue, offset) == (self.ended.queue, self.ended.offset))
+            right = self.ends_in(word, move.label) and (word != "SUCCESS" or (queue, offset) == (self.ended.queue, self.ended.offset))
         return Move(move.label, shared, None, move.reads, move.writes, dead=not right)
+
+    def ends_in(self, word: str, action: str) -> bool:
+        """Whether the recorded answer has this word, and a remark that goes with the action by which it ends."""
+        return word in self._words and (self.ended is None or not self.ended.actions or action in self.ended.actions)
 
     def answer(self, local: Local) -> str:
         """What the specification answers here."""

@@ -1,0 +1,15 @@
+"""What a broker remarks when it refuses a send: one text a reason, with `{}` where a name or a number stands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BLANK: Final = "The specified topic is blank."
+ILLEGAL: Final = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+LONG: Final = "The specified topic is longer than topic max length."
+RESERVED: Final = "the topic[{}] is conflict with system reserved words."
+FORBIDDEN: Final = "Sending message to topic[{}] is forbidden."
+NO_WRITING: Final = "the broker[{}] sending message is forbidden"
+NOT_EXIST: Final = "topic[{}] not exist, apply first please!"
+QUEUE_ILLEGAL: Final = "request queueId[{}] is illegal"
+BY_ZERO: Final = "java.lang.ArithmeticException: / by zero"

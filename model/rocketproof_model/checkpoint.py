@@ -40,7 +40,7 @@ class Record:
 
     `question` stands for the model and the claims; `sizes` are the states of each level and `sums` the sums of their words, modulo
     2^64. `seen` holds the totals of what the workers counted, `first` each decided claim's group, place, level and words. Of a search
-    on disk `ends` says where each level ends in the file of runs, and there are no sums.
+    on disk `ends` says where each level ends in the file of runs, whose order the word `leading` leads, and there are no sums.
     """
 
     question: str
@@ -50,6 +50,7 @@ class Record:
     seen: dict[str, list[int]]
     first: list[tuple[int, int, int, list[int]]]
     ends: list[int] = field(default_factory=list)
+    leading: int = 0
 
 
 class Checkpoint:
@@ -119,6 +120,15 @@ class Checkpoint:
                 yield states.astype(np.int64, copy=False)
             if left or int(total) != record.sums[number]:
                 raise self.damaged()
+
+    def sample(self, record: Record, many: int) -> Words:
+        """About so many states, evenly spaced over all levels, the last one's last. Raises RocketproofError if the file is too short."""
+        shape = sum(record.sizes), record.words
+        try:
+            words = np.memmap(self.folder / _STATES, dtype="<i8", mode="r", shape=shape)
+        except (OSError, ValueError):
+            raise self.damaged() from None
+        return np.array(words[:: max(1, shape[0] // many)], dtype=np.int64).ravel()
 
     def damaged(self) -> RocketproofError:
         return RocketproofError(f"{self.folder} is damaged: its states are not those that were written; remove it to search from the start")

@@ -19,7 +19,7 @@ from rocketproof_model.errors import LimitReached
 from rocketproof_model.explicit.exploration import Exploration
 from rocketproof_model.explicit.external import External
 from rocketproof_model.explicit.layout import layout
-from rocketproof_model.explicit.ordered import Order
+from rocketproof_model.explicit.ordered import Order, leading_word
 from rocketproof_model.explicit.runfile import DamagedError, RunFile
 from rocketproof_model.result import DISK, INTERRUPTED, STATES, TIME, Limits
 from rocketproof_model.search import Tuning, explore
@@ -211,12 +211,12 @@ def test_several_initial_states(tmp_path: Path) -> None:
 # -- what it is made of ---------------------------------------------------------------------------------------------------
 
 
-def order(words: int) -> Order:
+def order(words: int, leading: int) -> Order:
     m = Model("words")
     for k in range(words):
         m.var(f"x{k}", Int(0, (1 << 30) - 1), init=0)
         m.var(f"y{k}", Int(0, (1 << 30) - 1), init=0)
-    return Order(layout(m))
+    return Order(layout(m), leading)
 
 
 def some(rng: random.Random, words: int, many: int) -> list[tuple[int, ...]]:
@@ -228,12 +228,22 @@ def flat(states: list[tuple[int, ...]]) -> np.ndarray:
     return np.array(states, dtype=np.int64).ravel()
 
 
-@pytest.mark.parametrize("words", [1, 2, 4])
-def test_runs_are_sets_in_order(tmp_path: Path, words: int) -> None:
-    rng, kept = random.Random(words), order(words)
+def test_what_only_grows_leads() -> None:
+    rng = random.Random(3)
+    rows = [(rng.randrange(1 << 40), at // 100, rng.randrange(9)) for at in range(5000)]
+    assert leading_word(flat(rows), 200, 3) == 1
+    assert leading_word(flat(rows), 0, 3) == 0, "nothing is new"
+
+
+@pytest.mark.parametrize(("words", "leading"), [(1, 0), (2, 0), (4, 0), (4, 2)])
+def test_runs_are_sets_in_order(tmp_path: Path, words: int, leading: int) -> None:
+    rng, kept = random.Random(words), order(words, leading)
     for turn in range(40):
         parts = [some(rng, words, rng.randrange(0, 60)) for _ in range(4)]
-        known = [sorted(set(part)) for part in parts[:3]]
+        known = [sorted(set(part), key=kept.key) for part in parts[:3]]
+        assert (
+            kept.merged([flat(part) for part in known]).tolist() == flat(sorted({s for part in known for s in part}, key=kept.key)).tolist()
+        )
         file = RunFile(tmp_path / str(turn), kept, states=rng.randrange(1, 9))
         for part, wanted in zip(parts, known, strict=False):
             states = kept.sorted(flat(part), np.empty(words * len(part), dtype=np.int64))
@@ -241,15 +251,15 @@ def test_runs_are_sets_in_order(tmp_path: Path, words: int) -> None:
             assert kept.decoded(kept.encoded(states), len(wanted)).tolist() == states.tolist()
             file.begin()
             file.append(states)
-        asked = sorted({*parts[3], *rng.sample(parts[0], len(parts[0]) // 2)})
+        asked = sorted({*parts[3], *rng.sample(parts[0], len(parts[0]) // 2)}, key=kept.key)
         missing = [state for state in asked if state not in {s for part in parts[:3] for s in part}]
         assert file.unknown(flat(asked), map).tolist() == flat(missing).tolist()
         again = RunFile(tmp_path / str(turn), kept)
         again.recall([run.states for run in file.runs], [run.end for run in file.runs])
-        low, high = sorted(some(rng, words, 2))
+        low, high = sorted(some(rng, words, 2), key=kept.key)
         for run, wanted in zip(again.runs, known, strict=True):
             found = [word for states in again.between(run, low, high) for word in states.tolist()]
-            assert found == flat([s for s in wanted if low <= s < high]).tolist()
+            assert found == flat([s for s in wanted if kept.key(low) <= kept.key(s) < kept.key(high)]).tolist()
         again.cut(1)
         assert again.unknown(flat(known[0]), map).tolist() == []
         with pytest.raises(DamagedError):

@@ -25,7 +25,7 @@ from ..result import DISK, INTERRUPTED, MEMORY
 from . import loops
 from .account import Packed
 from .crew import Crew
-from .ordered import CODED, Order
+from .ordered import CODED, Order, leading_word
 from .runfile import DamagedError, RunFile
 from .table import Shape
 from .task import Found, Task
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 Bound = tuple[int, ...] | None
+_SAMPLE = 1 << 16  # states by which the order in the files is chosen
 
 
 class External:
@@ -46,7 +47,7 @@ class External:
         self.task, self.account, self.checkpoint = task, task.account, task.checkpoint
         self.words, self.record = self.account.words, record
         self.crew = Crew(self.account, task.tuning.homes, task.workers, task.tuning.block)
-        self.order = Order(self.account.made.layout)
+        self.order = Order(self.account.made.layout, self._leading())
         block = task.tuning.run_block
         self.levels = RunFile(self.checkpoint.runs, self.order, lambda: self._left(self.candidates), block)
         self.candidates = RunFile(self.checkpoint.candidates, self.order, lambda: self._left(self.levels), block)
@@ -60,6 +61,15 @@ class External:
         most = self.task.limits.disk
         self.most = max(self.most, self.raw + self.levels.end + self.candidates.end)
         return None if most is None else most - self.raw - other.end
+
+    def _leading(self) -> int:
+        """The word that leads the order of states in the files: where they are made, one for which few old blocks are read."""
+        record = self.record
+        if record is None or record.ends:
+            return 0 if record is None else record.leading
+        sample = self.checkpoint.sample(record, _SAMPLE)
+        states = len(sample) // self.words
+        return leading_word(sample, states * record.sizes[-1] // sum(record.sizes), self.words)
 
     # -- from and to the checkpoint -----------------------------------------------------------------------------------
 
@@ -90,7 +100,7 @@ class External:
         for number in range(len(record.sizes)):
             self.levels.begin()
             self.levels.append(self._sorted(list(self.checkpoint.level(record, number))))
-        self._save(Record(record.question, record.words, record.sizes, [], record.seen, record.first, self._ends()))
+        self._save(Record(record.question, record.words, record.sizes, [], record.seen, record.first, self._ends(), self.order.leading))
         self.checkpoint.drop()
         self.raw = 0
 
@@ -101,7 +111,7 @@ class External:
         """Before a level is expanded: what the next search would go on from."""
         account = self.account
         seen = account.total(self.crew.seen()).numbers()
-        self.last = Record(account.question, self.words, list(self.sizes), [], seen, account.findings(), self._ends())
+        self.last = Record(account.question, self.words, list(self.sizes), [], seen, account.findings(), self._ends(), self.order.leading)
         if self.checkpoint.due:
             self._save(self.last)
 
@@ -189,15 +199,14 @@ class External:
         self._spill(states)
         del states
         for low, high in self._ranges():
-            parts = [part for run in self.candidates.runs for part in self.candidates.between(run, low, high)]
-            self._enter(self._sorted(parts))
+            self._enter(self._merged([list(self.candidates.between(run, low, high)) for run in self.candidates.runs]))
             self._tell()
         self.candidates.cut(0)
 
     def _ranges(self) -> Iterator[tuple[Bound, Bound]]:
         """Divide all candidates, so that of each range there are not many more than the table has room for."""
         runs = self.candidates.runs
-        firsts = sorted(block.first for run in runs for block in run.blocks)
+        firsts = sorted((block.first for run in runs for block in run.blocks), key=self.order.key)
         step = max(1, self.crew.table.shape.capacity // self.candidates.block - len(runs))
         bounds: list[Bound] = [None, *dict.fromkeys(firsts[step::step]), None]
         yield from pairwise(bounds)
@@ -212,6 +221,16 @@ class External:
             pass
         self.new += count
         self.levels.append(states)
+
+    def _merged(self, runs: list[list[Words]]) -> Words:
+        """The distinct states of runs in parts, in order. The parts are used up."""
+        self._bytes(2 * sum(part.nbytes for parts in runs for part in parts))
+        whole = []
+        for parts in runs:
+            if parts:
+                whole.append(np.concatenate(parts))
+                parts.clear()
+        return self.order.merged(whole)
 
     def _sorted(self, parts: list[Words]) -> Words:
         """The distinct states of all parts, in order. The parts are used up."""

@@ -1,9 +1,10 @@
 """Sets of states in ascending order, and how files hold them: each state as what tells it from the one before.
 
-States are compared word by word. Of a state the words that are equal to those of the one before, and the first that is not, are
-differences of a byte or more with seven bits each; of the words behind, which are in no order, the bytes that differ, after a byte that
-says which these are. So a state of few bits takes two or three bytes, and one of several words hardly more than what changes. Whoever
-decodes has checked that the bytes are those that were encoded.
+States are compared word by word, and it matters which word leads: where one holds what only grows, such as messages sent, the states that
+are near a search's last level stand together, and the blocks of a file with older ones need not be read. Of a state the words that
+are equal to those of the one before, and the first that is not, are differences of a byte or more with seven bits each; of the words
+behind, which are in no order, the bytes that differ, after a byte that says which these are. So a state of few bits takes two or three
+bytes, and one of several words hardly more than what changes. Whoever decodes has checked that the bytes are those that were encoded.
 """
 
 from __future__ import annotations
@@ -25,28 +26,36 @@ if TYPE_CHECKING:
 
 WIDTH = GIVEN
 BYTES: tuple[int, ...] = ()  # of each word, those that are ever used
+PLACE: tuple[int, ...] = ()  # the words in the order in which they are compared
 CODED = 9  # bytes that a word takes at most
+_BLOCKS = 1024  # of a sample
 
 
 class Order:
-    """The order of the states of one layout. Arrays of states are flat."""
+    """The order of the states of one layout in which one word leads. Arrays of states are flat."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.words = layout.words
+    def __init__(self, layout: Layout, leading: int = 0) -> None:
+        self.words, self.leading = layout.words, leading
+        self.place = _places(layout.words, leading)
         used = [1] * self.words
         for word, shift, mask in zip(layout.slot_word, layout.slot_shift, layout.slot_mask, strict=True):
             used[word] = max(used[word], int(shift) + int(mask).bit_length())
         bytes_ = tuple(-(-bits // 8) for bits in used)
-        self._sort = compile_routine(sort_states, WIDTH=self.words, BYTES=bytes_)
+        self._sort = compile_routine(sort_states, WIDTH=self.words, PLACE=self.place, BYTES=bytes_)
         self._distinct = compile_routine(distinct, WIDTH=self.words)
-        self._encode = compile_routine(encode, WIDTH=self.words)
-        self._decode = compile_routine(decode, WIDTH=self.words)
-        self._mark = compile_routine(mark_known, WIDTH=self.words)
+        self._merge = compile_routine(merge, WIDTH=self.words, PLACE=self.place)
+        self._encode = compile_routine(encode, WIDTH=self.words, PLACE=self.place)
+        self._decode = compile_routine(decode, WIDTH=self.words, PLACE=self.place)
+        self._mark = compile_routine(mark_known, WIDTH=self.words, PLACE=self.place)
         self._unmarked = compile_routine(unmarked, WIDTH=self.words)
-        self._places = compile_routine(places, WIDTH=self.words)
+        self._places = compile_routine(places, WIDTH=self.words, PLACE=self.place)
 
     def count(self, states: Words) -> int:
         return len(states) // self.words
+
+    def key(self, state: tuple[int, ...]) -> tuple[int, ...]:
+        """What states are compared by."""
+        return tuple(state[k] for k in self.place)
 
     def sorted(self, states: Words, other: Words) -> Words:
         """The distinct ones of these states in order. Both arrays, which are equally long, are written to."""
@@ -54,6 +63,15 @@ class Order:
         if self._sort(address(states), self.count(states), address(other), address(counts)):
             states = other
         return states[: self._distinct(address(states), self.count(states)) * self.words]
+
+    def merged(self, parts: list[Words]) -> Words:
+        """The distinct states of all parts, each of which is in order, in order. The parts are used up."""
+        while len(parts) > 1:
+            one, other = parts.pop(0), parts.pop(0)
+            into = np.empty(len(one) + len(other), dtype=np.int64)
+            count = self._merge(address(one), self.count(one), address(other), self.count(other), address(into))
+            parts.append(into[: count * self.words])
+        return parts.pop() if parts else np.empty(0, dtype=np.int64)
 
     def encoded(self, states: Words) -> Bytes:
         """The bytes of states in order."""
@@ -82,15 +100,33 @@ class Order:
         return [int(place) for place in found]
 
 
+def _places(words: int, leading: int) -> tuple[int, ...]:
+    return (leading, *(k for k in range(words) if k != leading))
+
+
+def leading_word(states: Words, new: int, words: int) -> int:
+    """The word that leads best, by a sample of a search's states of which the last `new` are of its last level: in whose order the
+    fewest blocks of older states have a new one among them."""
+    rows = states.reshape(-1, words)
+    known = len(rows) - new
+    block = max(1, known // _BLOCKS)
+    hit = []
+    for leading in range(words):
+        order = np.lexsort([rows[:, k] for k in reversed(_places(words, leading))])
+        isnew = order >= known
+        hit.append(len(np.unique(np.cumsum(~isnew)[isnew] // block)))
+    return hit.index(min(hit))
+
+
 @routine
 def sort_states(rows: int, total: int, other: int, counts: int) -> int:
     """Sort by one byte after the other, the last one first, without those that are equal in all states; 1 if the result is in `other`."""
     swapped = 0
     for turn in unrolled(WIDTH):
-        for byte in unrolled(BYTES[WIDTH - 1 - turn]):
+        for byte in unrolled(BYTES[PLACE[WIDTH - 1 - turn]]):
             for digit in range(256):
                 put(counts, digit, 0)
-            place = rows + 8 * (WIDTH - 1 - turn) + byte
+            place = rows + 8 * PLACE[WIDTH - 1 - turn] + byte
             for i in range(total):
                 digit = load(place + i * 8 * WIDTH, 1)
                 put(counts, digit, get(counts, digit) + 1)
@@ -123,13 +159,40 @@ def distinct(rows: int, total: int) -> int:
 
 
 @routine
+def merge(one: int, ones: int, other: int, others: int, into: int) -> int:
+    """Write the distinct states of two arrays of distinct ones in order; how many there are."""
+    end, last, start = one + ones * 8 * WIDTH, other + others * 8 * WIDTH, into
+    while one < end and other < last:
+        first = below(one, other)
+        equal = 0
+        if not first:
+            equal = same(one, 0, other, 0)
+        if first or equal:
+            keep(one, into, WIDTH)
+            one = one + 8 * WIDTH
+            other = other + equal * 8 * WIDTH
+        else:
+            keep(other, into, WIDTH)
+            other = other + 8 * WIDTH
+        into = into + 8 * WIDTH
+    while one < end:
+        keep(one, into, WIDTH)
+        one, into = one + 8 * WIDTH, into + 8 * WIDTH
+    while other < last:
+        keep(other, into, WIDTH)
+        other, into = other + 8 * WIDTH, into + 8 * WIDTH
+    return (into - start) // (8 * WIDTH)
+
+
+@routine
 def encode(rows: int, total: int, before: int, out: int) -> int:
     """Write the states' bytes, the first as if that at `before` preceded it; how many they are."""
     at = out
     for i in range(total):
         state = rows + i * 8 * WIDTH
         apart = 0
-        for k in unrolled(WIDTH):
+        for turn in unrolled(WIDTH):
+            k = PLACE[turn]
             if apart == 0:
                 left = get(state, k) - get(before, k)
                 apart = left
@@ -157,7 +220,8 @@ def encode(rows: int, total: int, before: int, out: int) -> int:
 def next_state(at: int, before: int, state: int) -> int:
     """Write the state after the one at `before`; where the next one's bytes are."""
     apart = 0
-    for k in unrolled(WIDTH):
+    for turn in unrolled(WIDTH):
+        k = PLACE[turn]
         if apart == 0:
             byte = load(at, 1)
             at = at + 1
@@ -192,7 +256,8 @@ def decode(coded: int, total: int, before: int, rows: int) -> int:
 @routine
 def below(one: int, other: int) -> int:
     """Whether the state at one address comes before that at the other."""
-    for k in unrolled(WIDTH):
+    for turn in unrolled(WIDTH):
+        k = PLACE[turn]
         if get(one, k) != get(other, k):
             return get(one, k) < get(other, k)
     return 0

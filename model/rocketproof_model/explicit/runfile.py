@@ -147,8 +147,10 @@ class RunFile:
 
     def between(self, run: Run, low: tuple[int, ...] | None, high: tuple[int, ...] | None) -> Iterator[Words]:
         """The states of a run from `low` on that come before `high`; None is no bound."""
-        first = max(0, bisect_left(run.blocks, low, key=_first) - 1) if low is not None else 0
-        last = bisect_left(run.blocks, high, key=_first) if high is not None else len(run.blocks)
+        key = self.order.key
+        firsts = [key(block.first) for block in run.blocks]
+        first = max(0, bisect_left(firsts, key(low)) - 1) if low is not None else 0
+        last = bisect_left(firsts, key(high)) if high is not None else len(firsts)
         for block in run.blocks[first:last]:
             states = self.read(block)
             start, end = (None if at is None else self._place(states, at) for at in (low, high))
@@ -186,7 +188,3 @@ class RunFile:
                 behind = block.at + block.size + _HEAD.itemsize + 8 * self.order.words
         if piece:
             yield piece
-
-
-def _first(block: Block) -> tuple[int, ...]:
-    return block.first

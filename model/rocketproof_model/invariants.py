@@ -3,7 +3,7 @@
 Reached states suggest: what up to three elements of the state never are together, and how far one is ever above another, is a candidate.
 Where a step from some state breaks a claim, candidates that exclude this state are assumed, and every step has to keep them too; where no
 candidate does, what is broken is given up (Houdini, but only with candidates that something calls for). Of what remains a proof takes
-what the cores of z3's answers name. The proof itself is `symbolic.induction`'s, with these as lemmas: nothing here is trusted.
+as few as it can (`inductive`). The proof itself is `symbolic.induction`'s, with these as lemmas: nothing here is trusted.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import LimitReached
-from .formulas.relation import Relation, code_of
-from .formulas.solver import Solver
-from .formulas.values import Value, z3
+from .formulas.relation import code_of
+from .inductive import Step
 from .language import Bool, Expr, IndexType, Instance, Property, SetType, all_of, const
 from .result import Limits, Outcome, Watch
 from .search import explore
@@ -64,7 +63,7 @@ class Candidates:
 
     def term(self, instance: Instance, number: int) -> Expr:
         """One of the claims as a term."""
-        slots = [v[at] for v in instance.model.variables for at in v.elements()]
+        slots = [v.element(at) for v in instance.model.variables for at in v.elements()]
         if number >= len(self.never):
             i, j, d = self.above[number - len(self.never)].tolist()
             bounded: Expr = (slots[i] - slots[j] if j != NONE else slots[i]) <= d
@@ -132,90 +131,32 @@ def _together(values: Sequence[tuple[Codes, Codes]], chosen: Sequence[int]) -> N
     return met
 
 
-class _Step:
-    """One step of the model from any state; terms may be assumed before it, each by a literal of its own, and asked for after it."""
+def _strengthen(step: Step, candidates: Candidates, instance: Instance) -> None:
+    """Assume candidates until every step keeps what is assumed and does what is claimed, as far as candidates can bring it about.
 
-    def __init__(self, instance: Instance, claims: Sequence[Property], watch: Watch) -> None:
-        self.relation = relation = Relation(instance)
-        self.solver, self.made = Solver(watch), 0
-        self.solver.add(relation.typed(0))
-        self.taken = relation.at(relation.step, 0)
-        self.fault = relation.at(relation.fault, 0)
-        self.terms: list[Expr] = []
-        self.kept: list[Value] = []
-        self.lost: list[Value] = []
-        self.live: set[int] = set()
-        for claim in claims:
-            if claim.kind == "always":
-                self.assume(claim.formula)
-        self.against = {claim: self._against(claim) for claim in claims}
-
-    def assume(self, term: Expr) -> None:
-        """Take one more term for something that every step keeps."""
-        meaning = self.relation.translate.truth(term)
-        self.live.add(len(self.terms))
-        self.terms.append(term)
-        self.kept.append(self._literal(self.relation.at(meaning, 0)))
-        self.lost.append(self._then(meaning))
-
-    def _then(self, meaning: Value) -> Value:
-        self.solver.add(self.relation.at(self.relation.facts, 0), self.relation.at(self.relation.facts, 1))
-        return z3.And(self.taken, z3.Not(self.relation.at(meaning, 1)))
-
-    def _against(self, claim: Property) -> Value:
-        meaning = self.relation.translate.truth(claim.formula)
-        return self._then(meaning) if claim.kind == "always" else z3.And(self.taken, z3.Not(self.relation.at(meaning, 0)))
-
-    def _literal(self, meaning: Value) -> Value:
-        self.made += 1
-        literal = z3.Bool(f"literal {self.made}")
-        self.solver.add(z3.Implies(literal, meaning))
-        return literal
-
-    def check(self, *goals: Value) -> Value | None:
-        """A z3 model of a step to one of the goals from a state where all that is assumed holds."""
-        return self.solver.check(self._literal(z3.Or(*goals)), *(self.kept[k] for k in sorted(self.live)))
-
-    def strengthen(self, candidates: Candidates, instance: Instance) -> None:
-        """Assume candidates until every step keeps what is assumed and does what is claimed, as far as candidates can bring it about.
-
-        Each step that does not begins in a state that candidates exclude: the simplest one is assumed, and has to be kept too. Where no
-        candidate is left, what the step does not keep is given up.
-        """
-        left, met = np.ones(len(candidates), np.bool_), np.zeros(len(candidates), np.int64)
-        claims = dict(self.against)
-        fault = [self.fault]
-        while True:
-            model = self.check(*fault, *claims.values(), *(self.lost[k] for k in self.live))
-            if model is None:
-                return
-            broken = candidates.broken(self.relation.read(model, 0))
-            met += broken
-            found = np.flatnonzero(broken & left)
-            if len(found):
-                best = found[np.lexsort((-met[found], candidates.sizes[found]))[:AT_ONCE]]
-                left[best] = False
-                for number in best.tolist():
-                    self.assume(candidates.term(instance, number))
-                continue
-            if fault and code_of(model, self.fault):
-                fault = []
-            claims = {claim: against for claim, against in claims.items() if not code_of(model, against)}
-            self.live -= {k for k in self.live if code_of(model, self.lost[k])}
-
-    def needed(self, claim: Property) -> list[Expr] | None:
-        """Of what is assumed the terms that a proof of the claim takes, each kept by the others; None if there is no proof."""
-        number = {str(self.kept[k]): k for k in self.live}
-        found: dict[int, None] = {}
-        waiting = [self.fault, self.against[claim]]
-        while waiting:
-            if self.check(waiting.pop()) is not None:
-                return None
-            for k in sorted(number[name] for name in self.solver.core() if name in number):
-                if k not in found:
-                    found[k] = None
-                    waiting.append(self.lost[k])
-        return [self.terms[k] for k in found]
+    Each step that does not begins in a state that candidates exclude: the simplest one is assumed, and has to be kept too. Where no
+    candidate is left, what the step does not keep is given up.
+    """
+    left, met = np.ones(len(candidates), np.bool_), np.zeros(len(candidates), np.int64)
+    claims = dict(step.against)
+    fault = [step.fault]
+    while True:
+        model = step.check(step.live, *fault, *claims.values(), *(step.lost[k] for k in step.live))
+        if model is None:
+            return
+        broken = candidates.broken(step.relation.read(model, 0))
+        met += broken
+        found = np.flatnonzero(broken & left)
+        if len(found):
+            best = found[np.lexsort((-met[found], candidates.sizes[found]))[:AT_ONCE]]
+            left[best] = False
+            for number in best.tolist():
+                step.assume(candidates.term(instance, number))
+            continue
+        if fault and code_of(model, step.fault):
+            fault = []
+        claims = {claim: against for claim, against in claims.items() if not code_of(model, against)}
+        step.live -= {k for k in step.live if code_of(model, step.lost[k])}
 
 
 def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Limits(), states: int = STATES) -> list[Outcome]:
@@ -233,15 +174,14 @@ def prove(instance: Instance, claims: Sequence[Property], *, limits: Limits = Li
     codes = np.concatenate([reached.kernel.layout.unpack_many(level.reshape(-1, words)) for level in reached.levels()])
     candidates = suggested(instance, codes)
     try:
-        step = _Step(instance, claims, watch)
-        step.strengthen(candidates, instance)
-        proofs = [step.needed(claim) for claim in claims]
+        step = Step(instance, claims, watch)
+        _strengthen(step, candidates, instance)
+        proofs = [step.least(claim, closed=True) for claim in claims]
     except LimitReached as stop:
         return [Outcome(claim, "symbolic", "unknown", stop.reason, seconds=watch.seconds) for claim in claims]
     outcomes = []
     for claim, needed in zip(claims, proofs, strict=True):
-        lemmas = [step.terms[k] for k in sorted(step.live)] if needed is None else needed
-        lemmas = [term for term in lemmas if term is not claim.formula]
+        lemmas = [step.terms[k] for k in sorted(step.live - step.own[claim])] if needed is None else needed
         outcome = induction(instance, claim, lemmas=lemmas, limits=replace(limits, seconds=watch.left))
         outcomes.append(outcome)
     return outcomes

@@ -17,8 +17,9 @@ from .formulas.bits import Bits
 from .formulas.relation import Relation
 from .formulas.solver import EnginesDisagree
 from .formulas.values import Value, conjunction, formula, z3
+from .inductive import Step
 from .interpreter import State
-from .language import Instance, Property
+from .language import Expr, Instance, Property
 from .obligations import KINDS
 from .result import GAVE_UP, INTERRUPTED, MEMORY, TIME, Limits, Move, Outcome, Verdict, Watch, Witness
 
@@ -52,6 +53,7 @@ def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
     path = engine.ask(_bad(bits.relation, claim))
     if path is None:
         found = [term for term in map(bits.term, engine.invariant()) if term.op != "const" or not term.args[0]]
+        found = _least(instance, claim, found, watch)
         wrong = certificate.refusal(instance, claim, found, limits=Limits(watch.left))
         if wrong:
             raise EnginesDisagree(f"the invariant that spacer found for {claim.id} is none: {wrong}")
@@ -62,6 +64,15 @@ def _decide(instance: Instance, claim: Property, watch: Watch) -> Outcome:
         raise fault
     verdict: Verdict = "violated" if reached == "violated" else "holds"
     return Outcome(claim, "symbolic", verdict, witness=Witness(instance, claim, moves, states), depth=len(moves), seconds=watch.seconds)
+
+
+def _least(instance: Instance, claim: Property, found: Sequence[Expr], watch: Watch) -> list[Expr]:
+    """As few of the terms as prove the claim."""
+    step = Step(instance, [claim], watch)
+    for term in found:
+        step.assume(term)
+    least = step.least(claim)
+    return list(found) if least is None else least
 
 
 def _bad(relation: Relation, claim: Property) -> list[Value]:

@@ -47,7 +47,7 @@ def holds(model: Model, premise: Expr, claim: Expr, limits: Limits) -> bool:
 def _start(model: Model) -> Expr:
     """That the state is an initial one."""
     elements = [
-        any_of(variable[at] == start for start in starts)
+        any_of(variable.element(at) == start for start in starts)
         for variable in model.variables
         for at, starts in zip(variable.elements(), variable.init, strict=True)
     ]

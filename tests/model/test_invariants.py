@@ -6,18 +6,20 @@ import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rocketproof_model import Bool, Int, Model, after, forall, implies, interpreter, ite, search, spacer
+from rocketproof_model import Bool, Enum, Int, Maybe, Model, after, forall, implies, interpreter, ite, search, spacer
 from rocketproof_model.certificate import INVARIANT, refusal, smt2
 from rocketproof_model.errors import RocketproofError
 from rocketproof_model.faults import ModelFault
 from rocketproof_model.invariants import Candidates, prove, suggested
-from rocketproof_model.language import Expr, Instance
+from rocketproof_model.language import Expr, Instance, walk
 from rocketproof_model.language.reading import read
-from rocketproof_model.result import Limits
+from rocketproof_model.result import Limits, Outcome
 from rocketproof_model.symbolic import induction
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "model" / "examples"))
@@ -58,7 +60,9 @@ def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_way
         assert outcome.verdict == "holds", claim.id
         text = smt2(instance, claim, outcome.details["invariants"])
         assert answers(text) == ["unsat"] * 3
-        assert refusal(instance, claim, outcome.details["invariants"]) == ""
+        needed = list(outcome.details["invariants"])
+        assert refusal(instance, claim, needed) == ""
+        assert all(refusal(instance, claim, [*needed[:k], *needed[k + 1 :]]) for k in range(0, len(needed), 5)), "one of them can go"
         invariant = terms_of(text, instance)
         assert is_inductive(instance, invariant)
         asked = [instance.model.claim(str(k), "part of the invariant", "always", term) for k, term in enumerate(invariant)]
@@ -96,6 +100,39 @@ def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_m
     false = instance.model.claim("false", "it is undecided", "always", read("manager == undecided", instance.model))
     violated = spacer.prove(instance, false)
     assert violated.witness is not None and not interpreter.holds(instance, false.formula, violated.witness.states[-1])
+
+
+@pytest.mark.parametrize("prover", [spacer.prove, lambda instance, claim: prove(instance, [claim])[0]], ids=["spacer", "invariants"])
+def test_few_are_needed_however_many_are_found(prover: Callable[..., Outcome]) -> None:
+    """Arrays over a Maybe, a Bool and a name, of which the claim is about one element; the others only change with it."""
+    m = Model("rooms")
+    lamp = m.var("lamp", Bool, over=Maybe(Bool), init=False)
+    door, key = m.var("door", Bool, over=(Bool, Enum("in", "out")), init=False), m.var("key", Bool, init=False)
+
+    @m.action(x=Maybe(Bool))
+    def turn(a: Any, x: Any) -> None:
+        """A lamp is lit where a door is open."""
+        a.guard("open", door[True, "out"], "the door is open")
+        a.set(lamp[x], True)
+
+    @m.action(y=Bool)
+    def unlock(a: Any, y: Any) -> None:
+        """A door is opened with the key, and its other side with it."""
+        a.guard("key", key, "the key is there")
+        a.set(door[y, "out"], True)
+        a.set(door[y, "in"], True)
+
+    @m.action()
+    def find(a: Any) -> None:
+        """The key is found."""
+        a.set(key, True)
+
+    claim = m.always("lit", ~lamp[None] | key, "without the key it stays dark")
+    outcome = prover(m.given(), claim)
+    assert outcome.verdict == "holds"
+    (one,) = outcome.details["invariants"]
+    assert {e.args[0].name for e in walk(one) if e.op == "ref"} == {"door", "key"}
+    assert refusal(m.given(), claim, [one]) == ""
 
 
 def test_spacer_finds_an_error_of_the_model_and_what_cannot_go_on() -> None:

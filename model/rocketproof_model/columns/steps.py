@@ -221,11 +221,7 @@ def _elements(instance: Instance) -> Iterator[tuple[str, Expr]]:
     """All elements in the order of the slots, with the terms that read them."""
     for variable in instance.model.variables:
         for at in variable.elements():
-            yield variable.name_at(at), _element(variable, at)
-
-
-def _element(variable: Variable, at: tuple[int, ...]) -> Expr:
-    return Expr("ref", (variable, *(const(k, axis) for k, axis in zip(at, variable.over, strict=True))), variable.type)
+            yield variable.name_at(at), variable.element(at)
 
 
 def _claimed(claims: Iterable[Property]) -> list[tuple[_Name, Expr]]:
@@ -248,7 +244,7 @@ def _compiled_action(instance: Instance, action: Action) -> _ActionProgram:
         variable: Variable = update.target.args[0]
         for at in positions(update.target):
             name = variable.name_at(at)
-            element, value = written.get(name, (_element(variable, at),) * 2)
+            element, value = written.get(name, (variable.element(at),) * 2)
             here = all_of(index == const(k, index.type) for index, k in zip(update.target.args[1:], at, strict=True))
             written[name] = element, ite(here, update.value, value)
     for clash in action.clashes:

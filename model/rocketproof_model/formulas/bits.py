@@ -31,7 +31,7 @@ class Bits:
             *zip(relation.after, self._values(self.after), strict=True),
             (relation.choice, _vector(self.chosen)),
         ]
-        slots = [v[at] for v in relation.instance.model.variables for at in v.elements()]
+        slots = [v.element(at) for v in relation.instance.model.variables for at in v.elements()]
         self._elements = dict(enumerate(slots))
 
     def of(self, term: Value) -> Value:

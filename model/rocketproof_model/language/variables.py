@@ -57,6 +57,10 @@ class Variable(Whole):
     def elements(self) -> Iterable[tuple[int, ...]]:
         return itertools.product(*(i.codes() for i in self.over))
 
+    def element(self, at: tuple[int, ...]) -> Expr:
+        """The element at these codes as a term; the caller has checked the range."""
+        return Expr("ref", (self, *(const(k, axis) for k, axis in zip(at, self.over, strict=True))), self.type)
+
     def name_at(self, at: tuple[int, ...]) -> str:
         """`config.perm[0,1]`: what an element is called in files and columns of data, whatever its index's elements are called."""
         return self.name + (f"[{','.join(map(str, at))}]" if at else "")

@@ -179,17 +179,6 @@ def test_a_leaked_lock_is_a_finding() -> None:
         followed.target.observe()
 
 
-def test_a_retry_goes_only_where_the_producer_goes_at_some_position_of_its_counter() -> None:
-    """Not to the broker that refused, while the list has another one."""
-    given = {"retries": 1, "sends": 1, "auto_create": False, "template_in_file": True}
-    refused = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found", "template_not_inherited", "unlock_refused"]
-    way = ["find_template(p=0)", "send(p=0, b=1, q=0)", *(f"{step}(p=0)" for step in [*refused, "topic_not_exist"])]
-    again = replay("small", "P49", way, given)
-    with pytest.raises(RocketproofError, match="client 0 gives up after TOPIC_NOT_EXIST: the specification sends once more"):
-        again.target.perform(again.instance.model.named("retry"), (0, 1, 0))
-    assert replay("small", "P49", [*way, "retry(p=0, b=0, q=0)"], given).moves
-
-
 CREATED = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found", "build"]
 CREATED += ["put", "next_version", "persist", "unlock", "announce"]
 AT_HAND = {

@@ -12,7 +12,6 @@ from typing import Any
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
-from rocketproof_impl.producer.selection import Counter, RoundRobin
 from rocketproof_impl.producer.settings import ProducerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Packet
@@ -123,14 +122,13 @@ class SimulatedTarget(ModelTarget):
         return HOLD if packet.channel.caller in self._clients and packet.channel.server != NAME_SERVER else [0]
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The producer's next queue is the one that the action names, which has to be its choice at some position of its counter."""
+        """The producer's next queue is the one that the action names."""
         if self.constants["round_robin"]:
             return self._turns(info, last)
-        for position in range(len(info.message_queue_list)):
-            queue = RoundRobin(Counter(position)).choose(info, last)
+        for queue in info.message_queue_list:
             if (queue.broker_name, queue.queue_id) == self._choice:
                 return queue
-        raise Deviation(f"the producer chooses queue {self._choice} at no position of its counter: the specification lets it")
+        raise Deviation(f"queue {self._choice} is not in the producer's list: the specification lists it")
 
     def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """The queue whose turn it is, which has to be the one that the action names."""

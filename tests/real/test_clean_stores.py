@@ -33,7 +33,7 @@ from rocketproof_protocol.flags import COMMIT, PREPARED, ROLLBACK
 
 __all__ = ["COMMANDS"]
 RELEASES = os.environ.get("ROCKETPROOF_RELEASES", "4.7.1").split()
-TRUE = {"HAZ-31.stored", "INV-47.stored", "INV-30.drawn"}
+TRUE = {"HAZ-31.stored", "INV-47.stored", "INV-30.drawn", "INV-57.stored"}
 """What is so: dead letters that no consumer reads, and that were sent back at once; in 4.7.1 records of queues that no consumer reads."""
 DRAWS = 60  # sends to a queue below 0: some of them are drawn below 0 where Java's Math.abs and remainder allow it
 

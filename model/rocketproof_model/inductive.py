@@ -113,4 +113,4 @@ class Step:
         return [self.terms[k] for k in sorted(found - self.own[claim])]
 
 
-__all__ = ["Step"]
+__all__ = ["FEW", "Step"]

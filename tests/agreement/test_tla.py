@@ -189,12 +189,9 @@ def perhaps() -> Instance:
 
 @pytest.mark.parametrize("make", [odd, perhaps])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
-    found = search.explore(make(), [])
-    assert counted(tla.module(make(), properties=make().model.properties[:1]), tlc, tmp_path) == (
-        found.transitions,
-        found.states,
-        found.depth,
-    )
+    made = make()
+    found = search.explore(made, [])
+    assert counted(tla.module(made, properties=made.model.properties[:1]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
 
 
 def paths(high: int) -> Instance:

@@ -24,7 +24,7 @@ def text_of(witness: Witness, step: int, why_not: str | None = None, width: int 
     [
         ("refused", 4, "refresh(p0)"),
         ("part", 2, "fetch_route(0)"),
-        ("bound", 4, "send(p=0, b=1, q=2)"),
+        ("bound", 4, "send(p=0, q=6)"),
         ("enabled", 6, "refresh(0)"),
         ("end", 7, None),
     ],

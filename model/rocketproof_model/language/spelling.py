@@ -47,6 +47,7 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
             [
                 *([f"(?P<name>{'|'.join(parts)})"] if parts else []),
                 r"(?P<prime>(?<=[\w\])])')",
+                r"(?P<number>(?<![\w.])\d+\.\d+)",
                 r"(?P<part>(?<=[\w\]])\.\d+\b)",
                 r"""(?P<quoted>"[^"\n]*"|'[^'\n]*')""",
                 r"(?P<space>\s+)",

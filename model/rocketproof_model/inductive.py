@@ -103,9 +103,8 @@ class Step:
         found = self.proof(claim, self.live, closed=closed)
         if found is None:
             return None
-        if len(found - self.own[claim]) <= FEW:
-            return [self.terms[k] for k in sorted(found - self.own[claim])]
-        for k in sorted(found - self.own[claim], key=lambda k: -sum(1 for _ in walk(self.terms[k]))):
+        beside = found - self.own[claim]
+        for k in sorted(beside, key=lambda k: -sum(1 for _ in walk(self.terms[k]))) if len(beside) > FEW else ():
             if left is not None and self.solver.watch.left is not None and self.solver.watch.left < left / 2:
                 break
             fewer = self.proof(claim, found - {k}) if k in found else None

@@ -160,15 +160,18 @@ class _Writer:
         if any(part.op == "const" and not part.args[0] for part in parts):
             return "None"
         if any(part.op in ("const", "some") for part in parts):
-            return self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
+            return self._inside(shape, parts)
         if all(part.op == "ite" and part.args[0] is parts[0].args[0] for part in parts):
             then, otherwise = (self._maybe(shape, [part.args[arm] for part in parts]) for arm in (1, 2))
             return f"(IF {self.term(parts[0].args[0])} THEN {then} ELSE {otherwise})"
         container = self.held.get(parts[0].args[0]) if parts[0].op in ("ref", "after") else None
         if container is not None and container.type == shape and [part.args[0] for part in parts] == list(container.variables):
             return self._whole(parts[0], container)
-        inside = self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
-        return f"(IF {self.term(parts[0])} = None THEN None ELSE {inside})"
+        return f"(IF {self.term(parts[0])} = None THEN None ELSE {self._inside(shape, parts)})"
+
+    def _inside(self, shape: MaybeShape, parts: Sequence[Expr]) -> str:
+        """What a Maybe of several parts holds that is not None."""
+        return self.member(shape.of, iter([_inside(part, type_) for part, (_, type_) in zip(parts, parts_of(shape.of), strict=True)]))
 
     def literal(self, shape: Shape, codes: Iterable[int]) -> str:
         """A value of a shape from the codes of its parts."""

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
 from .errors import TraceError
@@ -34,32 +34,33 @@ def cores() -> int:
 
 def on_processes(workers: int) -> Spread:
     """Spread over processes of this machine; a single item, or all for one worker, are done in this one."""
-
-    def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-        if workers < 2 or len(items) < 2:
-            yield from map(function, items)
-            return
-        with processes(min(workers, len(items))) as pool:
-            yield from answers(pool, function, items, 2 * workers)
-
-    return spread
+    return _over(processes, workers)
 
 
 def on_threads(workers: int) -> Spread:
     """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
     one worker, are done in this thread. Where this one stops early, what the others have begun is done to its end first."""
+    return _over(_threads, workers)
 
+
+def _over(pools: Callable[[int], AbstractContextManager[Executor]], workers: int) -> Spread:
     def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         if workers < 2 or len(items) < 2:
             yield from map(function, items)
             return
-        pool = ThreadPoolExecutor(min(workers, len(items)))
-        try:
+        with pools(min(workers, len(items))) as pool:
             yield from answers(pool, function, items, workers)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     return spread
+
+
+@contextmanager
+def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

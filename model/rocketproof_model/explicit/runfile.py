@@ -147,14 +147,17 @@ class RunFile:
 
     def between(self, run: Run, low: tuple[int, ...] | None, high: tuple[int, ...] | None) -> Iterator[Words]:
         """The states of a run from `low` on that come before `high`; None is no bound."""
-        key = self.order.key
-        firsts = [key(block.first) for block in run.blocks]
-        first = max(0, bisect_left(firsts, key(low)) - 1) if low is not None else 0
-        last = bisect_left(firsts, key(high)) if high is not None else len(firsts)
+        first = max(0, self._block_at(run, low) - 1) if low is not None else 0
+        last = self._block_at(run, high) if high is not None else len(run.blocks)
         for block in run.blocks[first:last]:
             states = self.read(block)
             start, end = (None if at is None else self._place(states, at) for at in (low, high))
             yield states[start:end]
+
+    def _block_at(self, run: Run, state: tuple[int, ...]) -> int:
+        """The first block of a run that begins with this state or one behind it."""
+        key = self.order.key
+        return bisect_left(run.blocks, key(state), key=lambda block: key(block.first))
 
     def _place(self, states: Words, wanted: tuple[int, ...]) -> int:
         return self.order.places(states, np.array(wanted, dtype=np.int64))[0] * self.order.words

@@ -163,7 +163,8 @@ class MaybeValue(Compared, Whole):
 def proper(shape: Shape, value: Any) -> Expr:
     """That the parts of a value of the shape fit together, as those of a Maybe have to."""
     if isinstance(shape, MaybeShape):
-        return value.is_value  # type: ignore[no-any-return]
+        whole: Expr = value.is_value
+        return whole
     if isinstance(shape, tuple):
         return all_of(proper(of, each) for of, each in zip(shape, value, strict=True))
     if isinstance(shape, Record):

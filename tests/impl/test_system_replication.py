@@ -14,7 +14,7 @@ from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_impl.system.links import LinkServer, dial
-from rocketproof_impl.system.server import listening_socket
+from rocketproof_impl.system.listening import listening_socket
 from rocketproof_impl.system.threads import Threads
 from rocketproof_profiles import PROFILES
 
@@ -62,7 +62,7 @@ async def replicate(tmp_path: Path) -> None:
     server = LinkServer(threads, accept)
     listening = listening_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    await server.start(listening)
+    server.start(listening)
     try:
         master.run()
         slave.store.ha_client.update_master_address(f"127.0.0.1:{port}")
@@ -81,7 +81,7 @@ async def replicate(tmp_path: Path) -> None:
         assert len(slave.log()) > 2
         assert slave.store.max_offset("TopicTest", 0) == 120
     finally:
-        await server.stop()
+        server.stop()
         threads.close()
         master.disk.close()
         slave.disk.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from rocketproof_impl.remoting.dispatch import write
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v2
 from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.listening import listening_socket
 from rocketproof_impl.system.node import BrokerNode, NameServerNode
-from rocketproof_impl.system.server import Limits, TcpServer, listening_socket
+from rocketproof_impl.system.server import Limits, TcpServer
 from rocketproof_protocol.codes import SEND_MESSAGE_V2
 
 PATIENCE = 20.0
@@ -51,10 +52,16 @@ class EchoServer:
         self.port: int = listening.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
         self.tcp = TcpServer(background.threads, self.echo, limits)
-        background.complete(self.tcp.start(listening))
+        self._on_loop(lambda: self.tcp.start(listening))
 
     def close(self) -> None:
-        self.background.complete(self.tcp.stop())
+        self._on_loop(self.tcp.stop)
+
+    def _on_loop(self, action: Callable[[], None]) -> None:
+        async def acting() -> None:
+            action()
+
+        self.background.complete(acting())
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from serving import PATIENCE, send_command
 
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.system.client import Client
-from rocketproof_impl.system.server import listening_socket
+from rocketproof_impl.system.listening import listening_socket
 from rocketproof_properties.cli import run
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, NO_PERMISSION, SUCCESS, TOPIC_NOT_EXIST
 

@@ -18,8 +18,8 @@ from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.disk import StoreInUse
+from rocketproof_impl.system.listening import listening_socket
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded, close_all
-from rocketproof_impl.system.server import listening_socket
 from rocketproof_impl.system.threads import Threads
 from rocketproof_protocol.codes import GET_MAX_OFFSET, GET_ROUTEINFO_BY_TOPIC, SUCCESS, SYSTEM_BUSY, UPDATE_BROKER_CONFIG
 

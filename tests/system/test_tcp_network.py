@@ -16,7 +16,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, ROCKETMQ, Command, respon
 from rocketproof_impl.remoting.errors import ConnectFailed, SendFailed, TimedOut
 from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.client import Client
-from rocketproof_impl.system.server import listening_socket
+from rocketproof_impl.system.listening import listening_socket
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 
 behaviour = pytest.mark.behaviour

@@ -17,7 +17,8 @@ from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.system.connection import Connection
-from rocketproof_impl.system.server import BACKLOG, Limits, listening_socket
+from rocketproof_impl.system.listening import BACKLOG, listening_socket
+from rocketproof_impl.system.server import Limits
 
 behaviour = pytest.mark.behaviour
 FORMS = pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])

@@ -10,7 +10,7 @@ from typing import cast
 from ..link import Link
 from ..tasks import Wait
 from .connecting import CONNECT_MILLIS, connect
-from .server import BACKLOG
+from .listening import Listener
 from .threads import Threads
 
 CONNECTIONS = 64
@@ -20,13 +20,19 @@ class LinkProtocol(asyncio.Protocol):
     """One side of a connection. `opened` and `lost` tell a server."""
 
     link: Link
+    _transport: asyncio.Transport
 
     def __init__(self, opened: Callable[[LinkProtocol], None] | None = None, lost: Callable[[LinkProtocol], None] | None = None) -> None:
         self._opened = opened
         self._lost = lost
 
+    def abort(self) -> None:
+        """Close at once: what the other side has not taken yet is never sent."""
+        self.link.ended()
+        self._transport.abort()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        made = cast(asyncio.Transport, transport)  # other loops have transports of their own
+        made = self._transport = cast(asyncio.Transport, transport)  # other loops have transports of their own
         host, port = made.get_extra_info("peername", ("", 0))[:2]
         self.link = Link(f"{host}:{port}", made.write, made.close)
         if self._opened is not None:
@@ -53,34 +59,34 @@ class LinkServer:
     def __init__(self, threads: Threads, accept: Callable[[Link], None]) -> None:
         self._threads = threads
         self._accept = accept
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
+        self._ended = False
         self._open: set[LinkProtocol] = set()
 
-    async def start(self, listening: socket.socket) -> None:
+    def start(self, listening: socket.socket) -> None:
         """Serve whoever connects to this socket, which then belongs to the server."""
         self._threads.at_end(self._abort)
-        self._server = await self._threads.loop.create_server(self._protocol, sock=listening, backlog=BACKLOG)
+        self._listener = Listener(self._threads, listening, lambda: LinkProtocol(self._connected, self._open.discard))
 
-    def _protocol(self) -> LinkProtocol:
-        return LinkProtocol(self._connected, self._open.discard)
-
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Take no more connections, and close those there are."""
-        if self._server is not None:
-            self._server.close()
-            for protocol in list(self._open):
-                protocol.link.close()
-            await self._server.wait_closed()
-
-    def _abort(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        self._end()
         for protocol in list(self._open):
             protocol.link.close()
 
+    def _abort(self) -> None:
+        self._end()
+        for protocol in list(self._open):
+            protocol.abort()
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._listener is not None:
+            self._listener.close()
+
     def _connected(self, protocol: LinkProtocol) -> None:
-        if len(self._open) >= CONNECTIONS:
-            protocol.link.close()
+        if self._ended or len(self._open) >= CONNECTIONS:  # it may have been accepted before the end
+            protocol.abort()
             return
         self._open.add(protocol)
         self._accept(protocol.link)

@@ -25,8 +25,9 @@ from .chance import SystemRandomness
 from .connection import Connection
 from .disk import SystemDisk
 from .links import LinkServer, dial
+from .listening import listening_socket
 from .network import TcpNetwork
-from .server import Limits, TcpServer, listening_socket
+from .server import Limits, TcpServer
 from .threads import Threads, log
 
 LOOPBACK = "127.0.0.1"
@@ -61,12 +62,12 @@ class NameServerNode:
         self.threads = Threads()
         self.server = NameServer(self.threads.clock, profile=self.profile)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
-        await self._tcp.start(listening)
+        self._tcp.start(listening)
         drive(self.threads, self.server, self.server.PERIODIC, close_all)
 
     async def stop(self) -> None:
         """Answer what has come, then close every connection."""
-        await self._tcp.stop()
+        self._tcp.stop()
         self.threads.close()
 
 
@@ -121,9 +122,9 @@ class BrokerNode:
         self._run((*store.services(lambda address: dial(self.threads, address), self.threads.aside), *broker.services()))
         self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
         self._tcp = [TcpServer(self.threads, broker, self._limits) for _ in (for_clients, for_sends)]
-        await self._links.start(for_slaves)
+        self._links.start(for_slaves)
         for server, listening in zip(self._tcp, (for_clients, for_sends), strict=True):
-            await server.start(listening)
+            server.start(listening)
         await self._complete(broker.start())
         for thing in (broker, broker.registration, broker.slave):
             drive(self.threads, thing, thing.PERIODIC, close_all)
@@ -132,11 +133,11 @@ class BrokerNode:
         """Leave the name servers, answer what has come, let the services end, bring everything to the device."""
         await self._complete(self.broker.stop())
         for server in self._tcp:
-            await server.stop()
+            server.stop()
         for service in self.broker.services():
             await self._complete(service.shutdown())
         await self._complete(self.broker.store.stop())
-        await self._links.stop()
+        self._links.stop()
         self.kill()
 
     def _run(self, services: Iterable[Service]) -> None:

@@ -6,8 +6,6 @@ is silent for two minutes is sent away, as is who needs so long for one frame.
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import socket
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,10 +13,9 @@ from typing import Protocol
 from ..remoting.command import Command
 from ..remoting.ports import Channel
 from .connection import Connection
+from .listening import Listener
 from .threads import Threads, log
 
-BACKLOG = 1024
-LAST_PORT = 65535
 SWEEP_MILLIS = 1000
 
 
@@ -40,27 +37,6 @@ class Limits:
     idle: float = 120.0
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 is any free one. Raises OSError.
-
-    A port can be taken again at once after its process has ended. Connections are not kept alive by the system (REM-11).
-    """
-    if not 0 <= port <= LAST_PORT:
-        raise OSError(errno.EINVAL, f"there is no port {port}, the last one is {LAST_PORT}")
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.bind(address)
-        made.listen(BACKLOG)
-    except OSError:
-        made.close()
-        raise
-    return made
-
-
 class TcpServer:
     """The connections to one receiver."""
 
@@ -69,30 +45,32 @@ class TcpServer:
         self._receiver = receiver
         self._limits = limits or Limits()
         self._incomplete = 0
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
+        self._ended = False
         self.connections: set[Connection] = set()
 
-    async def start(self, listening: socket.socket) -> None:
+    def start(self, listening: socket.socket) -> None:
         """Serve whoever connects to this socket, which then belongs to the server."""
-        loop = self._threads.loop
-        self._server = await loop.create_server(lambda: Connection(self, loop), sock=listening, backlog=BACKLOG)
+        self._listener = Listener(self._threads, listening, lambda: Connection(self, self._threads.loop))
         self._threads.at_end(self._abort)
         self._threads.every(SWEEP_MILLIS, SWEEP_MILLIS, self.sweep)
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Take no more connections, and close those there are once their answers are sent."""
-        if self._server is not None:
-            self._server.close()
-            for connection in list(self.connections):
-                connection.close()
-            await self._server.wait_closed()
+        self._end()
+        for connection in list(self.connections):
+            connection.close()
 
     def _abort(self) -> None:
         """The process ends: nobody is served any more."""
-        if self._server is not None:
-            self._server.close()
+        self._end()
         for connection in list(self.connections):
             connection.abort()
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._listener is not None:
+            self._listener.close()
 
     def sweep(self) -> None:
         """Close what is idle, and what has not finished its frame for as long."""
@@ -105,7 +83,9 @@ class TcpServer:
     # What a connection calls
 
     def opened(self, connection: Connection) -> None:
-        if len(self.connections) >= self._limits.connections:
+        if self._ended:  # it was accepted before
+            connection.abort()
+        elif len(self.connections) >= self._limits.connections:
             log.warning("the connection to %s:%d is refused: there are %d", *connection.remote, len(self.connections))
             connection.abort()
         else:

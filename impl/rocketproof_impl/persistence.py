@@ -1,8 +1,9 @@
 """Configuration files that outlive a crash, mostly: a temporary file, a backup and a rename (PER-01 to PER-08).
 
 A file is replaced in five steps on the disk, and the process may end between any two of them or inside a write. Nothing is
-forced to the device, so a power loss can also undo steps that were done. Texts are UTF-8 (PER-09); a 4.x broker takes
-whatever its platform has. 5.x has another way: a backup, then the file is written over (PER-10).
+forced to the device, so a power loss can also undo steps that were done. Texts are UTF-8 (PER-09), where
+half a surrogate pair is a question mark as in Java; a 4.x broker takes whatever its platform has. 5.x has another way: a backup, then
+the file is written over (PER-10).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def string_to_file(disk: Disk, text: str, path: str) -> None:
     main file at all (PER-05, HAZ-35). Without a main file the backup stays as it was (PER-07). Whether these two worked is not
     asked: a rename goes ahead after a delete that failed.
     """
-    disk.write(path + ".tmp", text.encode())
+    disk.write(path + ".tmp", text.encode("utf-8", "replace"))
     previous = disk.read(path)
     if previous is not None:
         disk.write(path + ".bak", previous)
@@ -42,7 +43,7 @@ def overwrite(disk: Disk, text: str, path: str) -> None:
     previous = disk.read(path)
     if previous is not None:
         disk.write(path + ".bak", previous)
-    disk.write(path, text.encode())
+    disk.write(path, text.encode("utf-8", "replace"))
 
 
 def persist(disk: Disk, text: str, path: str, *, in_place: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,7 +85,7 @@ def table_to_data(table: dict[str, TopicConfig], version: DataVersion) -> dict[s
         "dataVersion": version_to_data(version),
         "topicConfigTable": {
             name: {
-                **({} if config.attributes is None else {"attributes": config.attributes}),
+                **({} if config.attributes is None else {"attributes": dict(config.attributes)}),
                 "order": config.order,
                 "perm": config.perm,
                 "readQueueNums": config.read_queue_nums,
@@ -125,8 +124,3 @@ def version_to_data(version: DataVersion) -> dict[str, int]:
 
 def version_from_data(data: Any) -> DataVersion:
     return DataVersion(int(data["timestamp"]), int(data["counter"]))
-
-
-def pretty(data: Any) -> str:
-    """JSON as the broker's files have it: one tab a level, no blank after colons."""
-    return json.dumps(data, indent="\t", separators=(",", ":"), ensure_ascii=False)

@@ -7,18 +7,22 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving import PATIENCE, EchoServer, Raw, echo_server
+from serving import PATIENCE, Echo, EchoServer, Raw, echo_server
 
 from rocketproof_impl.remoting import frame
 from rocketproof_impl.remoting.command import JSON, ONE_WAY, ROCKETMQ, Command
+from rocketproof_impl.remoting.ports import Channel
 from rocketproof_impl.system.background import Background
-from rocketproof_impl.system.connection import Connection
+from rocketproof_impl.system.connection import TURN, Connection
 from rocketproof_impl.system.listening import BACKLOG, listening_socket
-from rocketproof_impl.system.server import Limits
+from rocketproof_impl.system.server import Limits, TcpServer
 
 behaviour = pytest.mark.behaviour
 FORMS = pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
@@ -188,14 +192,72 @@ class Gone(asyncio.Transport):
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+class Turns(asyncio.SelectorEventLoop):
+    """A loop on which nothing happens until `go`, and whose time, in seconds, passes when it is told so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.next: list[Callable[..., object]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_soon(self, callback: Callable[..., object], *args: object, context: object = None) -> Any:
+        self.next.append(callback)
+
+    def go(self) -> None:
+        turn, self.next = self.next, []
+        for callback in turn:
+            callback()
+
+
+class Slow(Echo):
+    """Needs a time for each request, in seconds."""
+
+    def __init__(self, loop: Turns, seconds: float) -> None:
+        super().__init__()
+        self.loop = loop
+        self.seconds = seconds
+
+    def receive(self, channel: Channel, command: Command) -> None:
+        self.received.append(command)
+        self.loop.now += self.seconds
+
+
+def test_who_sends_much_at_once_does_not_keep_the_others_waiting() -> None:
+    data = frame.encode(Command(1)) * 10
+    with Background() as background, closing(Turns()) as loop:
+        slow = Slow(loop, TURN / 2)
+        connection = Connection(TcpServer(background.threads, slow), loop)
+        connection.connection_made(Gone({"peername": ("127.0.0.1", 1)}))
+        connection.data_received(data)
+        assert len(slow.received) == 2
+        connection.data_received(data)
+        assert (len(slow.received), len(loop.next)) == (2, 1)
+        loop.go()
+        assert len(slow.received) == 4
+        connection.connection_lost(None)
+        assert (len(slow.received), slow.lost) == (4, [])
+        while loop.next:
+            loop.go()
+        assert (len(slow.received), slow.lost) == (20, [connection])
+
 
 def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) -> list[int]:
     """A connection over which this came is lost, while the system still has the rest: the requests that are served."""
     ours, theirs = socket.socketpair()
-    with ours:
+    with ours, closing(Turns()) as loop:
         with theirs:
             theirs.sendall(unread)
-        connection = Connection(server.tcp, server.background.threads.loop)
+        connection = Connection(server.tcp, loop)
         connection.connection_made(Gone({"socket": ours, "peername": ("127.0.0.1", 1)}))
         connection.data_received(came)
         connection.connection_lost(why)

@@ -11,7 +11,8 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SY
 
 from .. import persistence
 from ..ports import Clock, Disk
-from ..topic import DataVersion, pretty, version_from_data, version_to_data
+from ..pretty import PrettyTable
+from ..topic import DataVersion, version_from_data, version_to_data
 from .settings import BrokerSettings
 
 
@@ -33,10 +34,11 @@ class SubscriptionGroupConfig:
 class SubscriptionGroupManager:
     """The table of groups, its version and its file."""
 
-    __slots__ = ("_clock", "_disk", "_in_place", "_settings", "data_version", "path", "table")
+    __slots__ = ("_clock", "_disk", "_file", "_in_place", "_settings", "data_version", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk, clock: Clock) -> None:
         self._settings = settings
+        self._file = PrettyTable("subscriptionGroupTable")
         self._in_place = profile.overwrites_in_place
         self._disk = disk
         self._clock = clock
@@ -63,7 +65,7 @@ class SubscriptionGroupManager:
         """Write table and version to subscriptionGroup.json (PER-01, PER-02)."""
         groups = {name: group_to_data(config) for name, config in self.table.items()}
         data = {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
-        persistence.persist(self._disk, pretty(data), self.path, in_place=self._in_place)
+        persistence.persist(self._disk, self._file.text(data), self.path, in_place=self._in_place)
 
     def load(self) -> bool:
         """Read subscriptionGroup.json or its backup; False means that the broker must not start (PER-03)."""

@@ -28,12 +28,12 @@ from rocketproof_protocol.topics import (
 from .. import persistence
 from ..java import null_pointer
 from ..ports import Clock, Disk
+from ..pretty import PrettyTable
 from ..tasks import Interrupted, Lock, Pause
 from ..topic import (
     DataVersion,
     TopicConfig,
     is_inherited,
-    pretty,
     table_from_data,
     table_to_data,
     without_inherit,
@@ -104,13 +104,14 @@ class TopicConfigManager:
     anybody at any time. `lock` guards creation by messages and nothing else (TCM-30).
     """
 
-    __slots__ = ("_clock", "_disk", "_profile", "_register", "_settings", "data_version", "lock", "path", "table")
+    __slots__ = ("_clock", "_disk", "_file", "_profile", "_register", "_settings", "data_version", "lock", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, clock: Clock, disk: Disk, register: Register) -> None:
         self._settings = settings
         self._profile = profile
         self._clock = clock
         self._disk = disk
+        self._file = PrettyTable("topicConfigTable")
         self._register = register
         self.path = f"{settings.store_path_root_dir}/config/topics.json"
         self.lock = Lock()
@@ -283,7 +284,7 @@ class TopicConfigManager:
 
     def persist(self) -> None:
         """Write table and version to topics.json (PER-01)."""
-        text = pretty(table_to_data(self.table, self.data_version))
+        text = self._file.text(table_to_data(self.table, self.data_version))
         persistence.persist(self._disk, text, self.path, in_place=self._profile.overwrites_in_place)
 
     def load(self) -> bool:

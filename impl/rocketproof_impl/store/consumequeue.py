@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
+from rocketproof_protocol.folders import folder_of, topic_of
 from rocketproof_protocol.properties import DELAY, TAGS
 from rocketproof_protocol.topics import SCHEDULE
 
@@ -19,6 +21,7 @@ ENTRY_SIZE = 20
 _ENTRY = Struct(">qiq")
 LAST_FILES = 3
 _READ_AT_ONCE = 1000
+_QUEUE_ID = re.compile("-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
 
 
 class Entry(NamedTuple):
@@ -172,16 +175,16 @@ class ConsumeQueues:
     def find_or_create(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = self.queues.get((topic, queue_id))
         if queue is None:
-            queue = ConsumeQueue(MappedFileQueue(self._disk, f"{self._folder}/{topic}/{queue_id}", self._file_size))
+            queue = ConsumeQueue(MappedFileQueue(self._disk, f"{self._folder}/{folder_of(topic)}/{queue_id}", self._file_size))
             self.queues[topic, queue_id] = queue
         return queue
 
     def load(self) -> None:
         """Open every queue that is on the disk. Raises OSError."""
-        for topic in self._disk.names(self._folder):
-            for queue_id in self._disk.names(f"{self._folder}/{topic}"):
-                if queue_id.isdigit():
-                    self.find_or_create(topic, int(queue_id)).files.load()
+        for folder in self._disk.names(self._folder):
+            for name in self._disk.names(f"{self._folder}/{folder}"):
+                if _QUEUE_ID.fullmatch(name):
+                    self.find_or_create(topic_of(folder), int(name)).files.load()
 
     def recover(self) -> int:
         """End each queue behind its last entry; the end of the last record that any of them knows, -1 for none (REC-02)."""

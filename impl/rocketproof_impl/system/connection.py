@@ -18,6 +18,8 @@ from .threads import log
 
 HIGH_WATER = 1024 * 1024
 PIECE = 256 * 1024
+TURN = 0.02
+"""Seconds for which one connection may keep the others waiting, and the end of the process, though one command may need longer."""
 
 
 class Owner(Protocol):
@@ -38,7 +40,7 @@ class Connection(asyncio.Protocol):
     """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
     none; both on the loop's clock, in seconds."""
 
-    __slots__ = ("_buffer", "_closed", "_kept", "_loop", "_owner", "_stuck", "_transport", "active", "began", "remote")
+    __slots__ = ("_buffer", "_closed", "_kept", "_loop", "_lost", "_owner", "_pending", "_stuck", "_transport", "active", "began", "remote")
 
     _transport: asyncio.Transport
 
@@ -49,6 +51,8 @@ class Connection(asyncio.Protocol):
         self._kept = 0
         self._closed = False  # by this side
         self._stuck = False
+        self._pending = False  # there is another turn to come
+        self._lost = False  # the other side is gone
         self.active = loop.time()
         self.began: float | None = None
         self.remote = ("", 0)
@@ -101,46 +105,55 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._stuck = False
         self._serve()
-        if not self._stuck:
+        if not self._stuck and not self._pending:
             self._transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stuck = False
-        try:
-            self._serve()
-            if exc is not None:
-                self._drain()
-        finally:
-            self._buffer.clear()
-            self._note()
-            self._owner.lost(self)
+        self._lost, self._stuck = True, False
+        if exc is not None:
+            self._drain()
+        self._serve()
 
     def _serve(self) -> None:
         """Hand on every command that is complete, unless the other side has too much to read already. That an answer cannot be written
-        any more does not end this."""
-        buffer = self._buffer
+        any more does not end this. Others have a turn in between when it takes long."""
+        if not self._pending:
+            self._turn()
+
+    def _turn(self) -> None:
+        buffer, end = self._buffer, self._loop.time() + TURN
+        again, self._pending = self._pending, False
         try:
-            while not self._stuck:
+            while not self._stuck and not self._pending:
                 command = frame.take(buffer)
                 if command is None:
                     break
                 self.began = None
                 self._owner.received(self, command)
+                self._pending = bool(buffer) and self._loop.time() >= end
         except frame.FrameError as problem:
             log.warning("the connection to %s:%d is closed: %s", *self.remote, problem)
             self.close()
-        if self._kept or buffer:
-            self._note()
+        finally:
+            if self._pending:
+                self._transport.pause_reading()
+                self._loop.call_soon(self._turn)
+            elif self._lost:
+                buffer.clear()
+                self._owner.lost(self)
+            elif again and not self._stuck:
+                self._transport.resume_reading()
+            if self._kept or buffer:
+                self._note()
 
     def _drain(self) -> None:
-        """Serve what the system still has of a connection that broke: asyncio reads no more of it once an answer could not be written."""
+        """Keep what the system still has of a connection that broke: asyncio reads no more of it once an answer could not be written."""
         broken = self._transport.get_extra_info("socket")
         if broken is None:
             return
         with suppress(OSError):
             while not self._closed and (data := os.read(broken.fileno(), PIECE)):
                 self._buffer += data
-                self._serve()
 
     def _note(self) -> None:
         """Tell the owner how much is kept."""

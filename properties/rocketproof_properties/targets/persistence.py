@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.pretty import pretty
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import PlainContent
 from rocketproof_impl.simulator.disk import ProcessEnded
-from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_from_data, table_to_data
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_from_data, table_to_data
 from rocketproof_model import Instance
 from rocketproof_model.specification.persistence import Persistence
 from rocketproof_profiles import Profile

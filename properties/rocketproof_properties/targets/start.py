@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rocketproof_impl.topic import DataVersion, TopicConfig, pretty, table_to_data
+from rocketproof_impl.pretty import pretty
+from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_model.specification import Scope
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.folders import topic_of
+
 from .facts import LIMIT, Column
 from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY
 from .paths import KeptOpen, is_file_name, is_remote, join, names_of, offset_of, open_source, read
@@ -194,10 +196,11 @@ class Queues:
     def _found(self) -> dict[tuple[str, int], Queue]:
         found = {}
         for folder in self._folders:
-            for topic in names_of(folder):
-                for name in names_of(join(folder, topic)):
+            for inside in names_of(folder):
+                topic = topic_of(inside)
+                for name in names_of(join(folder, inside)):
                     if _QUEUE_ID.fullmatch(name):
-                        found[topic, int(name)] = Queue(topic, int(name), join(folder, topic, name))
+                        found[topic, int(name)] = Queue(topic, int(name), join(folder, inside, name))
         return found
 
     def all(self) -> list[Queue]:

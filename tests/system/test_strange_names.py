@@ -1,0 +1,115 @@
+"""Names that no client means well: the store stays in its folder, opens again, and keeps what was acknowledged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import Raw, parts
+
+from rocketproof_impl.remoting.command import JSON, ROCKETMQ, Command
+from rocketproof_impl.remoting.headers import (
+    CreateTopicRequestHeader,
+    SendMessageBackRequestHeader,
+    SendMessageRequestHeader,
+    encode,
+    encode_v2,
+    layout,
+)
+from rocketproof_protocol import codes
+
+NAMES = (
+    "a\0b",
+    "../../../commitlog",
+    "a/b",
+    "..",
+    ".",
+    "/etc/x",
+    "\ud800",
+    "x" * 127,
+    "x" * 128,
+    "x" * 4000,
+    "é" * 60,
+    "a\nb",
+    "a\x1b[31mb",
+    "",
+    "~YS9i",
+)
+
+
+def creating(name: str, stored: int) -> Iterator[Command]:
+    """All that creates something under a name: a topic, a group, its retry topic, dead letters, keys of an index."""
+    send = SendMessageRequestHeader("p", name, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None)
+    yield Command(codes.SEND_MESSAGE_V2, encode_v2(send), b"x")
+    keyed = SendMessageRequestHeader(name, "Orders", "TBW102", 4, 0, 0, 1, 0, f"KEYS\x01{name}\x02TAGS\x01{name}\x02", 0, False, None)
+    yield Command(codes.SEND_MESSAGE_V2, encode_v2(keyed), b"x")
+    for level in (0, -1):
+        back = SendMessageBackRequestHeader(stored, name, level, "id", "Orders", max_reconsume_times=16)
+        yield Command(codes.CONSUMER_SEND_MSG_BACK, encode(back, layout(type(back))))
+    topic = CreateTopicRequestHeader(name, "TBW102", 4, 4, 6, "SINGLE_TAG")
+    yield Command(codes.UPDATE_AND_CREATE_TOPIC, encode(topic, layout(type(topic))))
+    group = {"groupName": name, "retryQueueNums": 1, "retryMaxTimes": 16}
+    yield Command(codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(group).encode())
+    consumer = {
+        "groupName": name,
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+        "subscriptionDataSet": [{"topic": name, "subString": "*", "subVersion": 1}],
+    }
+    yield Command(codes.HEART_BEAT, {}, json.dumps({"clientID": "c", "producerDataSet": [], "consumerDataSet": [consumer]}).encode())
+
+
+def send(raw: Raw, queue: int) -> int:
+    """A message to a topic with an ordinary name; where in the log it is."""
+    header = SendMessageRequestHeader("p", "Orders", "TBW102", 4, queue, 0, 1, 0, "", 0, False, None)
+    answer = raw.ask(Command(codes.SEND_MESSAGE_V2, encode_v2(header), b"kept"))
+    assert answer.code == codes.SUCCESS and answer.ext_fields is not None, answer.remark
+    return int(answer.ext_fields["msgId"][16:], 16)
+
+
+@pytest.mark.parametrize("profile", ["P49", "P494", "P533"])
+def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile: str, tmp_path: Path) -> None:
+    store = tmp_path / "broker-a"
+    with parts(tmp_path) as cluster:
+        port = cluster.broker(profile=profile).settings.listen_port
+        with Raw(port) as raw:
+            stored = send(raw, 0)
+        for name in NAMES:
+            for command in creating(name, stored):
+                for form in (JSON, ROCKETMQ):
+                    with Raw(port) as raw:  # the broker speaks to who sent a heartbeat
+                        raw.ask(command, form)
+        with Raw(port) as raw:
+            send(raw, 1)
+        cluster.stop("broker-a")
+        assert [path.name for path in tmp_path.iterdir()] == [store.name]
+        assert [path.name for path in (store / "commitlog").iterdir() if path.is_dir()] == []
+        with Raw(cluster.broker(profile=profile).settings.listen_port) as raw:
+            answer = raw.ask(Command(codes.GET_MAX_OFFSET, {"topic": "Orders", "queueId": "1"}))
+            assert answer.ext_fields == {"offset": "1"}
+            send(raw, 1)
+
+
+def test_a_name_written_to_a_configuration_does_not_hinder_the_next_one(tmp_path: Path) -> None:
+    with parts(tmp_path) as cluster:
+        node = cluster.broker(profile="P494")
+        with Raw(node.settings.listen_port) as raw:
+            for name in ("half \ud800", "whole"):
+                group = {"groupName": name, "retryQueueNums": 1, "retryMaxTimes": 16}
+                raw.ask(Command(codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(group).encode()))
+        written = json.loads((tmp_path / "broker-a" / "config" / "subscriptionGroup.json").read_bytes())
+        assert {"half ?", "whole"} <= written["subscriptionGroupTable"].keys()
+
+
+def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
+    with parts(tmp_path) as cluster:
+        cluster.broker(profile="P494")
+        cluster.stop("broker-a")
+        queues = tmp_path / "broker-a" / "consumequeue" / "Drawn"
+        for name in ("-1", "3", "x", "²"):
+            (queues / name).mkdir(parents=True)
+        found = cluster.broker(profile="P494").broker.store.queues.queues
+        assert found.keys() == {("Drawn", -1), ("Drawn", 3)}

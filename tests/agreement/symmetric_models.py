@@ -36,7 +36,7 @@ from rocketproof_model import (
     total,
 )
 from rocketproof_model.interpreter import State
-from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeValue, Seq, Variable, const
+from rocketproof_model.language import Body, IndexType, MaybeShape, MaybeType, MaybeValue, Seq, Variable, const
 from rocketproof_model.language.containers import ManyType
 from rocketproof_model.language.symmetry import named
 from rocketproof_model.language.types import held, set_of
@@ -315,6 +315,8 @@ def _renamed(type_: Any, code: int, places: dict[IndexType, tuple[int, ...]]) ->
             return places[of][value]
         if value is None or not hasattr(of, "of"):
             return value
-        return frozenset(renamed(of.of, k) for k in value) if isinstance(value, frozenset) else renamed(of.of, value)
+        if isinstance(value, frozenset):
+            return frozenset(renamed(of.of, k) for k in value)
+        return (renamed(of.of, value[0]),) if isinstance(of.of, MaybeType) else renamed(of.of, value)
 
     return type_.encode(renamed(type_, type_.decode(code)))  # type: ignore[no-any-return]

@@ -41,6 +41,15 @@ def test_the_constants_of_folding_are_those_in_print() -> None:
     assert [crc._TO_64, *crc._BARRETT] == [0x163CD6124, 0x1DB710641, 0x1F7011641]
 
 
-def test_a_processor_that_is_given_to_numba_is_not_asked_for_what_it_may_lack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crc.config, "CPU_NAME", "generic")
-    assert crc.blocks_at_once() == 0
+@pytest.mark.parametrize(
+    ("features", "blocks"),
+    [
+        pytest.param("", 0, id="nothing"),
+        pytest.param("+pclmul,+sse4.1,+avx2,-vpclmulqdq", 1, id="narrow"),
+        pytest.param("+vpclmulqdq,+avx2,-pclmul", 0, id="switched-off"),
+        pytest.param("+avx2,+pclmul,+sse4.1,+vpclmulqdq", 2, id="wide"),
+    ],
+)
+def test_the_features_that_numba_is_given_choose_the_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crc.config, "CPU_FEATURES", features)
+    assert crc.blocks_at_once() == blocks

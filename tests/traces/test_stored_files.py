@@ -23,7 +23,7 @@ from rocketproof_traces.stored.memory import MARGIN
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import join, names_of, open_source, read
-from rocketproof_traces.stored.queues import Lookup, Queues
+from rocketproof_traces.stored.queues import BEYOND, Lookup, Queues, _Probe
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
@@ -189,6 +189,23 @@ def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> 
     looked = Lookup(queues, names).find(*(np.array(each) for each in zip(*rows, strict=True)))
     assert looked.found.tolist() == [ENTRY, ENTRY, NO_ENTRY, NO_ENTRY, NO_QUEUE, NO_ENTRY, NO_QUEUE, NO_QUEUE, ENTRY, NO_QUEUE]
     assert looked.physicalOffset[[0, 1, 8]].tolist() == [5700, 10400, 9900]
+
+
+def test_what_lies_far_behind_zeros_is_beyond_the_end_of_a_queue(tmp_path: Path) -> None:
+    entries = [(100 * n, 90, n) for n in range(40)]
+    write_queue(tmp_path, "T", 0, 0, [*entries, *[(0, 0, 0)] * (3 * BEYOND), *entries * 400], count=1 << 15)
+    (queue,) = Queues([str(tmp_path)]).all()
+    assert (queue.min, queue.max) == (0, 40)
+
+
+def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(1000)], count=1 << 15)
+    probed: list[int] = []
+    entry = _Probe.entry
+    monkeypatch.setattr(_Probe, "entry", lambda self, file, index: (probed.append(index), entry(self, file, index))[1])
+    (queue,) = Queues([str(tmp_path)]).all()
+    assert (queue.min, queue.max) == (0, 1000) and queue.between(0, 1 << 60) == (0, 1000)
+    assert sorted(probed) == [0, 0, 999, 999]
 
 
 def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:

@@ -70,44 +70,39 @@ class Queue:
                     found.append(QueueFile(source.path, offset_of(self.folder, name), source.length))
         return tuple(found)
 
-    @cached_property
+    @property
     def min(self) -> int:
         """The index of the first entry."""
+        return self._ends[0]
+
+    @property
+    def max(self) -> int:
+        """One more than the index of the last entry."""
+        return self._ends[1]
+
+    @cached_property
+    def _ends(self) -> tuple[int, int]:
+        with _Probe() as probe:
+            first = self._first(probe)
+            ends = ((_indices(file)[0], self._end(probe, file)) for file in reversed(self.files))
+            return first, next((end for begin, end in ends if end > begin), first)
+
+    def _first(self, probe: _Probe) -> int:
         if not self.files:
             return 0
         file = self.files[0]
         first, past = _indices(file)
-        with _Probe() as probe:
-            if first == past or probe.entry(file, first)[1] != FILLER_SIZE:
-                return first
-            return _bisect(first, past, lambda index: probe.entry(file, index)[1] != FILLER_SIZE)
-
-    @cached_property
-    def max(self) -> int:
-        """One more than the index of the last entry."""
-        with _Probe() as probe:
-            for file in reversed(self.files):
-                end = self._end(probe, file)
-                if end > _indices(file)[0]:
-                    return end
-        return self.min
+        if first == past or probe.entry(file, first)[1] != FILLER_SIZE:
+            return first
+        return _bisect(first, past, lambda index: probe.entry(file, index)[1] != FILLER_SIZE)
 
     def _end(self, probe: _Probe, file: QueueFile) -> int:
         """One more than the last index of a file that has an entry; its first one if it has none."""
         end, past = _indices(file)
-        while (last := self._last(file, end, min(past, end + BEYOND))) is not None:
-            end = _bisect(last + 1, past, lambda index: probe.entry(file, index)[1] == 0)
+        while (last := _last(probe, file, end, min(past, end + BEYOND))) is not None:
+            is_full = last + 1 == end + BEYOND
+            end = _bisect(last + 1, past, lambda index: probe.entry(file, index)[1] == 0) if is_full else last + 1
         return end
-
-    def _last(self, file: QueueFile, first: int, past: int) -> int | None:
-        """The last index of some that has an entry."""
-        sizes = np.frombuffer(self._bytes(file, first, past - first), _ENTRY)["size"]
-        there = np.flatnonzero(sizes)
-        return first + int(there[-1]) if len(there) else None
-
-    def _bytes(self, file: QueueFile, first: int, count: int) -> bytes:
-        with open_source(file.path) as source:
-            return read(source, first * ENTRY_SIZE - file.base, count * ENTRY_SIZE)
 
     def read_into(self, first: int, room: NDArray[np.uint8]) -> int:
         """Fill a room with entries from an index on, as they are in the files; how many there are, fewer where a file ends that has no next
@@ -147,10 +142,13 @@ class Queue:
                         return offset
                     index += 1
 
-            def lies_behind(offset: int) -> Callable[[int], bool]:
-                return lambda index: place(index) >= offset
+            def first_behind(offset: int) -> int:
+                """Most often all entries are, or none is."""
+                if self.min == self.max or place(self.max - 1) < offset:
+                    return self.max
+                return self.min if place(self.min) >= offset else _bisect(self.min, self.max, lambda index: place(index) >= offset)
 
-            return _bisect(self.min, self.max, lies_behind(low)), _bisect(self.min, self.max, lies_behind(high))
+            return first_behind(low), first_behind(high)
 
     def _file_of(self, index: int) -> QueueFile:
         """The file of an index, or the next one."""
@@ -164,6 +162,13 @@ class _Probe(KeptOpen):
         """Physical offset, size and tags code; of an index before the file, its first entry."""
         offset, size, code = _STRUCT.unpack(read(self.source(file.path), max(0, index * ENTRY_SIZE - file.base), ENTRY_SIZE))
         return offset, size, code
+
+
+def _last(probe: _Probe, file: QueueFile, first: int, past: int) -> int | None:
+    """The last index of some that has an entry."""
+    data = read(probe.source(file.path), first * ENTRY_SIZE - file.base, (past - first) * ENTRY_SIZE)
+    there = np.flatnonzero(np.frombuffer(data, _ENTRY)["size"])
+    return first + int(there[-1]) if len(there) else None
 
 
 def _indices(file: QueueFile) -> tuple[int, int]:
@@ -220,49 +225,48 @@ class Lookup:
         self._names = names
         most = _REMOTE if any(is_remote(queue.folder) for queue in queues.all()[:1]) else _LOCAL
         self._window = max(_LEAST, min(most, _MEMORY // ENTRY_SIZE // max(1, len(queues.all()))))
-        self._known: list[Queue | None] = []
         self._windows: list[NDArray[np.uint8]] = []
-        self._keys = np.full(256, -1, np.int64)
-        self._slots = np.zeros(256, np.int64)
-        self._lines = np.zeros((64, 5), np.int64)  # of each queue: its first index and one past its last, the window's same, its address
+        self._known: list[Queue | None] = []
+        self._make_room(256)
 
-    def find(self, topic: Column, queue_id: Column, queue_offset: Column) -> Entries:
-        """The entry of each record; `topic` are numbers of the names. Raises StoredError."""
+    def _make_room(self, most: int) -> None:
+        """For so many queues, a power of two; those that are known are looked for again."""
+        self._known.clear()
+        self._keys, self._slots = np.full(2 * most, -1, np.int64), np.zeros(2 * most, np.int64)
+        self._lines = np.zeros((most, 6), np.int64)
+        self._windows = [np.empty(0, np.uint8)] * most
+
+    def find(self, topic: Column, queue_id: Column, queue_offset: Column, into: Sequence[Column] | None = None) -> Entries:
+        """The entry of each record, in the columns `into` if they are given; `topic` are numbers of the names. Raises StoredError."""
         from .entries import find_entries
 
-        topic, queue_id, queue_offset = (np.ascontiguousarray(each) for each in (topic, queue_id, queue_offset))
-        out = np.empty((4, len(topic)), np.int64)
-        row = 0
-        while True:
-            row, slot = find_entries(topic, queue_id, queue_offset, row, self._keys, self._slots, self._lines, out)
-            if row == len(topic):
-                return Entries(out[0], out[1], out[2], out[3])
-            if slot < 0:
-                self._add(int(topic[row]), int(queue_id[row]))
-            else:
-                self._load(slot, int(queue_offset[row]))
+        columns = [np.ascontiguousarray(each) for each in (topic, queue_id, queue_offset)]
+        out = Entries(*(np.empty((4, len(topic)), np.int64) if into is None else into))
+        if len(self._known) + len(topic) > len(self._lines):
+            self._make_room(1 << (len(topic) + len(self._known)).bit_length())
+        asked, missing = np.arange(len(topic)), np.empty((2, len(topic)), np.int64)
+        while len(asked):
+            rows, absent, _ = find_entries(
+                *columns, asked, self._keys, self._slots, self._lines, len(self._known), missing,
+                out.found, out.physicalOffset, out.size, out.tagsCode,
+            )  # fmt: skip
+            for row, slot in missing[:, :absent].T.tolist():
+                self._bring(slot, int(topic[row]), int(queue_id[row]), int(queue_offset[row]))
+            asked = asked[:rows]
+        return out
 
-    def _add(self, topic: int, queue_id: int) -> None:
-        from .entries import place_key
-
-        slot = len(self._known)
-        if slot == len(self._lines):
-            self._lines = np.concatenate((self._lines, np.zeros_like(self._lines)))
-            keys, slots = self._keys[self._keys >= 0], self._slots[self._keys >= 0]
-            self._keys, self._slots = np.full(2 * len(self._keys), -1, np.int64), np.zeros(2 * len(self._slots), np.int64)
-            for key, known in zip(keys, slots, strict=True):
-                place_key(int(key), int(known), self._keys, self._slots)
-        queue = self._queues.find(self._names.raw(topic).decode("utf-8", "surrogateescape"), queue_id)
-        self._known.append(queue)
-        self._windows.append(np.empty(0, np.uint8))
-        self._lines[slot] = (0, -1, 0, 0, 0) if queue is None else (queue.min, queue.max, 0, 0, 0)
-        place_key(topic << 32 | queue_id & 0xFFFFFFFF, slot, self._keys, self._slots)
-
-    def _load(self, slot: int, index: int) -> None:
+    def _bring(self, slot: int, topic: int, queue_id: int, index: int) -> None:
+        """Look for a queue that is new, and read its window that begins with an index, if it has that."""
+        if slot == len(self._known):
+            queue = self._queues.find(self._names.raw(topic).decode("utf-8", "surrogateescape"), queue_id)
+            self._known.append(queue)
+            self._lines[slot] = (0, -1, 0, 0, 0, 0) if queue is None else (queue.min, queue.max, 0, 0, 0, 0)
         queue = self._known[slot]
-        assert queue is not None, "a queue that is not there has no index"
+        self._lines[slot, -1] = 0
+        if queue is None or not queue.min <= index < queue.max:
+            return
         data = np.zeros((min(self._window, queue.max - index) + 1) * ENTRY_SIZE, np.uint8)
         count = queue.read_into(index, data[:-ENTRY_SIZE])
         self._windows[slot] = data
         # Where a file is missing in the middle, what would be there reads as no entry.
-        self._lines[slot, 2:] = (index, index + max(count, 1), data.ctypes.data)
+        self._lines[slot, 2:] = (index, index + max(count, 1), data.ctypes.data, 0)

@@ -2,15 +2,18 @@
 
 import random
 import threading
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from rocketproof_model import Bool, Int, Model
 from rocketproof_model.explicit import buckets, loops
 from rocketproof_model.explicit.buckets import entered, hashed, mixed, unmixed
 from rocketproof_model.explicit.layout import Layout, layout
-from rocketproof_model.explicit.table import Shape, Table, constants
+from rocketproof_model.explicit.table import Shape, Table, _steps, constants
 from rocketproof_model.routines import address, compile_routine, routine
 
 State = tuple[int, ...]
@@ -42,6 +45,7 @@ class Entering:
 
     def __init__(self, shape: Layout, homes: int = 1, *, alone: int = 1) -> None:
         self.table, self.grown, self.count = Table(shape, homes), 0, 0
+        self.workers = 1 if alone else 3
         self.run = compile_routine(entered_at, ALONE=alone, **constants(shape))
 
     def enter(self, state: State, level: int) -> bool:
@@ -55,7 +59,7 @@ class Entering:
             self.grow(level + 1)
 
     def grow(self, levels: int) -> None:
-        self.table.grow(self.table.larger(self.count + 1, levels))
+        self.table.grow(self.table.larger(self.count + 1, levels), self.workers)
         self.grown += 1
 
 
@@ -153,6 +157,47 @@ def test_a_home_that_overflows_far_enough_wants_a_larger_table() -> None:
     assert [run(address(table.block), address(np.array([word], dtype=np.int64)), 0) for word in words[::50]] == [0] * len(words[:-1:50])
     table.grow(table.larger(1 << 20, 4))
     assert sorted(table.levels([len(words) - 1], 0, 1)[0].tolist()) == sorted(words[:-1])
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("name", ["narrow", "usual", "two"])
+def test_threads_that_grow_a_table_lose_no_state(name: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketproof_model.explicit.table._SHARE", 150)
+    monkeypatch.setattr("rocketproof_model.explicit.table._ASIDE", 16)
+    shape = LAYOUTS[name]
+    states = states_of(shape, random.Random(6), 12_000)
+    entering = Entering(shape, 3000)
+    for k, state in enumerate(states):
+        assert entering.enter(state, k % 3)
+    for _ in range(3):
+        entering.table.grow(entering.table.larger(1, 4), workers)
+    levels = entering.table.levels([len(states[k::3]) for k in range(3)], 0, 3)
+    for k in range(3):
+        assert {tuple(row) for row in levels[k].reshape(-1, shape.words).tolist()} == set(states[k::3])
+    assert not any(entering.enter(state, 0) for state in states[::7])
+
+
+shapes = st.builds(Shape.of, st.just(52), st.integers(0, 16), st.integers(1 << 13, 1 << 20), st.just(32)).filter(bool)
+
+
+@given(shapes, shapes, st.integers(0, 2000), st.integers(1, 4))
+def test_ranges_that_move_at_once_are_far_apart_and_touch_nothing_that_is_to_move(old: Shape, new: Shape, first: int, workers: int) -> None:
+    assume(new.homes >= old.homes and new.bytes >= 1.2 * old.bytes)
+
+    def written(moved: range) -> tuple[int, int]:
+        """The bytes of the new table that states of these buckets may lie in."""
+        low, high = max(moved.start - buckets.FAR, 0), moved.stop - 1
+        return low * new.homes // old.homes * new.size, (min(high, old.homes - 1) * new.homes // old.homes + 2 + buckets.FAR) * new.size
+
+    last = old.buckets
+    for step in _steps(old, new, first, workers):
+        assert len(step) <= workers
+        if len(step) > 1:
+            assert min(map(written, step))[0] >= last * old.size
+            assert all(one[1] <= other[0] for one, other in pairwise(sorted(map(written, step))))
+        moved = sorted(step, key=lambda each: each.start)
+        last = moved[0].start if moved[-1].stop == last else last
+    assert sorted(chain.from_iterable(chain.from_iterable(_steps(old, new, first, workers)))) == list(range(first, old.buckets))
 
 
 def test_a_shape_is_compact() -> None:

@@ -174,7 +174,7 @@ class Crew:
         if not fits(shape):
             return False
         try:
-            self.table.grow(shape)
+            self.table.grow(shape, len(self.workers))
         except MemoryError:
             return False
         return True

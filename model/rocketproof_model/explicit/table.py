@@ -11,7 +11,8 @@ the lowest bit: the hash's other bits, how many buckets from home it lies, and i
 that are never used left out. Entries are never removed or changed, so who reads needs no lock: an entry counts once the control byte
 says so. Who writes locks the state's home, and a bucket further on while writing there.
 
-The table grows in its place: from the last bucket down every state moves to a higher address.
+The table grows in its place: from the last bucket down every state moves to a higher address. All states that move beyond what has not
+moved yet can do so at once, in ranges of buckets that threads share out, as long as no two of them come near each other.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -40,6 +43,8 @@ _FAR_BITS = 6
 _LINE = 64
 _FEWEST = 7  # entries of a bucket, which takes as many lines as that needs
 _ASIDE = 1024  # buckets that move last when the table grows, as their states may move to a lower address
+_APART = 2 * FAR + 4  # buckets between two from which states cannot move to the same one, as each lies, before and after, near its home
+_SHARE = 1 << 12  # buckets that are worth a thread
 _LEAST_GROWTH = 1.2  # of the table's bytes; with _ASIDE it keeps what moves from what has not yet
 _HUGE = 1 << 21  # bytes of a huge page
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0  # a flag of mmap that Python does not name: what is not written counts for nothing
@@ -147,23 +152,28 @@ class Table:
             shape = self._shaped(int(shape.homes * more) + 1, levels)
         return shape
 
-    def grow(self, shape: Shape) -> None:
-        """Lay the table out anew; MemoryError if there is none, and then nothing has changed. A table half moved is none: Ctrl-C waits."""
+    def grow(self, shape: Shape, workers: int = 1) -> None:
+        """Lay the table out anew, by so many threads; MemoryError if there is no memory, and then nothing has changed. A table half
+        moved is none: Ctrl-C waits."""
         old, was, memory = self.block.copy(), self.shape, self.memory
         if shape.bytes > len(memory):
             memory = _room(shape.bytes)
             memory[: was.bytes] = self.memory[: was.bytes]
         old[AT] = address(memory)
         new = _block(shape, memory)
-        move = compile_routine(move_table, ALONE=1, **self.constants)
-        pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
+        compiled = compile_routine(move_table, ALONE=1, **self.constants)
+
+        def move(buckets: range) -> bool:
+            pocket, state = np.zeros(was.size // 8, dtype=np.int64), np.zeros(self.width, dtype=np.int64)
+            return bool(compiled(address(old), address(new), buckets.start, buckets.stop, address(pocket), address(state)))
+
         aside = min(_ASIDE, was.buckets)
         kept = memory[: aside * was.size].copy()
-        with uninterrupted():
+        with uninterrupted(), ThreadPoolExecutor(workers) as pool:
             memory[: aside * was.size] = 0
-            done = move(address(old), address(new), aside, was.buckets, address(pocket), address(state))
+            done = all(all(pool.map(move, step)) for step in _steps(was, shape, aside, workers))
             old[AT] = address(kept)
-            done = done and move(address(old), address(new), 0, aside, address(pocket), address(state))
+            done = done and move(range(aside))
             assert done, "a table that has grown has no room"
             self.memory, self.shape, self.block[:] = memory, shape, new
 
@@ -184,6 +194,23 @@ class Table:
         collect(address(self.block), self.shape.buckets, first, last, address(places), address(out), address(state))
         assert (places[:-1] == ends[1:]).all(), "the table has lost states"
         return out
+
+
+def _steps(old: Shape, new: Shape, first: int, workers: int) -> Iterator[list[range]]:
+    """The old buckets from `first` on, in the order in which their states move: those of a step at once, each range by a thread."""
+    last = old.buckets
+    while workers > 1:
+        # From this bucket on states move beyond all that has not moved yet, though they may lie FAR behind their homes.
+        free = -(-last * old.size * old.homes // (new.size * new.homes)) + _APART
+        share = (last - free) // workers
+        if free < first or share < _SHARE:
+            break
+        ends = [free + share * k for k in range(workers)] + [last]
+        seams = ends[1:-1]
+        yield [range(a, b - _APART if b in seams else b) for a, b in pairwise(ends)]
+        yield from ([range(b - _APART, b)] for b in seams)
+        last = free
+    yield [range(first, last)]
 
 
 def split(states: Words, sizes: list[int], width: int) -> list[Words]:

@@ -61,6 +61,22 @@ def test_broken_rows_are_found_wherever_they_are(rows: int) -> None:
         assert answers[f"t{k}"].tolist() == [t != k and t <= 2**62 for t in till.tolist()]
 
 
+def test_a_bound_program_decides_what_its_arrays_hold_now() -> None:
+    till, later = np.zeros(20_000, np.int64), np.zeros(20_000, np.int64)
+    bound = program(same=after(P["till"]) == P["till"], small=P["till"] < 9).bind({"till": till}, {"till": later})
+    assert len(bound.broken(20_000)) == 0
+    later[[3, 9000]], till[9000] = 1, 10
+    found = bound.broken(9001)
+    assert list(zip(found.row.tolist(), found.term.tolist(), strict=True)) == [(3, 0), (9000, 0), (9000, 1)]
+    assert len(bound.broken(3)) == 0
+    assert np.flatnonzero(bound.failed(5) & 1).tolist() == [3]
+
+
+def test_an_array_that_would_have_to_be_copied_is_not_bound() -> None:
+    with pytest.raises(ModelError, match="column till cannot be bound"):
+        program(small=P["till"] < 9).bind({"till": np.zeros(20, np.int64)[::2]})
+
+
 def test_answers_can_be_asked_for_some_rows_and_terms() -> None:
     answers = program(a=P["till"] < 5, b=P["till"] < 3, c=P["till"] + 0 * P["till"] < 1).run({"till": np.arange(7)})
     found = answers.broken(np.array([6, 3, 0]), ["b", "c"])

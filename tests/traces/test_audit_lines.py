@@ -5,28 +5,35 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rocketproof_traces.audit.joining import NUMBER
 from rocketproof_traces.audit.lines import Lines
+from rocketproof_traces.stored.table import ROWS, new_table
 
-ROWS = 4096
 
-
-@pytest.mark.parametrize("topics", [3, 700])
+@pytest.mark.parametrize("topics", [3, 2500])
 def test_the_record_before_each_in_its_queue_is_found_whatever_the_size_of_chunks(topics: int) -> None:
-    random, lines, last = np.random.default_rng(7), Lines(("queueOffset",)), dict[tuple[int, int], int]()
+    random, lines, last = np.random.default_rng(7), Lines(("physicalOffset", "queueOffset")), dict[tuple[int, int], int]()
+    table, matched = new_table(len(NUMBER)), 0
     for chunk in range(4):
-        topic, queue_id = random.integers(0, topics, ROWS), random.integers(0, 4, ROWS)
+        topic, queue_id = random.integers(-1, topics, ROWS), random.integers(-1, 4, ROWS)
         offset = np.arange(ROWS) + chunk * ROWS
-        member = random.random(ROWS) < 0.9
-        rows = {"topic": topic, "queueId": queue_id, "physicalOffset": offset, "queueOffset": offset}
-        follows, earlier = lines.follow(rows, member, member)
+        left_out = random.integers(0, 2, ROWS, np.uint64)
+        entry, there = offset + random.integers(0, 2, ROWS), random.integers(0, 2, ROWS)
+        given = {"topic": topic, "queueId": queue_id, "physicalOffset": offset, "queueOffset": offset}
+        for name, column in (given | {"entryThere": there, "entryOffset": entry}).items():
+            table[NUMBER[name], :ROWS] = column
+        pairs = lines.follow(table, ROWS, left_out)
         expected = []
-        for row in np.flatnonzero(member).tolist():
+        for row in np.flatnonzero((left_out == 0) & (topic >= 0)).tolist():
             key = int(topic[row]), int(queue_id[row])
             if key in last:
-                expected.append((row, last[key]))
+                expected.append((int(offset[row]), last[key]))
             last[key] = int(offset[row])
-        assert list(zip(follows.tolist(), earlier["queueOffset"].tolist(), strict=True)) == expected
-    keys = list(zip(lines.topic[: lines.count].tolist(), lines.queue_id[: lines.count].tolist(), strict=True))
-    assert len(set(keys)) == lines.count
-    ends = dict(zip(keys, lines.final["queueOffset"].tolist(), strict=False))
+            matched += int(there[row] and entry[row] == offset[row])
+        found = lines.after["physicalOffset"][:pairs].tolist(), lines.before["queueOffset"][:pairs].tolist()
+        assert list(zip(*found, strict=True)) == expected
+    keys = list(zip(lines.topic.tolist(), lines.queue_id.tolist(), strict=True))
+    assert len(set(keys)) == lines.count == len(keys)
+    ends = dict(zip(keys, lines.final["queueOffset"].tolist(), strict=True))
     assert {key: ends[key] for key in last} == last
+    assert int(lines.matched.sum()) == matched

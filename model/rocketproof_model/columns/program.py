@@ -151,17 +151,26 @@ class ColumnProgram:
     ) -> Broken:
         """The same as `run(...).broken()`, for tables in which few rows are: nothing else is kept."""
         rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, rows)
+        return self._bound(arrays, rows).broken(rows)
+
+    def bind(
+        self,
+        before: Mapping[str, NDArray[Any]],
+        after: Mapping[str, NDArray[Any]] | None = None,
+        parameters: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Bound:
+        """The program over arrays that are filled anew again and again. Raises ModelError as `run` does, and for an array that would have
+        to be copied."""
+        rows, arrays = self._columns({"ref": before, "after": after or {}, "par": parameters or {}}, None)
+        given = {"ref": before, "after": after or {}, "par": parameters or {}}
+        for column, array in zip(self.columns, arrays, strict=True):
+            if array is not given[column.source][column.name]:
+                raise ModelError(f"column {column.label} cannot be bound", "give contiguous codes in this machine's byte order")
+        return self._bound(arrays, rows)
+
+    def _bound(self, arrays: list[NDArray[Any]], rows: int) -> Bound:
         results = self._results(min(rows, _BLOCK))
-        function, columns, table = self._function(arrays), _table(arrays), _table(results)
-        words = emit.words(len(self.terms))
-        failed, faults = results[:words], results[words : 2 * words]
-        found = []
-        for first in range(0, rows, _BLOCK):
-            count = min(_BLOCK, rows - first)
-            function(columns, first, count, table)
-            if failed[:, :count].any():
-                found.append(_pairs(failed[:, :count], faults[:, :count], first))
-        return Broken.joined(found)
+        return Bound(self._function(arrays), arrays, _table(arrays), results, _table(results), emit.words(len(self.terms)))
 
     def over(self, batch: Any) -> Answers:
         """`run` over an Arrow record batch (or table): readable values, see `arrow.columns`."""
@@ -214,6 +223,38 @@ class ColumnProgram:
         numbers = (name for name, truth in truths.items() if not truth)
         values = dict(zip(numbers, results[2 * words :].view(np.int64), strict=True))
         return Answers(rows, truths, results[:words], results[words : 2 * words], values)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A program and the arrays that it reads, whose addresses it has taken."""
+
+    _function: _Function
+    _arrays: list[NDArray[Any]]  # which stay as long as their addresses are used
+    _columns: Any
+    _results: NDArray[np.uint64]
+    _table: Any
+    _words: int
+
+    def broken(self, rows: int) -> Broken:
+        """`ColumnProgram.broken` of the first so many rows."""
+        found = []
+        for first in range(0, rows, _BLOCK):
+            count = min(_BLOCK, rows - first)
+            failed = self._failed(first, count)
+            if failed.any():
+                found.append(_pairs(failed, self._results[self._words : 2 * self._words, :count], first))
+        return Broken.joined(found)
+
+    def failed(self, rows: int) -> NDArray[np.uint64]:
+        """In which of the first so many rows, at most 8192, the first term is false or has no value: where bit 0 is set. The next call
+        overwrites it."""
+        first: NDArray[np.uint64] = self._failed(0, rows)[0]
+        return first
+
+    def _failed(self, first: int, count: int) -> NDArray[np.uint64]:
+        self._function(self._columns, first, count, self._table)
+        return self._results[: self._words, :count]
 
 
 _SOURCES = {"ref": "columns of the state before", "after": "columns of the state after", "par": "parameters"}

@@ -3,132 +3,144 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_model.compiled import compiled
 
+from ..stored.entries import key_of, place_of
 from ..stored.facts import Column
+from ..stored.table import ROWS, STRIDE
+from .joining import NUMBER
 
-NEVER, CARRIED = -1, -2
-_NONE = np.int64(-(1 << 63))
+_RECORDS, _MEMBERS, _MATCHED, _BEGUN, _NAME, _QUEUE = range(6)
+_TOPIC, _QUEUE_ID, _PHYSICAL = (NUMBER[name] for name in ("topic", "queueId", "physicalOffset"))
+_THERE, _PLACE = NUMBER["entryThere"], NUMBER["entryOffset"]
 
 
 @compiled
-def _follow(
-    topic, queue_id, physical, member, matched, keys, values, count, queue_of, previous, last, begun, counts
-):  # pragma: no cover (compiled)
-    """Number the queue of each row, find the member before each member, and count; returns how many queues are known now."""
-    mask = keys.size - 1
-    for i in range(topic.size):
-        previous[i] = -1
-        if topic[i] < 0:
-            queue_of[i] = -1
+def _enter(queues, keys, numbers):  # pragma: no cover (compiled)
+    """Put queues that have numbers into a table of keys."""
+    for number in range(len(queues)):
+        key = key_of(queues[number, _NAME], queues[number, _QUEUE])
+        at = place_of(key, keys)
+        keys[at], numbers[at] = key, number
+
+
+@compiled
+def _follow(table, rows, left_out, columns, keys, numbers, count, queues, first, final, before, after):  # pragma: no cover (compiled)
+    """Number the queue of each row, count, and put each member that has one before it beside that one; how many queues are known now,
+    and how many pairs there are."""
+    pairs = 0
+    for row in range(rows):
+        topic = table[_TOPIC, row]
+        if topic < 0:
             continue
-        key = (topic[i] << 32) | (queue_id[i] & 0xFFFFFFFF)
-        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-        at = np.int64(mixed >> np.uint64(20)) & mask
-        while keys[at] != key and values[at] >= 0:
-            at = (at + 1) & mask
-        if values[at] < 0:
-            keys[at] = key
-            values[at] = count
-            last[count] = -1
-            begun[count] = physical[i]
+        key = key_of(topic, table[_QUEUE_ID, row])
+        at = place_of(key, keys)
+        if keys[at] < 0:
+            keys[at], numbers[at] = key, count
+            queues[count, _BEGUN] = table[_PHYSICAL, row]
+            queues[count, _NAME], queues[count, _QUEUE] = topic, table[_QUEUE_ID, row]
             count += 1
-        number = values[at]
-        queue_of[i] = number
-        counts[0, number] += 1
-        if member[i]:
-            counts[1, number] += 1
-            counts[2, number] += matched[i]
-            previous[i] = last[number]
-            last[number] = i
-    return count
+        number = numbers[at]
+        queues[number, _RECORDS] += 1
+        if left_out[row] & np.uint64(1):
+            continue
+        queues[number, _MEMBERS] += 1
+        if table[_THERE, row] and table[_PLACE, row] == table[_PHYSICAL, row]:
+            queues[number, _MATCHED] += 1
+        if queues[number, _MEMBERS] == 1:
+            for k in range(columns.size):
+                first[number, k] = final[number, k] = table[columns[k], row]
+        else:
+            for k in range(columns.size):
+                value = table[columns[k], row]
+                before[k, pairs], after[k, pairs] = final[number, k], value
+                final[number, k] = value
+            pairs += 1
+    return count, pairs
 
 
 class Lines:
-    """The queues of one stretch of the log. `columns`: what is kept of each queue's first and last member."""
+    """The queues of one stretch of the log. `columns`: what is kept of each queue's first and last member; `before` and `after` have these
+    columns of the pairs that `follow` has found."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
         self.count = 0
-        self._grow(1 << 12)
+        self._queues = np.zeros((0, 6), np.int64)
+        self._first, self._final = np.zeros((2, 0, len(columns)), np.int64)
+        self._numbers = np.array([NUMBER[name] for name in columns], np.int64)
+        self._before, self._after = np.zeros((2, len(columns), STRIDE), np.int64)
+        self.before: Mapping[str, Column] = dict(zip(columns, self._before, strict=True))
+        self.after: Mapping[str, Column] = dict(zip(columns, self._after, strict=True))
+        self._make_room(2 * ROWS)
 
-    def _grow(self, capacity: int) -> None:
-        """Room for so many queues, a power of two, as places in the table of keys are masked; what is known stays."""
-        old = dict(self.__dict__) if self.count else {}
-        self._keys, self._values = np.full(2 * capacity, _NONE), np.full(2 * capacity, -1, np.int64)
-        self._last, self._begun = np.full(capacity, NEVER, np.int64), np.zeros(capacity, np.int64)
-        self.topic, self.queue_id = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
-        self._counts = np.zeros((3, capacity), np.int64)
-        self.first = {name: np.zeros(capacity, np.int64) for name in self.columns}
-        self.final = {name: np.zeros(capacity, np.int64) for name in self.columns}
-        if not old:
-            return
-        n = self.count
-        for name in ("_last", "_begun", "topic", "queue_id", "_counts"):
-            getattr(self, name)[..., :n] = old[name][..., :n]
-        for name in self.columns:
-            self.first[name][:n] = old["first"][name][:n]
-            self.final[name][:n] = old["final"][name][:n]
-        scratch, none = np.zeros((3, capacity), np.int64), np.zeros(n, np.bool_)
-        _follow(self.topic[:n], self.queue_id[:n], self._begun[:n].copy(), none, none, self._keys, self._values, 0, *scratch[:2, :n],
-                scratch[2], scratch[2], np.zeros_like(self._counts))  # fmt: skip
+    def _make_room(self, most: int) -> None:
+        """For so many queues, a power of two, as places in the table of keys are masked; what is known stays."""
+        self._keys, self._values = np.full(2 * most, -1, np.int64), np.zeros(2 * most, np.int64)
+        self._queues, self._first, self._final = (_longer(each, most) for each in (self._queues, self._first, self._final))
+        _enter(self._queues[: self.count], self._keys, self._values)
+
+    def follow(self, table: NDArray[np.int64], rows: int, left_out: NDArray[np.uint64]) -> int:
+        """How many of the first so many rows of a table follow another one of their queue. Those of which bit 0 of `left_out` is set do not
+        belong to its succession; the others match if their entry, where there is one, points at them."""
+        if self.count + rows > len(self._queues):
+            self._make_room(1 << (self.count + rows).bit_length())
+        self.count, pairs = _follow(
+            table, rows, left_out, self._numbers, self._keys, self._values, self.count, self._queues,
+            self._first, self._final, self._before, self._after,
+        )  # fmt: skip
+        return int(pairs)
+
+    @property
+    def topic(self) -> Column:
+        """The number of each queue's topic."""
+        return self._of(_NAME)
+
+    @property
+    def queue_id(self) -> Column:
+        return self._of(_QUEUE)
 
     @property
     def records(self) -> Column:
         """How many records each queue has here."""
-        found: Column = self._counts[0, : self.count]
-        return found
+        return self._of(_RECORDS)
 
     @property
     def members(self) -> Column:
         """How many of them belong to its succession."""
-        found: Column = self._counts[1, : self.count]
-        return found
+        return self._of(_MEMBERS)
 
     @property
     def matched(self) -> Column:
         """How many members have an entry that points at them."""
-        found: Column = self._counts[2, : self.count]
-        return found
+        return self._of(_MATCHED)
 
     @property
     def begun(self) -> Column:
         """The physical offset of the first record of each queue, member or not."""
-        return self._begun[: self.count]
+        return self._of(_BEGUN)
 
-    def follow(
-        self, rows: dict[str, Column], member: NDArray[np.bool_], matched: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], dict[str, Column]]:
-        """The members that follow another one of their queue, as row numbers, and the columns of those that they follow."""
-        if self.count + len(member) > len(self._last):
-            self._grow(1 << (2 * (self.count + len(member))).bit_length())
-        queue_of, previous = np.empty((2, len(member)), np.int64)
-        known = self.count
-        self.count = _follow(
-            rows["topic"], rows["queueId"], rows["physicalOffset"], member, matched, self._keys, self._values, known, queue_of, previous,
-            self._last, self._begun, self._counts,
-        )  # fmt: skip
-        if self.count > known:
-            new = np.flatnonzero(queue_of >= known)
-            self.topic[queue_of[new]], self.queue_id[queue_of[new]] = rows["topic"][new], rows["queueId"][new]
-        starts = np.flatnonzero(member & (queue_of >= 0) & (previous == NEVER))
-        follows = np.flatnonzero(previous != NEVER)
-        before = previous[follows]
-        carried = np.flatnonzero(before == CARRIED)
-        whose = queue_of[follows[carried]]
-        earlier = {}
-        for name in self.columns:
-            column = rows[name]
-            self.first[name][queue_of[starts]] = column[starts]
-            earlier[name] = column[before]  # any for those that are carried, which come next
-            earlier[name][carried] = self.final[name][whose]
-        ended = np.flatnonzero(self._last[: self.count] >= 0)
-        for name in self.columns:
-            self.final[name][ended] = rows[name][self._last[ended]]
-        self._last[ended] = CARRIED
-        return follows, earlier
+    def _of(self, fact: int) -> Column:
+        return self._queues[: self.count, fact]
+
+    @property
+    def first(self) -> Mapping[str, Column]:
+        """The columns of each queue's first member."""
+        return dict(zip(self.columns, self._first[: self.count].T, strict=True))
+
+    @property
+    def final(self) -> Mapping[str, Column]:
+        """Those of its last one."""
+        return dict(zip(self.columns, self._final[: self.count].T, strict=True))
+
+
+def _longer(lines: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """So many lines, which begin with these."""
+    found = np.zeros((most, lines.shape[1]), np.int64)
+    found[: len(lines)] = lines
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rocketproof_model import Expr
-from rocketproof_model.columns import ColumnProgram, compile_columns
+from rocketproof_model.columns import Bound, Broken, ColumnProgram, compile_columns
 
 from .rules import KINDS, Rule, chosen, instance
 from .vocabulary import vocabulary
@@ -78,6 +78,10 @@ def programs(plan: Plan) -> Programs:
         return _MADE[plan]
 
 
+Decision = Callable[[int, int, Mapping[str, int]], tuple[dict[str, int], list[Breach]]]
+"""Decides the first so many rows, as `Decider.decide` does: rows, limit, known."""
+
+
 class Member:
     """Which rows belong to a queue's succession."""
 
@@ -87,9 +91,9 @@ class Member:
         assert member is not None
         self._program = compile_columns(made, {"member": member})
 
-    def of(self, rows: Columns) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self._program.run(rows)["member"]
-        return found
+    def bind(self, rows: Columns) -> Bound:
+        """Whose `failed` tells the rows that do not."""
+        return self._program.bind(rows)
 
 
 class Decider:
@@ -118,12 +122,23 @@ class Decider:
         rows."""
         if self._program is None:
             return {}, []
-        broken = self._program.broken(before, after)
-        if not len(broken):
-            return {}, []
+        return self._told(self._program.broken(before, after), before, after, limit, known)
+
+    def bind(self, before: Columns, after: Columns | None = None) -> Decision:
+        """The same over arrays that are filled anew again and again."""
+        bound = None if self._program is None else self._program.bind(before, after)
+
+        def decide(rows: int, limit: int, known: Mapping[str, int]) -> tuple[dict[str, int], list[Breach]]:
+            return ({}, []) if bound is None else self._told(bound.broken(rows), before, after, limit, known)
+
+        return decide
+
+    def _told(
+        self, broken: Broken, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int]
+    ) -> tuple[dict[str, int], list[Breach]]:
         counts: dict[str, int] = {}
         breaches: list[Breach] = []
-        for number in np.unique(broken.term):
+        for number in np.unique(broken.term) if len(broken) else ():
             rule = self.rules[int(number)]
             rows = broken.row[broken.term == number]
             counts[rule.id] = len(rows)

@@ -13,31 +13,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rocketproof_protocol.flags import COMPRESSED
-from rocketproof_protocol.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from ..errors import TraceError
 from ..stored.chunk import Chunk
 from ..stored.errors import StoredError
 from ..stored.facts import COLUMNS, Column, column
-from ..stored.kinds import BIT, Kind
+from ..stored.kinds import Kind
 from ..stored.layout import ENTRY
 from ..stored.ledger import LedgerIndex, entries
 from ..stored.names import Names
 from ..stored.paths import is_remote, open_source
 from ..stored.queues import Lookup
 from ..stored.segments import LogFile, Range, Walked
+from ..stored.table import new_table
 from ..stored.walk import Walk
 from .findings import Finding
+from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .lines import Lines
 from .noted import Noted
 from .origins import origin
 from .programs import Breach, Plan, Programs, programs
 from .records import Records
 from .store import Store, opened
+from .succession import Succession
 from .transactions import Halves, numbers_of
-from .vocabulary import FACTS, I64, Class
+from .vocabulary import FACTS, JOINED, Class
 
 ROWS = 4096  # of a chunk: its columns stay in the processor's caches
 WINDOW = 5 << 20  # bytes in memory: a chunk ends with them, and has as many records of 1 KiB as its table has room for
@@ -45,8 +46,8 @@ NOT_READ = "not read yet"
 LEVELS = "delay_levels"  # a setting of the plan: what the broker waits on each level in milliseconds
 COMPRESSIONS = (0x78, 0x04, 0x28)  # the first bytes of what zlib, LZ4 and Zstandard have made
 SHOWN = 64  # bytes of a record that a finding shows
-CHAINED = BIT[RETRY_TOPIC] | BIT[ORIGIN_MESSAGE_ID]
-SENT_BACK = np.isin(np.arange(len(Class.names)), [Class.encode("retry"), Class.encode("dead")])
+FOUND = ("entryThere", "entryOffset", "entrySize", "entryTags")
+ORIGIN = ("originRead", "originHere", "originKnown", "originSame", "originTimes")
 PLACE = ("physicalOffset", "queueId", "queueOffset", "size")
 
 
@@ -139,9 +140,10 @@ def audit_segment(plan: Plan, task: Task) -> Segment:
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
-        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, window=WINDOW, source=source)
+        walk = Walk(task.range, names, crc=True, properties=True, rows=ROWS, window=WINDOW, source=source, table=auditor.table)
         for chunk in walk:
             auditor.take(chunk)
+        auditor.end()
     walked = walk.walked
     return auditor.result(walked, walk.data_end)
 
@@ -158,7 +160,6 @@ class _Auditor:
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Finding] = field(default_factory=list)
     blanks: list[tuple[int, int]] = field(default_factory=list)
-    edges: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     records: int = 0
     chunk: Chunk = field(init=False)
 
@@ -168,24 +169,41 @@ class _Auditor:
         self.halves = Halves(self.log, self.names)
         self.noted = Noted(self.store.checkpoint_times)
         self.waits = np.array((0, *(dict(self.plan.settings).get(LEVELS) or self.store.delays)), np.int64)
-        self.lines = Lines(tuple(dict.fromkeys((*PLACE, *self.made["line"].reads))))
+        self.table = new_table(len(JOINED))
+        self.picked = np.zeros((4, ROWS), np.int64)
+        self.columns = dict(zip(NUMBER, self.table, strict=True))
+        self.decide_records = self.made["record"].bind(self.columns)
+        self.members = self.made.member("record").bind(self.columns)
+        self.lines = Lines(self._kept("line"))
+        self.decide_lines = self.made["line"].bind(self.lines.before, self.lines.after)
+        self.successions: dict[str, Succession] = {}
+        self.transactions: list[NDArray[np.int64]] = []
         self.texts: list[str] = []
-        self.classes = np.zeros(0, np.int64)
-        self.limits = np.zeros(0, np.int64)
-        self.known = np.zeros(0, np.int64)
-        self.queues = np.zeros(0, np.int64)
+        self.facts_of_names = np.zeros((4, 1), np.int64)
 
     def take(self, chunk: Chunk) -> None:
-        """One chunk of the walk."""
+        """One chunk of the walk, which fills the first lines of `table`."""
         self.chunk = chunk
-        table, kinds = chunk.table, chunk["kind"]
-        if not chunk.is_message.all():
-            self._others(table, kinds)
-            table = table[:, chunk.is_message]
-        if table.shape[1]:
-            self._records(table)
+        rows, kinds = chunk.rows, chunk["kind"]
+        if len(self.names) > len(self.texts):
+            self._meet(self.names.texts())
         if self.task.file.header:
             self._entries(chunk)
+        if not chunk.is_message.all():
+            self._others(chunk.table, kinds)
+            messages = chunk.table[:, chunk.is_message]
+            rows = messages.shape[1]
+            self.table[:, :rows] = messages
+        if rows:
+            self._records(rows)
+
+    def end(self) -> None:
+        """The walk is over."""
+        self._outcomes()
+
+    def _kept(self, over: str) -> tuple[str, ...]:
+        """The columns that are kept of rows that rules compare with others."""
+        return tuple(dict.fromkeys((*PLACE, "topic", *self.made[over].reads)))
 
     def _others(self, table: NDArray[np.int64], kinds: Column) -> None:
         blanks = np.flatnonzero(kinds == Kind.BLANK)
@@ -195,41 +213,49 @@ class _Auditor:
             rows = {name: column(broken, name) for name in ("physicalOffset", "reason")} | {"length": column(broken, "size")}
             self._decide("damage", rows | {"offset": rows["physicalOffset"]}, None)
 
-    def _records(self, table: NDArray[np.int64]) -> None:
-        self.records += table.shape[1]
-        rows: dict[str, Column] = {name: table[number] for number, name in enumerate(COLUMNS)}
-        self._join(rows)
-        rows["falselyCompressed"] = self._falsely_compressed(table)
-        self._decide("record", rows, None)
-        self._ends(table, rows)
-        self.noted.take(rows)
-        member = self.made.member("record").of(rows)
-        matched = member & rows["entryThere"].astype(np.bool_) & (rows["entryOffset"] == rows["physicalOffset"])
-        follows, earlier = self.lines.follow(rows, member, matched)
-        self._decide("line", earlier, {name: rows[name][follows] for name in (*self.lines.columns, "topic")})
+    def _records(self, rows: int) -> None:
+        self.records += rows
+        compressed, chained, transactions, operations = self._join(rows)
+        self._falsely_compressed(self.picked[COMPRESSED_ROWS, :compressed])
+        self._look_back(self.picked[CHAINED_ROWS, :chained])
+        self._tell(self.decide_records(rows, self.plan.limit, self.counts), self.columns)
+        if transactions:
+            self.transactions.append(self.table[:, self.picked[TRANSACTION_ROWS, :transactions]])
+        if sum(each.shape[1] for each in self.transactions) >= ROWS:
+            self._outcomes()
+        self._operations(self.picked[OPERATION_ROWS, :operations])
+        part = {name: column[:rows] for name, column in self.columns.items()}
+        self.noted.take(part)
+        pairs = self.lines.follow(self.table, rows, self.members.failed(rows))
+        self._tell(self.decide_lines(pairs, self.plan.limit, self.counts), self.lines.after)
         if not self.task.file.header:
             # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
-            self._follow("log", rows)
+            self._follow("log", part)
 
-    def _falsely_compressed(self, table: NDArray[np.int64]) -> Column:
-        """Whose bodies are said to be compressed, and do not begin so."""
-        found = np.zeros(table.shape[1], np.int64)
-        asked = np.flatnonzero((column(table, "sysFlag") & COMPRESSED != 0) & (column(table, "bodyLength") > 0))
-        if len(asked):
-            found[asked] = ~np.isin(self.chunk.spans(column(table, "bodyOffset")[asked], 1), COMPRESSIONS)
-        return found
+    def _falsely_compressed(self, rows: NDArray[np.int64]) -> None:
+        """Of rows whose bodies are said to be compressed: which ones do not begin so."""
+        if len(rows):
+            begins = self.chunk.spans(column(self.table[:, rows], "bodyOffset"), 1)
+            self.columns["falselyCompressed"][rows] = ~np.isin(begins, COMPRESSIONS)
 
-    def _ends(self, table: NDArray[np.int64], rows: dict[str, Column]) -> None:
-        """What ends half messages, beside these."""
+    def _outcomes(self) -> None:
+        """What ends half messages, beside these: of rows that wait for it, since each by itself would cost more."""
+        if not self.transactions:
+            return
+        rows = dict(zip(NUMBER, np.concatenate(self.transactions, axis=1), strict=True))
+        self.transactions.clear()
         self.halves.take(rows)
-        _, outcomes = self.halves.outcomes(rows)
+        outcomes = self.halves.outcomes(rows)
         if len(outcomes["half"]):
             self._decide("outcome", outcomes, None)
             self.noted.commits(outcomes)
-        chosen = np.flatnonzero(rows["topicClass"] == Class.encode("operations"))
+
+    def _operations(self, chosen: NDArray[np.int64]) -> None:
+        """The half messages that some rows name, which have ended."""
         if not len(chosen):
             return
-        start, length = column(table, "bodyOffset")[chosen].tolist(), rows["bodyLength"][chosen].tolist()
+        rows = self.columns
+        start, length = column(self.table[:, chosen], "bodyOffset").tolist(), rows["bodyLength"][chosen].tolist()
         bodies = [self.chunk.bytes_at(*span) if span[1] > 0 else b"" for span in zip(start, length, strict=True)]
         said = [numbers_of(body) for body in bodies]
         whose = np.repeat(chosen, [len(each or [-1]) for each in said])
@@ -267,63 +293,44 @@ class _Auditor:
         self._decide("ledger", rows, None)
         self._follow("ledgers", rows)
 
-    def _follow(self, over: str, rows: dict[str, Column]) -> None:
-        """Each record or entry and the one before it in the log, the last one of the chunk before included."""
-        edges = self.edges.get(over)
-        if edges is None:
-            columns = dict.fromkeys((*PLACE, "topic", *self.made[over].reads))
-            edges = self.edges[over] = {name: [int(rows[name][0]), int(rows[name][0])] for name in columns}
-            before, after = {name: rows[name][:-1] for name in edges}, {name: rows[name][1:] for name in edges}
-        else:
-            before = {name: np.concatenate(([last], rows[name][:-1])) for name, (_, last) in edges.items()}
-            after = {name: rows[name] for name in edges}
-        for name, edge in edges.items():
-            edge[1] = int(rows[name][-1])
-        self._decide(over, before, after)
+    def _follow(self, over: str, rows: Mapping[str, Column]) -> None:
+        """Each record or entry and the one before it in the log."""
+        if over not in self.successions:
+            self.successions[over] = Succession(self.made[over], self._kept(over))
+        succession = self.successions[over]
+        self._tell(succession.take(rows, self.plan.limit, self.counts), succession.after)
 
-    def _join(self, rows: dict[str, Column]) -> None:
-        """Add what the store says about the records' topics, levels and entries."""
-        if len(self.names) > len(self.texts):
-            texts = self.names.texts()
-            new = texts[len(self.texts) :]
-            none = [Class.encode("none")]
-            self.classes = np.array([*self.classes[:-1].tolist(), *map(self.store.class_of, new), *none], np.int64)
-            self.limits = np.array([*self.limits[:-1].tolist(), *map(self.store.limit_of, new), 0], np.int64)
-            self.known = np.array([*self.known[:-1].tolist(), *map(self.store.has_queues_of, (*new, ""))], np.int64)
-            self.queues = np.array([*self.queues[:-1].tolist(), *map(self.store.queues_of, new), 0], np.int64)
-            self.texts = texts
-        # A topic that is not there has the number -1, and its class is the last one.
-        for name, topic in (("topicClass", "topic"), ("realClass", "realTopic"), ("retryClass", "retryTopic")):
-            rows[name] = self.classes[rows[topic]]
-        rows["realSame"] = (rows["realTopic"] == rows["topic"]).astype(np.int64)
-        rows["realQueues"] = self.queues[rows["realTopic"]]
-        rows["retryMaxTimes"] = self.limits[rows["topic"]]
-        rows["levelDelay"] = self.waits[np.clip(rows["delayLevel"], 0, len(self.waits) - 1)]
-        entries = self.lookup.find(rows["topic"], rows["queueId"], rows["queueOffset"])
-        rows["entryKnown"] = self.known[rows["topic"]] & (rows["physicalOffset"] <= self.store.dispatched)
-        rows["entryThere"] = (entries.found == 1).astype(np.int64)
-        rows["entryOffset"], rows["entrySize"] = entries.physicalOffset, entries.size
-        # An address in the queue's extension is beyond what a rule may compute with.
-        rows["entryTags"] = np.clip(entries.tagsCode, I64.lo, I64.hi)
-        self._look_back(rows)
+    def _join(self, rows: int) -> tuple[int, int, int, int]:
+        """Add what the store says about the records' topics, levels and entries; how many rows ask for more, see `joining.join`."""
+        topic, queue_id, queue_offset = (self.columns[name][:rows] for name in ("topic", "queueId", "queueOffset"))
+        self.lookup.find(topic, queue_id, queue_offset, [self.columns[name][:rows] for name in FOUND])
+        found: tuple[int, int, int, int] = join(self.table, rows, self.facts_of_names, self.waits, self.store.dispatched, self.picked)
+        return found
 
-    def _look_back(self, rows: dict[str, Column]) -> None:
+    def _meet(self, texts: list[str]) -> None:
+        """Ask the store about new names."""
+        new, store = texts[len(self.texts) :], self.store
+        facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
+        none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
+        self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
+        self.texts = texts
+
+    def _look_back(self, rows: NDArray[np.int64]) -> None:
         """Add what the first records of chains say; in a store elsewhere each of them would be a request."""
-        known, same, times, here = np.zeros((4, len(rows["topic"])), np.int64)
-        read = np.ones(len(rows["topic"]), np.int64)
-        asked = SENT_BACK[rows["topicClass"]] & (rows["properties"] & CHAINED == CHAINED)
-        for row in [] if is_remote(self.store.folder) else np.flatnonzero(asked):
-            found = origin(self.log, int(rows["physicalOffset"][row]))
-            if found is not None:
-                read[row], here[row], known[row], same[row], times[row] = found
-        rows["originRead"], rows["originHere"] = read, here
-        rows["originKnown"], rows["originSame"], rows["originTimes"] = known, same, times
+        for row in [] if is_remote(self.store.folder) else rows.tolist():
+            found = origin(self.log, int(self.columns["physicalOffset"][row]))
+            for name, value in zip(ORIGIN, found or (), strict=False):
+                self.columns[name][row] = value
 
     def _decide(self, over: str, before: Mapping[str, Column], after: Mapping[str, Column] | None) -> None:
-        counts, breaches = self.made[over].decide(before, after, self.plan.limit, self.counts)
+        self._tell(self.made[over].decide(before, after, self.plan.limit, self.counts), before if after is None else after)
+
+    def _tell(self, told: tuple[dict[str, int], list[Breach]], rows: Mapping[str, Column]) -> None:
+        """Keep what was decided about rows."""
+        counts, breaches = told
         for id_, count in counts.items():
             self.counts[id_] = self.counts.get(id_, 0) + count
-        self.found += [self._finding(breach, before if after is None else after) for breach in breaches]
+        self.found += [self._finding(breach, rows) for breach in breaches]
 
     def _finding(self, breach: Breach, rows: Mapping[str, Column]) -> Finding:
         def number(name: str) -> int:
@@ -346,19 +353,19 @@ class _Auditor:
         )
 
     def result(self, walked: Walked, data_end: int | None) -> Segment:
-        lines, n = self.lines, self.lines.count
-        texts = self.names.texts()
+        lines, texts = self.lines, self.names.texts()
+        edges = {over: succession.edges for over, succession in self.successions.items()}
         queues = {
-            "topic": [texts[k] for k in lines.topic[:n]],
-            "queueId": lines.queue_id[:n].tolist(),
+            "topic": [texts[k] for k in lines.topic],
+            "queueId": lines.queue_id.tolist(),
             "begun": lines.begun.tolist(),
             "records": lines.records.tolist(),
             "members": lines.members.tolist(),
             "matched": lines.matched.tolist(),
-            "first": {name: values[:n].tolist() for name, values in lines.first.items()},
-            "final": {name: values[:n].tolist() for name, values in lines.final.items()},
+            "first": {name: values.tolist() for name, values in lines.first.items()},
+            "final": {name: values.tolist() for name, values in lines.final.items()},
         }
-        firsts = {over: edges["topic"][0] for over, edges in self.edges.items()}
+        firsts = {over: each["topic"][0] for over, each in edges.items()}
         return Segment(
             self.task,
             walked.begin,
@@ -369,7 +376,7 @@ class _Auditor:
             self.counts,
             self.found,
             queues,
-            self.edges,
+            edges,
             {over: texts[topic] if topic >= 0 else "" for over, topic in firsts.items()},
             self.blanks,
             self.noted.data(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
@@ -49,9 +48,9 @@ class Halves:
             column[:] = np.where(in_half[chosen], rows[real][chosen], column)
         self._count = past
 
-    def outcomes(self, rows: dict[str, Column]) -> tuple[NDArray[np.int64], dict[str, Column]]:
-        """The rows that end a half message of this log, and columns of the vocabulary `outcome` for them; `number` besides: the half
-        message's queue offset."""
+    def outcomes(self, rows: dict[str, Column]) -> dict[str, Column]:
+        """Of the rows that end a half message of this log columns of the vocabulary `outcome`; `number` besides: the half message's queue
+        offset."""
         asked = np.flatnonzero(rows["sysFlag"] & COMMIT)  # that of a rollback has it too
         bits = rows["sysFlag"][asked] & TRANSACTION_BITS
         named, topic_class, real_class, retry_class, level = (
@@ -70,7 +69,7 @@ class Halves:
         same = there.copy()
         for name in _MESSAGE:
             same &= halves[name] == rows[name][chosen]
-        return chosen, {
+        return {
             **{name: rows[name][chosen] for name in ("physicalOffset", "topic", "queueId", "queueOffset")},
             "half": named,
             "halfThere": there.astype(np.int64),

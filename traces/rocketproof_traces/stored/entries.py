@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from numba import njit
+
 from rocketproof_model.compiled import compiled
 
 from .facts import LIMIT
@@ -18,7 +20,23 @@ LOW, HIGH, FIRST, PAST, WINDOW, NAMED = range(6)
 UNKNOWN: Final = -2
 """The end of a queue that nobody has looked for yet."""
 
-_FACTOR = -7046029254386353131
+_FACTOR: Final = -7046029254386353131
+
+
+@njit(nogil=True, inline="always")
+def key_of(topic, queue_id):
+    """A queue as one number, 0 or more; the topic is a name's number."""
+    return topic << 32 | queue_id & 0xFFFFFFFF
+
+
+@njit(nogil=True, inline="always")
+def place_of(key, keys):
+    """Where a key is in a table of a power of two of them, or where it would be: -1 is there. The table has room."""
+    mask = keys.size - 1
+    at = ((key * _FACTOR) >> 40) & mask  # the bits that all of the key goes into
+    while keys[at] >= 0 and keys[at] != key:
+        at = (at + 1) & mask
+    return at
 
 
 @compiled
@@ -30,17 +48,14 @@ def find_entries(
     Rows whose queue is not known yet, or whose entry is not in its queue's window, come to the begin of `asked`, and the first one of each
     such queue into `missing` with the queue's line. Returns how many they are of either, and how many queues are known; `keys` has room.
     """
-    mask = keys.size - 1
     rows = absent = 0
     for number in range(asked.size):
         row = asked[number]
         found[row], offset[row], size[row], code[row] = NO_QUEUE, -1, 0, 0
         if topic[row] < 0:
             continue
-        key = topic[row] << 32 | queue_id[row] & 0xFFFFFFFF
-        at = ((key * _FACTOR) >> 40) & mask
-        while keys[at] >= 0 and keys[at] != key:
-            at = (at + 1) & mask
+        key = key_of(topic[row], queue_id[row])
+        at = place_of(key, keys)
         if keys[at] < 0:
             keys[at], slots[at], queues[known, HIGH] = key, known, UNKNOWN
             known += 1
@@ -55,10 +70,11 @@ def find_entries(
                 absent += 1
         elif low <= index < high:
             place = (index - queues[queue, FIRST]) * ENTRY_SIZE
-            size[row] = big32(base, place + 8)
+            told = big32(base, place + 8)
             offset[row] = min(max(big64(base, place), -LIMIT), LIMIT)
             code[row] = min(max(big64(base, place + 12), -LIMIT), LIMIT)
-            found[row] = NO_ENTRY if size[row] == 0 else FILLER if size[row] == FILLER_SIZE else ENTRY
+            size[row] = told
+            found[row] = NO_ENTRY if told == 0 else FILLER if told == FILLER_SIZE else ENTRY
         elif high >= 0:
             found[row] = NO_ENTRY
     return rows, absent, known

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ENTRY = np.dtype([("physicalOffset", ">i8"), ("size", ">i4"), ("tagsCode", ">i8")])
 _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
-_LOCAL, _REMOTE, _LEAST = 1 << 11, 1 << 16, 64  # entries of a window
+_LOCAL, _REMOTE, _LEAST = 1 << 10, 1 << 16, 64  # entries of a window
 BEYOND: Final = 1 << 12  # entries
 _QUEUE_ID = re.compile(r"-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
 

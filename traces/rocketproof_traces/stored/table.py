@@ -24,6 +24,6 @@ def line(name: str) -> int:
     return NUMBER[name] * LINE
 
 
-def new_table() -> NDArray[np.int64]:
-    """Room for ROWS rows."""
-    return np.zeros((COLUMN_COUNT, STRIDE), np.int64)
+def new_table(more: int = 0) -> NDArray[np.int64]:
+    """Room for ROWS rows, with so many lines more than a walk fills."""
+    return np.zeros((COLUMN_COUNT + more, STRIDE), np.int64)

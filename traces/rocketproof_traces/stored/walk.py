@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .chunk import Chunk
 from .facts import Column
@@ -55,7 +56,8 @@ class Walk:
     """Chunks of rows, in the order of the file; iterate once. Afterwards `walked` says where it began and ended.
 
     `data_end` is the physical offset at which zeros to the file's end begin, None if the walk met none. Raises StoredError while it
-    is iterated, for a file that cannot be read or becomes shorter.
+    is iterated, for a file that cannot be read or becomes shorter. `table`: what `new_table` gives, whose further lines are left as they
+    are.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Walk:
         rows: int = 4096,
         window: int = WINDOW_SIZE,
         source: Source | None = None,
+        table: NDArray[np.int64] | None = None,
     ) -> None:
         from . import kernel
         from .properties import CRC
@@ -81,6 +84,7 @@ class Walk:
         self._most = min(rows, ROWS)
         self._size = window
         self._given = source
+        self._table = new_table() if table is None else table
         self._walked: Walked | None = None
 
     @property
@@ -106,7 +110,7 @@ class Walk:
             self._walked = Walked(range_, None, None, 0, 0)
             return
         window = Window(source, base, min(self._size, max(source.length - begin, 1)))
-        table = new_table()
+        table = self._table
         at, row, total = self._behind_blank(place, begin), 0, 0
         while at < place.length and not (at >= range_.end and place.is_plausible(at)):
             if not window.has(at, at + 1):

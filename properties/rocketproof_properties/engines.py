@@ -18,6 +18,6 @@ def spreading(engine: str, workers: int | None, master: str | None, remote: str 
     if engine == "local":
         return (on_threads if short else on_processes)(workers or cores())
     from rocketproof_traces.spark.session import session
-    from rocketproof_traces.spark.spread import WAVE, on_spark
+    from rocketproof_traces.spark.spread import on_spark
 
-    return on_spark(session(master=master, remote=remote, cores=workers), WAVE if short else WAVE // 2)
+    return on_spark(session(master=master, remote=remote, cores=workers), short=short)

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import TaskContext
 
 from rocketproof_properties.campaign.run import answer, parts, shards
 from rocketproof_properties.checks.programs import tasks
 from rocketproof_properties.cli import run as command
+from rocketproof_traces.spark import daemon
 from rocketproof_traces.spark.spread import spread
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def dies_once(item: str) -> str:
 def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
     few = [task for task in tasks("P49") if task.source.scope in ("flush", "answers")]
     items = [json.dumps(shard.data()) for shard in shards(parts(few), 90, 4)]
-    there = sorted(spread(spark, answer, items, 2))
+    there = sorted(spread(spark, answer, items, 2, 2))
     assert there == sorted(map(answer, items))
     assert len(there) == len(items) > 2
 
@@ -47,7 +49,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         "import sys; from rocketproof_traces.spark.session import session; from rocketproof_traces.spark.spread import spread\n"
         "from test_spread import dies_once\n"
         f"items = [r'{tmp_path}|' + str(n) for n in range(5)]\n"
-        "print(sorted(spread(session(cores=2), dies_once, items, 3)))\n"
+        "print(sorted(spread(session(cores=2), dies_once, items, 3, 3)))\n"
     )
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
@@ -57,9 +59,22 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "died").exists()
 
 
+def origin(item: str) -> tuple[str, int, str]:
+    """The item, which task of its job does it, and what its process was forked from."""
+    context = TaskContext.get()
+    assert context is not None
+    return item, context.partitionId(), Path(f"/proc/{os.getppid()}/cmdline").read_text()
+
+
+def test_items_share_tasks_in_processes_that_have_all_loaded(spark: SparkSession) -> None:
+    found = list(spread(spark, origin, list("abcdefg"), 4, 2))
+    assert [(item, task) for item, task, _ in found] == [*zip("abcd", (0, 0, 1, 1), strict=True), *zip("efg", (0, 1, 1), strict=True)]
+    assert {daemon.__name__ in parent for _, _, parent in found} == {True}
+
+
 def test_a_refusal_of_a_part_is_one_line(spark: SparkSession) -> None:
     item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "expected": {}, "seed": 0, "first": 0, "programs": 1})
-    (said,) = spread(spark, answer, [item], 1)
+    (said,) = spread(spark, answer, [item], 1, 1)
     assert "none" in json.loads(said)["error"]
 
 

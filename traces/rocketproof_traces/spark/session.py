@@ -207,6 +207,7 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
         settings["spark.executorEnv.PYTHONPATH"] = variables["PYTHONPATH"]
     if master.startswith("local"):
         settings["spark.driver.extraJavaOptions"] = _BRIEF_JAVA
+        settings["spark.python.daemon.module"] = "rocketproof_traces.spark.daemon"
     settings |= {"spark.master": master, **properties}
     try:
         java_process = None

@@ -1,4 +1,4 @@
-"""Items spread over a session's workers, each a task of its own, so that one that is lost is done again by itself.
+"""Items spread over a session's workers, in tasks; one that is lost is done again by itself.
 
 The items go out with the function and the answers come back as bytes; nothing else passes through Spark, so that one plan serves classic
 sessions and Spark Connect.
@@ -6,10 +6,11 @@ sessions and Spark Connect.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import TraceError
@@ -20,41 +21,45 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-WAVE = 16  # short items for each core that are given out at once; what they gave is kept before the next ones
+WAVE = 16  # items for each core that are given out at once; what they gave is kept before the next ones
+TASKS = 2  # for each core, of short items: a task costs Spark some 20 ms
 ANSWER = "answer binary"
 A = TypeVar("A")
 B = TypeVar("B")
 Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
-def on_spark(spark: SparkSession, wave: int = WAVE) -> Spread:
-    """How work is spread by this session, `wave` items for each of its cores at a time. Raises TraceError where Spark fails."""
+def on_spark(spark: SparkSession, *, short: bool = True) -> Spread:
+    """How work is spread by this session, WAVE items for each of its cores at a time: `short` ones take a fraction of a second, and share
+    TASKS tasks; of others half as many, each a task of its own. Raises TraceError where Spark fails."""
     from pyspark.errors import PySparkException
 
-    width = wave * aside(partial(_cores, spark))
+    cores = aside(partial(_cores, spark))
+    width = (WAVE if short else WAVE // 2) * cores
 
     def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         try:
-            yield from spread(spark, function, items, width)
+            yield from spread(spark, function, items, width, TASKS * cores if short else width)
         except PySparkException as error:
             raise TraceError("Spark", f"could not do a part of the work ({reason(error)[:200]})", "give the same command again") from None
 
     return run
 
 
-def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], width: int) -> Iterator[B]:
-    """The function's answers, `width` items at a time. It has to be found by import on the workers, and give an item the same answer again.
+def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], width: int, tasks: int) -> Iterator[B]:
+    """The function's answers, `width` items at a time, in so many tasks. It has to be found by import on the workers, and give an item the
+    same answer again.
 
     Ctrl-C ends the tasks that run; the answers given before are complete.
     """
     for first in range(0, len(items), width):
         some = list(items[first : first + width])
-        yield from aside(partial(_wave, spark, function, some), spark.interruptAll)
+        yield from aside(partial(_wave, spark, function, some, tasks), spark.interruptAll)
 
 
-def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
-    tasks = spark.range(0, len(items), 1, len(items)).mapInArrow(over_items(function, items), ANSWER)
-    return [pickle.loads(row["answer"]) for row in tasks.collect()]
+def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], tasks: int) -> list[B]:
+    numbers = spark.range(0, len(items), 1, min(tasks, len(items)))
+    return [pickle.loads(row["answer"]) for row in numbers.mapInArrow(over_items(function, items), ANSWER).collect()]
 
 
 def over_items(function: Callable[[A], B], items: Sequence[A]) -> Mapping:
@@ -65,9 +70,17 @@ def over_items(function: Callable[[A], B], items: Sequence[A]) -> Mapping:
 
         for batch in batches:
             answers = [pickle.dumps(function(items[int(n)])) for n in batch.column(0).to_pylist()]
+            _keep_what_is_loaded()
             yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
 
     return run
+
+
+@cache
+def _keep_what_is_loaded() -> None:
+    """Spark's worker collects garbage after each task, and looks at every object of every module that is loaded: a tenth of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 def reason(error: Exception) -> str:

@@ -15,6 +15,7 @@ import pytest
 from odd_logs import damage, log, record, write_log
 
 from rocketproof_traces.stored import config, kernel, plausible
+from rocketproof_traces.stored import queues as stored_queues
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.facts import column
 from rocketproof_traces.stored.index import index_files
@@ -23,7 +24,7 @@ from rocketproof_traces.stored.memory import MARGIN
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import join, names_of, open_source, read
-from rocketproof_traces.stored.queues import BEYOND, Lookup, Queues, _Probe
+from rocketproof_traces.stored.queues import BEYOND, Lookup, Queue, Queues, _Probe
 from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
@@ -208,6 +209,13 @@ def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pyt
     assert sorted(probed) == [0, 0, 999, 999]
 
 
+@pytest.mark.parametrize("count", [1, BEYOND - 1, BEYOND, BEYOND + 1, 3 * BEYOND, 5 * BEYOND + 7, 1 << 15])
+def test_the_end_of_a_queue_of_any_length_is_found(count: int, tmp_path: Path) -> None:
+    write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=1 << 15)
+    (queue,) = Queues([str(tmp_path)]).all()
+    assert (queue.min, queue.max) == (0, count)
+
+
 def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
     chance = random.Random(9)
     topics = [f"T{number}" for number in range(40)]
@@ -217,11 +225,29 @@ def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
     names = Names(topics)
     rows = [(chance.randrange(40), chance.randrange(4), chance.randrange(30)) for _ in range(5000)]
     lookup = Lookup(Queues([str(tmp_path)]), names)
-    lookup._window = 4  # so that windows are read again
+    lookup._queues.windows.size = 4  # so that windows are read again
     topic, queue_id, index = (np.array(each) for each in zip(*rows, strict=True))
     found = lookup.find(topic, queue_id, index)
     assert (found.found == ENTRY).all()
     assert (found.physicalOffset == ((topic * 4 + queue_id) << 20 | index)).all() and (found.size == 100 + index).all()
+
+
+def test_what_one_has_read_of_a_queue_another_does_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(50)])
+    queues, names, read = Queues([str(tmp_path)]), Names(["T"]), []
+    read_into = Queue.read_into
+    monkeypatch.setattr(Queue, "read_into", lambda self, first, room: (read.append(first), read_into(self, first, room))[1])
+    for rows in ([0, 3, 20], [30, 49], [5]):
+        index = np.array(rows)
+        found = Lookup(queues, names).find(index * 0, index * 0, index)
+        assert found.physicalOffset.tolist() == [100 * n for n in rows]
+    assert read == [0]
+    monkeypatch.setattr(stored_queues, "_MEMORY", 20)
+    queues.windows.size = 10
+    for row in (0, 15, 0):
+        index = np.array([row])
+        Lookup(queues, names).find(index * 0, index * 0, index)
+    assert read == [0, 10, 0], "what does not fit goes"
 
 
 def test_an_index_says_how_it_was_made(tmp_path: Path) -> None:

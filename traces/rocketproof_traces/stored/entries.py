@@ -78,3 +78,12 @@ def find_entries(
         elif high >= 0:
             found[row] = NO_ENTRY
     return rows, absent, known
+
+
+@compiled
+def last_entry(base, count):  # pragma: no cover (compiled)
+    """The number of the last one of some entries at an address that is not zero; -1 for none."""
+    last = count - 1
+    while last >= 0 and big32(base, last * ENTRY_SIZE + 8) == 0:
+        last -= 1
+    return last

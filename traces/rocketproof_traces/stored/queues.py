@@ -7,10 +7,13 @@ ends is found by bisection. Zeros with entries less than BEYOND behind them are 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from struct import Struct
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 _ENTRY = np.dtype([("physicalOffset", ">i8"), ("size", ">i4"), ("tagsCode", ">i8")])
 _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
-_LOCAL, _REMOTE, _LEAST = 1 << 10, 1 << 16, 64  # entries of a window
+_LOCAL, _REMOTE, _LEAST = 1 << 13, 1 << 16, 64  # entries of a window
 BEYOND: Final = 1 << 12  # entries
 _QUEUE_ID = re.compile(r"-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
 
@@ -100,8 +103,9 @@ class Queue:
         """One more than the last index of a file that has an entry; its first one if it has none."""
         end, past = _indices(file)
         while (last := _last(probe, file, end, min(past, end + BEYOND))) is not None:
-            is_full = last + 1 == end + BEYOND
-            end = _bisect(last + 1, past, lambda index: probe.entry(file, index)[1] == 0) if is_full else last + 1
+            blocks = range(last + 1, past, BEYOND) if last + 1 == end + BEYOND else range(0)
+            count = bisect_left(blocks, True, key=lambda index: probe.entry(file, index)[1] == 0)
+            end = blocks[count - 1] if count else last + 1
         return end
 
     def read_into(self, first: int, room: NDArray[np.uint8]) -> int:
@@ -166,9 +170,12 @@ class _Probe(KeptOpen):
 
 def _last(probe: _Probe, file: QueueFile, first: int, past: int) -> int | None:
     """The last index of some that has an entry."""
-    data = read(probe.source(file.path), first * ENTRY_SIZE - file.base, (past - first) * ENTRY_SIZE)
-    there = np.flatnonzero(np.frombuffer(data, _ENTRY)["size"])
-    return first + int(there[-1]) if len(there) else None
+    from .entries import last_entry
+
+    room = np.empty((past - first) * ENTRY_SIZE, np.uint8)
+    probe.source(file.path).read_into(first * ENTRY_SIZE - file.base, room.data)
+    last = last_entry(room.ctypes.data, past - first)
+    return first + int(last) if last >= 0 else None
 
 
 def _indices(file: QueueFile) -> tuple[int, int]:
@@ -216,6 +223,38 @@ class Queues:
         """Raises StoredError."""
         return self._found.get((topic, queue_id))
 
+    @cached_property
+    def windows(self) -> Windows:
+        """Raises StoredError."""
+        return Windows(self.all())
+
+
+class Windows:
+    """Parts of queues in memory, as many as were used last; threads that read neighbouring parts of a log have the same ones."""
+
+    def __init__(self, queues: Sequence[Queue]) -> None:
+        most = _REMOTE if any(is_remote(queue.folder) for queue in queues[:1]) else _LOCAL
+        self.size = max(_LEAST, min(most, _MEMORY // ENTRY_SIZE // max(1, len(queues))))
+        self._kept: OrderedDict[tuple[Queue, int], NDArray[np.uint8]] = OrderedDict()
+        self._one_at_a_time = Lock()
+
+    def at(self, queue: Queue, index: int) -> tuple[int, int, NDArray[np.uint8]]:
+        """The part that has an index of a queue: its first index, one past its last, the entries as they are in the files. Where a file is
+        missing in the middle, what would be there reads as no entry. Raises StoredError."""
+        number = (index - queue.min) // self.size
+        first = queue.min + number * self.size
+        past = min(first + self.size, queue.max)
+        with self._one_at_a_time:
+            data = self._kept.pop((queue, number), None)
+        if data is None:  # two threads may read it both, which is better than that one waits
+            data = np.zeros((past - first + 1) * ENTRY_SIZE, np.uint8)
+            queue.read_into(first, data[:-ENTRY_SIZE])
+        with self._one_at_a_time:
+            self._kept[queue, number] = data
+            if len(self._kept) * self.size * ENTRY_SIZE > _MEMORY:
+                self._kept.popitem(last=False)
+        return first, past, data
+
 
 class Lookup:
     """The entries of records, many at once. Of each queue a window is in memory; records in the order of the log read each window once."""
@@ -223,8 +262,6 @@ class Lookup:
     def __init__(self, queues: Queues, names: Names) -> None:
         self._queues = queues
         self._names = names
-        most = _REMOTE if any(is_remote(queue.folder) for queue in queues.all()[:1]) else _LOCAL
-        self._window = max(_LEAST, min(most, _MEMORY // ENTRY_SIZE // max(1, len(queues.all()))))
         self._windows: list[NDArray[np.uint8]] = []
         self._known: list[Queue | None] = []
         self._make_room(256)
@@ -256,7 +293,7 @@ class Lookup:
         return out
 
     def _bring(self, slot: int, topic: int, queue_id: int, index: int) -> None:
-        """Look for a queue that is new, and read its window that begins with an index, if it has that."""
+        """Look for a queue that is new, and take its window that has an index, if it has that."""
         if slot == len(self._known):
             queue = self._queues.find(self._names.raw(topic).decode("utf-8", "surrogateescape"), queue_id)
             self._known.append(queue)
@@ -265,8 +302,6 @@ class Lookup:
         self._lines[slot, -1] = 0
         if queue is None or not queue.min <= index < queue.max:
             return
-        data = np.zeros((min(self._window, queue.max - index) + 1) * ENTRY_SIZE, np.uint8)
-        count = queue.read_into(index, data[:-ENTRY_SIZE])
+        first, past, data = self._queues.windows.at(queue, index)
         self._windows[slot] = data
-        # Where a file is missing in the middle, what would be there reads as no entry.
-        self._lines[slot, 2:] = (index, index + max(count, 1), data.ctypes.data, 0)
+        self._lines[slot, 2:] = (first, past, data.ctypes.data, 0)

@@ -1,4 +1,4 @@
-"""Names of topics: what a broker accepts, and which names are its own (CHK-02)."""
+"""Names of topics and groups: what a broker accepts (CHK-02, DLQ-02)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from rocketproof_protocol.topics import LEGAL
 
 from .java import length
 
+GROUP_LONGEST = 255
 _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 
 
 def is_blank(text: str | None) -> bool:
     """StringUtils.isBlank: None, empty, or nothing but what Java calls whitespace."""
     return not text or (text.isspace() and not any(char in _NOT_JAVA_WHITESPACE for char in text))
+
+
+def is_group_illegal(group: str) -> bool:
+    """Whether later profiles refuse to make a consumer group of this name: 5.x asks for fewer things than of a topic."""
+    return length(group) > GROUP_LONGEST or (group != "" and LEGAL.fullmatch(group) is None)
 
 
 def topic_problem(topic: str, limit: int) -> str | None:

@@ -35,7 +35,7 @@ from .periodic import Periodic
 from .ports import Clock
 from .remoting.command import Command, response_to
 from .remoting.dispatch import not_supported, system_error, write
-from .remoting.faq import SUGGESTION
+from .remoting.faq import suggestion
 from .remoting.headers import command_error
 from .remoting.ports import Channel
 from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData, broker_to_data, encode_json, encode_route
@@ -75,7 +75,7 @@ class NameServer:
 
     def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
         self._clock = clock
-        self._profile = profile
+        self.profile = profile
         self.order_message_enable = order_message_enable
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
@@ -108,13 +108,13 @@ class NameServer:
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
         register_first = broker_id not in broker.broker_addrs
-        if self._profile.refuses_single_topic and register_first and len(table) == 1:
+        if self.profile.refuses_single_topic and register_first and len(table) == 1:
             return None
         broker.broker_addrs[broker_id] = broker_addr
         if broker_id == MASTER_ID:
             changed = register_first or self.is_topic_config_changed(broker_addr, version)
             for config in table.values():
-                if changed or (self._profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
+                if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
                     self._update_queue_data(broker_name, config)
         self.broker_live_table[broker_addr] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
         if filter_servers:
@@ -125,7 +125,7 @@ class NameServer:
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
         """The broker of this name, made where missing, without the address under any other id (NS-02)."""
-        acting = False if self._profile.acting_master else None
+        acting = False if self.profile.acting_master else None
         broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
         for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
             del broker.broker_addrs[other]
@@ -174,7 +174,7 @@ class NameServer:
         broker = self.broker_addr_table.get(broker_name)
         if broker is None:
             return
-        if self._profile.leaves_by_address:
+        if self.profile.leaves_by_address:
             broker.broker_addrs = {other: address for other, address in broker.broker_addrs.items() if address != broker_addr}
         else:
             broker.broker_addrs.pop(broker_id, None)
@@ -278,7 +278,7 @@ class NameServer:
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
         if handler is None:
-            if not self._profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
+            if not self.profile.name_server_refuses and command.code not in _SERVED_ELSEWHERE:
                 return
             response = not_supported(command)
         else:
@@ -333,7 +333,7 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
     route = server.route(topic)
     if route is None:
         response.code = TOPIC_NOT_EXIST
-        response.remark = f"No topic route info in name server for the topic: {topic}{SUGGESTION}"
+        response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.faq)}"
     else:
         response.body = encode_route(route)
 

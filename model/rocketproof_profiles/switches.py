@@ -50,6 +50,18 @@ class Profile:
     """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
     (REM-04)."""
 
+    faq: str = switch(
+        "http://rocketmq.apache.org/docs/faq/",
+        since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1, A-30, A-31 and each remark that names it"),
+    )
+    """Where texts for users send their readers."""
+
+    check_groups: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py: send-backs and pulls of such groups are answered 26"),
+    )
+    """A group whose name is longer than 255 characters, or has one that a topic must not have, is not made by a look-up (DLQ-02)."""
+
     check_names: bool = switch(False, since("P49", True))
     """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
     nothing else (CHK-04)."""

@@ -22,9 +22,9 @@ MAIN = "store/config/subscriptionGroup.json"
 STORE = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
 
-def manager(disk: SimulatedDisk | None = None, *, auto: bool = True) -> SubscriptionGroupManager:
+def manager(disk: SimulatedDisk | None = None, *, auto: bool = True, profile: str = "P49") -> SubscriptionGroupManager:
     settings = BrokerSettings(auto_create_subscription_group=auto)
-    return SubscriptionGroupManager(settings, PROFILES["P49"], disk or SimulatedDisk(), SimulatedClock(99))
+    return SubscriptionGroupManager(settings, PROFILES[profile], disk or SimulatedDisk(), SimulatedClock(99))
 
 
 @behaviour("DLQ-02")
@@ -46,6 +46,17 @@ def test_without_automatic_creation_a_group_is_missing() -> None:
     assert groups.data_version.counter == 0
     for name in SYSTEM_GROUPS:
         assert groups.find(name) == SubscriptionGroupConfig(name)
+
+
+@behaviour("DLQ-02")
+@pytest.mark.parametrize("name", ["", "g|%_-9", "x" * 255, "x" * 256, "a b", "a.b", "a/b", "é", "CID_RMQ_SYS_a b"])
+def test_from_5_on_a_group_with_an_illegal_name_is_made_by_an_administrator_only(name: str) -> None:
+    illegal = len(name) > 255 or not set(name) <= set("gx|%_-9")
+    assert manager(profile="P494").find(name) is not None
+    groups = manager(profile="P533")
+    assert (groups.find(name) is None, groups.data_version.counter == 0) == (illegal, illegal)
+    groups.update(SubscriptionGroupConfig(name))
+    assert groups.find(name) == SubscriptionGroupConfig(name)
 
 
 @behaviour("PER-03", "PER-04")

@@ -35,6 +35,7 @@ EARLIER: Mapping[str, Any] = {
     "refuses_single_topic": 0,
     "takes_unknown_topics": 17,
     "leaves_by_address": ["1"],
+    "check_groups": [0, 0, 0],
 }
 LATER: Mapping[str, Any] = {
     "wants_topic": (1, "java.lang.NullPointerException"),
@@ -45,6 +46,7 @@ LATER: Mapping[str, Any] = {
     "refuses_single_topic": 1,
     "takes_unknown_topics": 0,
     "leaves_by_address": ["0"],
+    "check_groups": [0, 26, 26],
 }
 
 
@@ -92,6 +94,7 @@ def seen(running: Deployment) -> dict[str, Any]:
         nameless = ask("send", without="topic")
         kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
         found: dict[str, Any] = {"wants_topic": (nameless.code, kind), "wants_origin": given_up(ask)}
+        found["check_groups"] = [sent_back(ask, group) for group in ("g|%_-", "g.h", "é")]
         found["keeps_order"] = [ordered(ask, "O"), ordered(ask, "%RETRY%g")]
         found["skips_equal_topic"] = changes(ask)
         running.configure(BROKER, {"brokerPermission": "4"})
@@ -115,6 +118,12 @@ def given_up(ask: Asking) -> tuple[int, int]:
     answer = ask("send", topic="A")
     place = int((answer.ext_fields or {})["msgId"][16:], 16)
     return ask("back", offset=place, level=-1, named=False).code, ask("back", offset=place, level=-1).code
+
+
+def sent_back(ask: Asking, group: str) -> int:
+    """The code of a send-back for a group that nobody has made."""
+    answer = ask("send", topic="A")
+    return ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1, group=group).code
 
 
 def ordered(ask: Asking, topic: str) -> bool:

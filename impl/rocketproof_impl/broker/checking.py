@@ -17,7 +17,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE
 from ..names import topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import remote_address
-from ..remoting.faq import SUGGESTION
+from ..remoting.faq import suggestion
 from ..remoting.headers import SendMessageRequestHeader
 from ..remoting.ports import Channel
 from ..tasks import Pause
@@ -76,7 +76,7 @@ async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRe
     if config is None:
         config = await create_topic(broker, channel, header)
     if config is None:
-        refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)}{SUGGESTION}")
+        refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)}{suggestion(broker.profile.faq)}")
         return
     await CHECKED.carrying(config)
     if is_queue_id_illegal(header.queue_id, config):

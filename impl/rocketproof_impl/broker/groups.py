@@ -10,6 +10,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 from .. import persistence
+from ..names import is_group_illegal
 from ..ports import Clock, Disk
 from ..pretty import PrettyTable
 from ..topic import DataVersion, version_from_data, version_to_data
@@ -34,11 +35,12 @@ class SubscriptionGroupConfig:
 class SubscriptionGroupManager:
     """The table of groups, its version and its file."""
 
-    __slots__ = ("_clock", "_disk", "_file", "_in_place", "_settings", "data_version", "path", "table")
+    __slots__ = ("_checked", "_clock", "_disk", "_file", "_in_place", "_settings", "data_version", "path", "table")
 
     def __init__(self, settings: BrokerSettings, profile: Profile, disk: Disk, clock: Clock) -> None:
         self._settings = settings
         self._file = PrettyTable("subscriptionGroupTable")
+        self._checked = profile.check_groups
         self._in_place = profile.overwrites_in_place
         self._disk = disk
         self._clock = clock
@@ -48,9 +50,10 @@ class SubscriptionGroupManager:
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
         """The group; where missing, created with the defaults and persisted if autoCreateSubscriptionGroup is on (DLQ-02), or if
-        its name is one of the system's."""
+        its name is one of the system's. Later profiles make none whose name is illegal."""
         config = self.table.get(group)
-        if config is None and (self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)):
+        made = self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)
+        if config is None and made and not (self._checked and is_group_illegal(group)):
             config = SubscriptionGroupConfig(group)
             self.update(config)
         return config

@@ -28,7 +28,7 @@ from rocketproof_protocol.topics import OFFSET_MOVED_TOPIC
 from ..message import Message, properties_text
 from ..remoting.command import RESPONSE, Command, response_to
 from ..remoting.dispatch import remote_address, write
-from ..remoting.faq import SUGGESTION
+from ..remoting.faq import suggestion
 from ..remoting.headers import PullMessageRequestHeader, read
 from ..remoting.ports import Channel, Executor
 from ..route import encode_json
@@ -117,7 +117,7 @@ class PullMessageProcessor:
             return None
         group = broker.groups.find(header.consumer_group)
         if group is None:
-            remark = f"subscription group [{header.consumer_group}] does not exist, {SUGGESTION}"
+            remark = f"subscription group [{header.consumer_group}] does not exist, {suggestion(broker.profile.faq)}"
             refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, remark)
             return None
         if not group.consume_enable:
@@ -126,7 +126,7 @@ class PullMessageProcessor:
         topic = header.topic
         config = broker.topics.select(topic)
         if config is None:
-            refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)} {SUGGESTION}")
+            refuse(response, TOPIC_NOT_EXIST, f"{NOT_EXIST.format(topic)} {suggestion(broker.profile.faq)}")
         elif not is_readable(config.perm):
             refuse(response, NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden")
         elif not 0 <= header.queue_id < config.read_queue_nums:
@@ -156,14 +156,14 @@ class PullMessageProcessor:
     def _registered(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
         info = self._broker.consumers.groups.get(header.consumer_group)
         if info is None:
-            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{SUGGESTION}")
+            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{suggestion(self._broker.profile.faq)}")
             return None
         if not group.consume_broadcast_enable and info.message_model == "BROADCASTING":
             refuse(response, NO_PERMISSION, f"the consumer group[{header.consumer_group}] can not consume by broadcast way")
             return None
         found = info.subscriptions.get(header.topic)
         if found is None:
-            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{SUGGESTION}")
+            refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{suggestion(self._broker.profile.faq)}")
         elif found.sub_version < header.sub_version:
             refuse(response, SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
         else:

@@ -10,7 +10,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from ..java import null_pointer
 from ..message import Message
 from ..remoting.command import V3_4_9, Command
-from ..remoting.faq import SUGGESTION
+from ..remoting.faq import suggestion
 from ..remoting.headers import SendMessageRequestHeader
 from ..topic import MULTI_TAG, TopicConfig
 from .checking import refuse
@@ -50,7 +50,7 @@ def find_group(broker: BrokerParts, group: str, response: Command) -> Subscripti
     """The group, made by the look-up if it may be; otherwise `response` refuses (DLQ-02, BACK-03)."""
     config = broker.groups.find(group)
     if config is None:
-        refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {SUGGESTION}")
+        refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {suggestion(broker.profile.faq)}")
     return config
 
 

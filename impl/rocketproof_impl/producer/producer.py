@@ -12,7 +12,7 @@ from rocketproof_protocol.properties import UNIQ_KEY
 
 from ..message import Message
 from ..ports import Clock, Randomness
-from ..remoting.faq import SUGGESTION
+from ..remoting.faq import suggestion
 from ..remoting.ports import Network
 from ..tasks import Pause
 from .draft import Draft, batch_of
@@ -83,7 +83,7 @@ class Producer:
     def client(self) -> ClientInstance:
         """The shared client instance. Raises ClientError unless the producer runs."""
         if self._client is None or self.state is not ServiceState.RUNNING:
-            raise ClientError(f"The producer service state not OK, {self.state.value}{SUGGESTION}")
+            raise ClientError(f"The producer service state not OK, {self.state.value}{suggestion()}")
         return self._client
 
     async def start(self) -> None:
@@ -93,7 +93,7 @@ class Producer:
         client instance cannot start (CLI-06). After the second of these it may be started again.
         """
         if self.state is not ServiceState.CREATE_JUST:
-            raise ClientError(f"The producer service state not OK, maybe started once, {self.state.value}{SUGGESTION}")
+            raise ClientError(f"The producer service state not OK, maybe started once, {self.state.value}{suggestion()}")
         self.state = ServiceState.START_FAILED
         check_group(self.group)
         if self.instance_name == "DEFAULT":
@@ -101,7 +101,7 @@ class Producer:
         client = self._obtain_client()
         if not client.register(self.group, self.topic_publish_info_table):
             self.state = ServiceState.CREATE_JUST
-            raise ClientError(f"The producer group[{self.group}] has been created before, specify another name please.{SUGGESTION}")
+            raise ClientError(f"The producer group[{self.group}] has been created before, specify another name please.{suggestion()}")
         self.topic_publish_info_table[self.settings.create_topic_key] = PublishInfo()
         await client.start()
         self._client = client
@@ -161,8 +161,8 @@ class Producer:
         if info.ok:
             return info
         if not self.client.name_servers:
-            raise ClientError(f"No name server address, please set it.{SUGGESTION}", NO_NAME_SERVER_EXCEPTION)
-        raise ClientError(f"No route info of this topic: {topic}{SUGGESTION}", NOT_FOUND_TOPIC_EXCEPTION)
+            raise ClientError(f"No name server address, please set it.{suggestion()}", NO_NAME_SERVER_EXCEPTION)
+        raise ClientError(f"No route info of this topic: {topic}{suggestion()}", NOT_FOUND_TOPIC_EXCEPTION)
 
     # Sending
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from ..ports import Clock
 from ..remoting.command import Command
 from ..remoting.errors import ConnectFailed, RemotingError, SendFailed, TimedOut
-from ..remoting.faq import SUGGESTION
+from ..remoting.faq import suggestion
 from ..remoting.ports import Network
 from ..tasks import Interrupted, Pause
 from .draft import Draft
@@ -128,7 +128,7 @@ class Sending:
         cost = self.producer.clock.now() - self.begin
         head = f"Send [{len(brokers_sent)}] times, still failed, cost [{cost}]ms"
         where = f"Topic: {self.draft.message.topic}, BrokersSent: [{', '.join(brokers_sent)}]"
-        error = ClientError(f"{head}, {where}{SUGGESTION}", response_code(failure))
+        error = ClientError(f"{head}, {where}{suggestion()}", response_code(failure))
         error.__cause__ = failure
         return error
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from rocketproof_profiles import PROFILES
 
-SUGGESTION: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+def suggestion(address: str = PROFILES["P49"].faq) -> str:
+    """Where to read on; `address` is the profile's `faq`, and by default what clients up to 4.9 say."""
+    return f"\nSee {address} for further details."

@@ -1,6 +1,6 @@
 """What may differ between two runs of one broker, put to one side of a comparison and the other.
 
-A caller's port, how full disks are, where texts of help lie, the line of code that threw, what a Java machine adds to the text of
+A caller's port, how full disks are, the line of code that threw, what a Java machine adds to the text of
 a null-pointer error, and in which time zone a broker gives the time from which it serves.
 """
 
@@ -11,7 +11,6 @@ import re
 _PORT = re.compile(r"(Producer: [^\s:]+:)\d+")
 _DISK = re.compile(r"((?:CL|CQ|INDEX):\s*)-?\d+(?:\.\d+)?")
 _DISKS = re.compile(r"\[CL:.*?\]")
-_HELP = re.compile(r"\nSee \S+ for further details\.")
 _SERVES = re.compile(r"(unable to service, until )\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d,\d{3})")  # zones differ by whole minutes
 _FRAME = re.compile(r"([a-z][\w$]*(?:\.[\w$]+)*\.[A-Z][\w$]*(?:Exception|Error)\b.*?), [^\s,]+\([^()]*\)", re.DOTALL)
 _ID = re.compile(r"[0-9A-F]{32}(,[0-9A-F]{32})*")
@@ -29,8 +28,7 @@ def remark(text: str | None) -> str | None:
     masked = _NULL_POINTER.sub(r"\1", masked, count=1) if masked.startswith(_NULL) else masked
     masked = _PORT.sub(r"\1*", masked)
     masked = _SERVES.sub(r"\1*\2", masked)
-    masked = _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), masked)
-    return _HELP.sub("\nSee * for further details.", masked)
+    return _DISKS.sub(lambda found: re.sub(r"\s+", " ", _DISK.sub(r"\1*", found.group())), masked)
 
 
 def same_remark(recorded: str | None, found: str | None) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import resource
 import signal
 import sys
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,15 @@ def command(wanted: Wanted, *, quiet: bool, beyond: bool, json: Path | None) -> 
     """Serve until Ctrl-C or a polite kill. Raises InputError for what cannot be served."""
     check_host(wanted.host, beyond=beyond)
     brokers = settings_of(wanted)
+    allow_files()
     asyncio.run(_serve(wanted, brokers, quiet=quiet, json=json))
+
+
+def allow_files() -> None:
+    """Let this process have as many open files as the system would allow it, as Java does: each queue of a store has one at least."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):  # macOS names no limit, and has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def check_host(host: str, *, beyond: bool) -> None:

@@ -16,13 +16,23 @@ import pytest
 from serving import PATIENCE, send_command
 
 from rocketproof_impl.remoting.command import ONE_WAY, Command
+from rocketproof_impl.remoting.headers import CreateTopicRequestHeader, encode, layout
 from rocketproof_impl.system.client import Client
 from rocketproof_impl.system.listening import listening_socket
 from rocketproof_properties.cli import run
-from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, NO_PERMISSION, SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_protocol.codes import (
+    GET_MAX_OFFSET,
+    GET_ROUTEINFO_BY_TOPIC,
+    NO_PERMISSION,
+    SUCCESS,
+    TOPIC_NOT_EXIST,
+    UPDATE_AND_CREATE_TOPIC,
+)
 
 MAIN = "from rocketproof_impl.store import threads; threads.LAST_PUTS = 0; from rocketproof_properties.cli import main; main()"
 SMALL = ("--set", "mappedFileSizeCommitLog=1048576", "--set", "mappedFileSizeConsumeQueue=20000")
+QUEUES = 200
+FEW_FILES = "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (128, r.getrlimit(r.RLIMIT_NOFILE)[1]))"
 FREE = ("--port", "0", "--nameserver-port", "0")
 
 
@@ -57,10 +67,10 @@ class Served:
 
 
 @contextmanager
-def serve(folder: Path, *options: str) -> Iterator[Served]:
+def serve(folder: Path, *options: str, program: str = MAIN) -> Iterator[Served]:
     file = folder / "ready.json"
     file.unlink(missing_ok=True)
-    command = [sys.executable, "-c", MAIN, "serve", *FREE, *SMALL, "--store", str(folder / "store"), "--json", str(file), *options]
+    command = [sys.executable, "-c", program, "serve", *FREE, *SMALL, "--store", str(folder / "store"), "--json", str(file), *options]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
@@ -140,6 +150,25 @@ def test_brokers_can_register_elsewhere_and_settings_hold(tmp_path: Path) -> Non
             served.end()
         route = client.call(names.name_server, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "TBW102"}), 20_000)
         assert route.code == TOPIC_NOT_EXIST  # it has left with its last word
+
+
+def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> None:
+    with serve(tmp_path, program=f"{FEW_FILES}; {MAIN}") as served, Client() as client:
+        header = CreateTopicRequestHeader("Wide", "TBW102", QUEUES, QUEUES, 6, "SINGLE_TAG")
+        made = client.call(served.broker(), Command(UPDATE_AND_CREATE_TOPIC, encode(header, layout(type(header)))), 20_000)
+        assert made.code == SUCCESS
+        for queue in range(QUEUES):
+            assert client.call(served.broker(), send_command("Wide", queue_id=queue), 20_000).code == SUCCESS
+        until = time.monotonic() + PATIENCE
+        while offsets(client, served) != {"1"}:
+            assert time.monotonic() < until, "messages do not come to their queues"
+            time.sleep(0.05)
+
+
+def offsets(client: Client, served: Served) -> set[str]:
+    """The maximal offsets of the wide topic's first queue and its last one."""
+    asked = (Command(GET_MAX_OFFSET, {"topic": "Wide", "queueId": str(queue)}) for queue in (0, QUEUES - 1))
+    return {str((client.call(served.broker(), each, 20_000).ext_fields or {})["offset"]) for each in asked}
 
 
 def test_it_ends_when_nobody_reads_what_it_says(tmp_path: Path) -> None:

@@ -628,7 +628,7 @@ class Maker:
         model.eventually_always("lasts", self.boolean(1), "claimed of the end of every fair path")
         model.until("until", self.boolean(1), self.boolean(1), "claimed of every fair path", when=self.boolean(1))
         model.until("first", self.boolean(1), self.boolean(1), "claimed from the start on", weak=True)
-        clock = self.pick(("", model.actions[0].name))
+        clock = self.pick(("", *(action.name for action in model.actions[:1])))
         model.within("within", self.boolean(1), self.boolean(1), "claimed of every path", steps=self.pick((1, 2, 3)), clock=clock)
 
 

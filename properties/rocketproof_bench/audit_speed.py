@@ -1,12 +1,16 @@
 """How fast stores are audited: beside zlib's checksum over the same bytes and DuckDB's window over the same columns, and on Spark.
 
-All figures of a size are from one run over one made-up store of records of 1 KiB, with what is compiled or loaded once done before. DuckDB
+All figures of a size are from one run over one made-up store of records of 1 KiB, with what is compiled or loaded once done before. What it
+takes on processors that multiply less without carry is measured in processes that do not use what they lack, zlib there beside it. DuckDB
 does less: it only looks whether the offsets of each queue follow one another, in columns that it was given. Spark's times are those of
 Java and all that it started.
 """
 
 from __future__ import annotations
 
+import json
+import statistics
+import sys
 import tempfile
 import time
 import zlib
@@ -20,13 +24,14 @@ from rocketproof_properties.audits.command import plan_of
 from rocketproof_traces.audit.programs import Plan
 from rocketproof_traces.audit.run import Kept, audit
 from rocketproof_traces.pools import Spread, on_threads
+from rocketproof_traces.stored.crc import blocks_at_once, features_with
 from rocketproof_traces.stored.names import Names
 from rocketproof_traces.stored.segments import log_files, ranges
 from rocketproof_traces.stored.walk import Walk
 
 from .fabricate import Plan as Made
 from .fabricate import fabricate
-from .figures import Bench, Column, Tell, mebibytes, quiet, row, table, timed
+from .figures import Bench, Column, Tell, child, mebibytes, quiet, ratio, row, table, timed
 from .peers import duckdb_connection
 from .usage import with_java
 
@@ -51,6 +56,7 @@ select count(*) from (
     select queueOffset - lag(queueOffset) over (partition by topic, queueId order by physicalOffset) as step from facts where member
 ) where step <> 1
 """
+CHECKSUMS = ("audit, 1 thread, checksum by tables", "audit, 1 thread, narrow checksum")
 _STEP = 1 << 20
 
 
@@ -89,6 +95,10 @@ def _measure(root: str, records: int, threads: int, session: _Session | None, te
     add("scan with CRC", lambda: _scan(root))
     add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
     add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
+    for blocks in range(blocks_at_once() - 1, -1, -1):
+        tell(CHECKSUMS[blocks])
+        other = child([sys.executable, "-m", __name__, root], places={"NUMBA_CPU_FEATURES": features_with(blocks)})
+        rows.append(row(KEYS, {**rows[first], "tool": CHECKSUMS[blocks], **other, "bytes_per_cpu_second": size / other["cpu_seconds"]}))
     with _window(root) as window:
         if window is not None:
             add("DuckDB's window", window)
@@ -96,6 +106,17 @@ def _measure(root: str, records: int, threads: int, session: _Session | None, te
         added = "cold" if session.is_new else "first"
         add(f"audit, Spark, {added}", lambda: _audit(plan, root, session.spread()), session.seconds)
         add("audit, Spark", lambda: _audit(plan, root, session.spread()), session.seconds)
+
+
+def _alone(root: str) -> Bench:
+    """The audit in one thread, and zlib beside it, both after a first time: medians of three rounds."""
+    plan = plan_of(PROFILE, (), 100)
+    _audit(plan, root, on_threads(1))
+    rounds = [(timed(lambda: _checksum(root))[1], timed(lambda: _audit(plan, root, on_threads(1)))) for _ in range(3)]
+    spent = [{"findings": found, **own} for _, (found, own) in rounds]
+    of_zlib = ratio([zlib["cpu_seconds"] for zlib, _ in rounds], [own["cpu_seconds"] for own in spent])
+    middle = {key: statistics.median(own[key] for own in spent) for key in ("cpu_seconds", "wall_seconds")}
+    return {**spent[0], **middle, "of_zlib": of_zlib}
 
 
 def _checksum(root: str) -> None:
@@ -190,3 +211,7 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path)
     pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_alone(sys.argv[1])))

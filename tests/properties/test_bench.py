@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_bench import disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
+from rocketproof_bench import audit_speed, disk_curve, disk_speed, liveness_speed, peers, scan_speed, search_speed, start_speed
 from rocketproof_bench.fabricate import Plan, fabricate
 from rocketproof_bench.measure import measure
 from rocketproof_model import RocketproofError
@@ -53,6 +53,12 @@ def test_spin_counts_the_same_states() -> None:
     assert (run["distinct"], run["generated"]) == (326684, 1506411)
     assert peer.version[0].isdigit()
     assert run["cpu_seconds"] > 0
+
+
+def test_an_audit_is_measured_beside_zlib_on_a_processor_that_multiplies_less(tmp_path: Path) -> None:
+    fabricate(tmp_path, Plan(1 << 20))
+    found = audit_speed._alone(str(tmp_path))
+    assert found["findings"] == 0 and found["cpu_seconds"] > 0 and found["of_zlib"] > 0
 
 
 def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

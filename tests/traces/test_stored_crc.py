@@ -53,3 +53,10 @@ def test_the_constants_of_folding_are_those_in_print() -> None:
 def test_the_features_that_numba_is_given_choose_the_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crc.config, "CPU_FEATURES", features)
     assert crc.blocks_at_once() == blocks
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2])
+def test_a_processor_can_be_taken_for_one_that_multiplies_less(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    can = crc.blocks_at_once()
+    monkeypatch.setattr(crc.config, "CPU_FEATURES", crc.features_with(blocks))
+    assert crc.blocks_at_once() == min(blocks, can)

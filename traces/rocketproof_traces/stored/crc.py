@@ -6,7 +6,8 @@ last blocks are not folded one onto the next, as each would wait for the one bef
 the end, to 96 bits, and the sum of all is reduced to 32 bits after Barrett. Before the first bytes stand zeros, which a CRC does not see,
 so that a length is always one of whole vectors; the CRC's start value is added to the first four bytes.
 
-By tables: five registers take every fifth word of 8 bytes each, as zlib has it since 1.2.12, so that none waits for the one before it.
+By tables: four registers take every fourth word of 8 bytes each, so that none waits for the one before it; zlib since 1.2.12 has five, which
+are more than fit into the processor's with the places of the tables.
 
 It is here for its speed: of bodies of 1 KiB it makes 16 GB a second of one core, `zlib.crc32` 3.7, so that an audit with checksums reads
 4.4 GB a second and one without 5.0; by these figures it would be about 2 with zlib (docs/stored.md has the table, `rocketproof bench
@@ -39,7 +40,7 @@ _V2 = ir.VectorType(_I64, 2)
 _V16 = ir.VectorType(_I8, 16)
 _BLOCK, _LANES = 16, 4
 _NEAR: Final = 16  # so many blocks at most are multiplied for their own distance from the end
-_WORD, _TURN = 8, 40  # bytes of a word, and from one to the next of the same of five registers
+_WORD, _TURN = 8, 32  # bytes of a word, and from one to the next of the same of four registers
 
 
 def blocks_at_once() -> int:
@@ -48,6 +49,12 @@ def blocks_at_once() -> int:
     given = getattr(config, "CPU_FEATURES", None)
     has = set((get_host_cpu_features() if given is None else given).split(","))
     return 0 if not has >= {"+pclmul", "+sse4.1"} else 2 if has >= {"+vpclmulqdq", "+avx2"} else 1
+
+
+def features_with(blocks: int) -> str:
+    """This processor's features as NUMBA_CPU_FEATURES takes them, as if it multiplied at most so many blocks at once."""
+    lacking = ("+vpclmulqdq", "+pclmul")[: 2 - blocks]
+    return ",".join(f"-{each[1:]}" if each in lacking else each for each in get_host_cpu_features().split(","))
 
 
 def _reflected(value: int, bits: int) -> int:
@@ -232,20 +239,18 @@ def _stepped(tables, value):
 def crc32_by_tables(base, start, length):
     """CRC-32 of the bytes at an address and an offset, on any processor."""
     at, end = start, start + length
-    value, second, third, fourth, fifth = np.int64(0xFFFFFFFF), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    value, second, third, fourth = np.int64(0xFFFFFFFF), np.int64(0), np.int64(0), np.int64(0)
     while at + 2 * _TURN <= end:
         value = _stepped(_OVER, word(base, at) ^ value)
         second = _stepped(_OVER, word(base, at + 8) ^ second)
         third = _stepped(_OVER, word(base, at + 16) ^ third)
         fourth = _stepped(_OVER, word(base, at + 24) ^ fourth)
-        fifth = _stepped(_OVER, word(base, at + 32) ^ fifth)
         at += _TURN
     if at + _TURN <= end:
         value = _stepped(_ON, word(base, at) ^ value)
         value = _stepped(_ON, word(base, at + 8) ^ second ^ value)
         value = _stepped(_ON, word(base, at + 16) ^ third ^ value)
         value = _stepped(_ON, word(base, at + 24) ^ fourth ^ value)
-        value = _stepped(_ON, word(base, at + 32) ^ fifth ^ value)
         at += _TURN
     while at + _WORD <= end:
         value = _stepped(_ON, word(base, at) ^ value)

@@ -6,8 +6,8 @@ last blocks are not folded one onto the next, as each would wait for the one bef
 the end, to 96 bits, and the sum of all is reduced to 32 bits after Barrett. Before the first bytes stand zeros, which a CRC does not see,
 so that a length is always one of whole vectors; the CRC's start value is added to the first four bytes.
 
-By tables: four registers take every fourth word of 8 bytes each, so that none waits for the one before it. zlib since 1.2.12 has five, which
-are more than the processor holds beside the places of the tables.
+By tables: four registers take every fourth word of 8 bytes each, so that none waits for the one before it. zlib since 1.2.12 has five,
+which are more than the processor holds beside the places of the tables.
 
 It is here for its speed: of bodies of 1 KiB it makes 16 GB a second of one core, `zlib.crc32` 3.7, so that an audit with checksums reads
 4.4 GB a second and one without 5.0; by these figures it would be about 2 with zlib (docs/stored.md has the table, `rocketproof bench

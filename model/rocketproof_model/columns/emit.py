@@ -5,7 +5,8 @@ A function of a program (`i64` numbers; `columns` and `results` are tables of po
     decide(columns, first, rows, results)
 
 It reads `rows` values from number `first` on of each column and writes as many to each result, from 0 on: the words of
-`failed`, the words of `faults`, then the values of the terms that are numbers, 0 where there is none. Bit k of a word belongs to
+`failed`, the words of `faults`, then the values of the terms that are numbers, 0 where there is none. It gives 0 if no word of `failed`
+has a bit that is set. Bit k of a word belongs to
 term k: `faults` is set where it has no value, `failed` that it is false or has none. Nothing branches, so that LLVM decides several
 rows at once. (Why LLVM's text: explicit/kernel.py, whose emitter this is.)
 
@@ -154,24 +155,30 @@ def text(instance: Instance, terms: Sequence[Expr], columns: Sequence[Column], s
         for k, value in enumerate([*failed, *faults, *numbers]):
             pointer = e.value(f"getelementptr inbounds i64, ptr %result{k}, i64 %at")
             e.line(f"store i64 {value}, ptr {pointer}, align 8{_GROUP}")
+        some: Number = "%some"
+        for bits in failed:
+            some = e.or_(some, bits)
     before = [*_pointers("column", len(columns)), *_pointers("result", 2 * len(failed) + len(numbers))]
     return "\n".join(
         (
             _HEAD,
-            f"define void @{FUNCTION}(ptr noalias readonly %columns, i64 %first, i64 %rows, ptr noalias readonly %results) {{",
+            f"define i64 @{FUNCTION}(ptr noalias readonly %columns, i64 %first, i64 %rows, ptr noalias readonly %results) {{",
             "entry:",
             *before,
             "  %none = icmp eq i64 %rows, 0",
             "  br i1 %none, label %end, label %loop",
             "loop:",
             "  %at = phi i64 [0, %entry], [%next, %loop]",
+            "  %some = phi i64 [0, %entry], [%more, %loop]",
             "  %row = add nuw nsw i64 %at, %first",
             *e.lines,
+            f"  %more = add i64 {some}, 0",
             "  %next = add nuw nsw i64 %at, 1",
             "  %done = icmp eq i64 %next, %rows",
             "  br i1 %done, label %end, label %loop, !llvm.loop !1",
             "end:",
-            "  ret void",
+            "  %any = phi i64 [0, %entry], [%more, %loop]",
+            "  ret i64 %any",
             "}",
             _LOOP,
         )

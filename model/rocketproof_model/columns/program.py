@@ -211,7 +211,7 @@ class ColumnProgram:
         if made is None:
             text = emit.text(self.instance, list(self.terms.values()), self.columns, stored)
             address = native.compile_text(text, (emit.FUNCTION,)).addresses[emit.FUNCTION]
-            made = self._made[stored] = ctypes.CFUNCTYPE(None, *_ARGUMENTS)(address)
+            made = self._made[stored] = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(address)
         return made
 
     def _results(self, rows: int) -> NDArray[np.uint64]:
@@ -241,20 +241,17 @@ class Bound:
         found = []
         for first in range(0, rows, _BLOCK):
             count = min(_BLOCK, rows - first)
-            failed = self._failed(first, count)
-            if failed.any():
-                found.append(_pairs(failed, self._results[self._words : 2 * self._words, :count], first))
+            if self._function(self._columns, first, count, self._table):
+                failed, faults = self._results[: self._words, :count], self._results[self._words : 2 * self._words, :count]
+                found.append(_pairs(failed, faults, first))
         return Broken.joined(found)
 
     def failed(self, rows: int) -> NDArray[np.uint64]:
         """In which of the first so many rows, at most 8192, the first term is false or has no value: where bit 0 is set. The next call
         overwrites it."""
-        first: NDArray[np.uint64] = self._failed(0, rows)[0]
+        self._function(self._columns, 0, rows, self._table)
+        first: NDArray[np.uint64] = self._results[0, :rows]
         return first
-
-    def _failed(self, first: int, count: int) -> NDArray[np.uint64]:
-        self._function(self._columns, first, count, self._table)
-        return self._results[: self._words, :count]
 
 
 _SOURCES = {"ref": "columns of the state before", "after": "columns of the state after", "par": "parameters"}

@@ -3,6 +3,7 @@
 All of it is small, or grows with the transactions only; it goes through JSON with the stretch's result.
 """
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from rocketproof_model.compiled import compiled
+
 from ..stored.facts import Column
 
 MOST_HOSTS = 64  # of which the places are kept
+
+
+@compiled
+def _ranged(numbers, *others):  # pragma: no cover (compiled)
+    """The least and the greatest number, and whether each of the others has one number only."""
+    low = high = numbers[0]
+    is_same = True
+    for row in range(numbers.size):
+        low, high = min(low, numbers[row]), max(high, numbers[row])
+        for other in others:
+            is_same &= other[row] == other[0]
+    return low, high, is_same
 
 
 class Noted:
@@ -27,15 +42,14 @@ class Noted:
 
     def take(self, rows: Mapping[str, Column]) -> None:
         """Rows of records, in the order of the log."""
-        stored = rows["storeTimestamp"]
-        low, high = int(stored.min()), int(stored.max())
+        stored, address, port = (rows[name] for name in ("storeTimestamp", "storeAddress", "storePort"))
+        low, high, is_same = _ranged(stored, address, port)
         self._stored = [min(low, *self._stored), max(high, *self._stored)] if self._stored else [low, high]
         for time in [each for each in self._open if low <= each <= high]:
             if (stored == time).any():
                 self._open.remove(time)
                 self._met.append(time)
-        address, port = rows["storeAddress"], rows["storePort"]
-        if (address == address[0]).all() and (port == port[0]).all():
+        if is_same:
             self._host(int(address[0]), int(port[0]), len(address), int(rows["physicalOffset"][0]))
             return
         hosts = np.stack((address, port), axis=1)

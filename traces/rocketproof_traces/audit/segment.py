@@ -224,13 +224,14 @@ class _Auditor:
         if sum(each.shape[1] for each in self.transactions) >= ROWS:
             self._outcomes()
         self._operations(self.picked[OPERATION_ROWS, :operations])
-        part = {name: column[:rows] for name, column in self.columns.items()}
-        self.noted.take(part)
+        self.noted.take({name: column[:rows] for name, column in self.columns.items()})
         pairs = self.lines.follow(self.table, rows, self.members.failed(rows))
         self._tell(self.decide_lines(pairs, self.plan.limit, self.counts), self.lines.after)
         if not self.task.file.header:
             # DLedger's broker takes a message's store timestamp before it takes the lock, so that times may go back.
-            self._follow("log", part)
+            succession = self._succession("log")
+            lines = np.array([NUMBER[name] for name in succession.columns], np.int64)
+            self._tell(succession.take(self.table, lines, rows, self.plan.limit, self.counts), succession.after)
 
     def _falsely_compressed(self, rows: NDArray[np.int64]) -> None:
         """Of rows whose bodies are said to be compressed: which ones do not begin so."""
@@ -291,14 +292,16 @@ class _Auditor:
             "indexNumber": index["index"],
         }
         self._decide("ledger", rows, None)
-        self._follow("ledgers", rows)
+        succession = self._succession("ledgers")
+        table = np.stack([rows[name] for name in succession.columns])
+        told = succession.take(table, np.arange(len(table)), len(numbers), self.plan.limit, self.counts)
+        self._tell(told, succession.after)
 
-    def _follow(self, over: str, rows: Mapping[str, Column]) -> None:
+    def _succession(self, over: str) -> Succession:
         """Each record or entry and the one before it in the log."""
         if over not in self.successions:
             self.successions[over] = Succession(self.made[over], self._kept(over))
-        succession = self.successions[over]
-        self._tell(succession.take(rows, self.plan.limit, self.counts), succession.after)
+        return self.successions[over]
 
     def _join(self, rows: int) -> tuple[int, int, int, int]:
         """Add what the store says about the records' topics, levels and entries; how many rows ask for more, see `joining.join`."""

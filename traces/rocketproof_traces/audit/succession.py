@@ -1,38 +1,53 @@
 """Rows that follow one another in the log, each beside the one before it, the last one of the chunk before included."""
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
+from rocketproof_model.compiled import compiled
 
 from ..stored.facts import Column
-from ..stored.table import ROWS
+from ..stored.table import STRIDE
 from .programs import Breach, Decider
+
+
+@compiled
+def _copy(table, lines, rows, into, start):  # pragma: no cover (compiled)
+    """Copy the first rows of some lines of a table."""
+    for k in range(lines.size):
+        for row in range(rows):
+            into[k, start + row] = table[lines[k], row]
 
 
 class Succession:
     """Of one stretch of the log. `columns` are those that are kept of its rows, `after` the later rows of the pairs decided last."""
 
     def __init__(self, decider: Decider, columns: Sequence[str]) -> None:
-        self._lines = dict(zip(columns, np.zeros((len(columns), ROWS + 1), np.int64), strict=True))
-        self.after: Mapping[str, Column] = {name: line[1:] for name, line in self._lines.items()}
-        self._decide = decider.bind({name: line[:-1] for name, line in self._lines.items()}, self.after)
-        self._first: dict[str, int] = {}
+        self.columns = tuple(columns)
+        self._kept = np.zeros((len(columns), STRIDE), np.int64)
+        self._first = np.zeros(len(columns), np.int64)
+        self._begun = 0
+        self.after: Mapping[str, Column] = dict(zip(columns, self._kept[:, 1:], strict=True))
+        self._decide = decider.bind(dict(zip(columns, self._kept[:, :-1], strict=True)), self.after)
 
-    def take(self, rows: Mapping[str, Column], limit: int, known: Mapping[str, int]) -> tuple[dict[str, int], list[Breach]]:
-        """What `Decider.decide` tells of at most ROWS rows more, which are in the order of the log."""
-        start = 1 if self._first else 0
-        end = start + len(next(iter(rows.values())))
-        for name, line in self._lines.items():
-            line[start:end] = rows[name]
-        told = self._decide(end - 1, limit, known)
-        self._first = self._first or {name: int(line[0]) for name, line in self._lines.items()}
-        for line in self._lines.values():
-            line[0] = line[end - 1]
+    def take(
+        self, table: NDArray[np.int64], lines: NDArray[np.int64], rows: int, limit: int, known: Mapping[str, int]
+    ) -> tuple[dict[str, int], list[Breach]]:
+        """What `Decider.decide` tells of so many rows more, in the order of the log: the first ones of a table, whose `lines` have the
+        columns."""
+        _copy(table, lines, rows, self._kept, self._begun)
+        told = self._decide(self._begun + rows - 1, limit, known)
+        if not self._begun:
+            self._first[:] = self._kept[:, 0]
+        self._kept[:, 0] = self._kept[:, self._begun + rows - 1]
+        self._begun = 1
         return told
 
     @property
     def edges(self) -> dict[str, list[int]]:
         """Each column of the first row and of the last one."""
-        return {name: [first, int(self._lines[name][0])] for name, first in self._first.items()}
+        return {name: [int(first), int(last)] for name, first, last in zip(self.columns, self._first, self._kept[:, 0], strict=True)}

@@ -45,8 +45,8 @@ PATCHES: dict[str, Patch] = {
     "M-155b": [
         Text(
             _WRITE,
-            "disk.write(path, text.encode())",
-            'disk.write(path + ".tmp", text.encode())\ndisk.delete(path)\ndisk.rename(path + ".tmp", path)',
+            'disk.write(path, text.encode("utf-8", "replace"))',
+            'disk.write(path + ".tmp", text.encode("utf-8", "replace"))\ndisk.delete(path)\ndisk.rename(path + ".tmp", path)',
         )
     ],
 }

@@ -51,6 +51,11 @@ def length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def utf8(text: str) -> bytes:
+    """String.getBytes(UTF_8): half a surrogate pair is a question mark (PER-09)."""
+    return text.encode("utf-8", "replace")
+
+
 def string_hash(text: str) -> int:
     """String.hashCode(): 32 bits, signed (REC-04)."""
     value = 0

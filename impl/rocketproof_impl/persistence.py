@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
+from .java import utf8
 from .ports import Disk
 
 log = logging.getLogger("rocketproof_impl.persistence")
@@ -25,7 +26,7 @@ def string_to_file(disk: Disk, text: str, path: str) -> None:
     main file at all (PER-05, HAZ-35). Without a main file the backup stays as it was (PER-07). Whether these two worked is not
     asked: a rename goes ahead after a delete that failed.
     """
-    disk.write(path + ".tmp", text.encode("utf-8", "replace"))
+    disk.write(path + ".tmp", utf8(text))
     previous = disk.read(path)
     if previous is not None:
         disk.write(path + ".bak", previous)
@@ -43,7 +44,7 @@ def overwrite(disk: Disk, text: str, path: str) -> None:
     previous = disk.read(path)
     if previous is not None:
         disk.write(path + ".bak", previous)
-    disk.write(path, text.encode("utf-8", "replace"))
+    disk.write(path, utf8(text))
 
 
 def persist(disk: Disk, text: str, path: str, *, in_place: bool) -> None:

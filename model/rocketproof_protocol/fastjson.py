@@ -28,6 +28,11 @@ def _quoted(found: re.Match[str]) -> str:
     return string if string is not None else f'{before}"{name}"'
 
 
+def text_of(value: Any) -> str:
+    """What a field that is a text holds: numbers and booleans that clients write as JSON's own mean their texts."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def dumps(data: Any) -> str:
     """Standard JSON, names in alphabetical order, no blanks."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True)

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+from rocketproof_protocol.shown import one_line, printable
 
 SPARSE_SECONDS: Final = 5.0
 """Between two plain lines about progress where stderr is not a terminal."""
@@ -61,8 +63,22 @@ class Output(Console):
     def __init__(self, width: int | None = None) -> None:
         super().__init__(width=width, highlight=False)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """What a console prints, but for control characters: a name that somebody chose is no command to a terminal."""
+        super().print(*map(_harmless, objects), **options)
+
     def on_broken_pipe(self) -> None:
         nobody_listens()
+
+
+def _harmless(shown: Any) -> Any:
+    """A text without control characters; its styles stay where they are."""
+    if isinstance(shown, str):
+        return printable(shown)
+    if isinstance(shown, Text) and (plain := printable(shown.plain)) != shown.plain:
+        shown = shown.copy()
+        shown.plain = plain
+    return shown
 
 
 def nobody_listens() -> None:
@@ -144,7 +160,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 def tell(line: str) -> None:
     """A line about progress, for somebody who reads a log."""
-    print(line, file=sys.stderr, flush=True)
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 class ProgressLine:
@@ -179,7 +195,7 @@ class ProgressLine:
         if self._live is None:
             tell(text)
         else:
-            self._live.update(Text(text), refresh=True)
+            self._live.update(Text(one_line(text)), refresh=True)
 
 
 @contextmanager

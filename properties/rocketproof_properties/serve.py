@@ -17,6 +17,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.narrator import Narrator
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from rocketproof_impl.system.server import Limits
+from rocketproof_protocol.shown import printable
 
 from . import store
 from .brokersettings import change
@@ -127,14 +128,15 @@ async def _serve(wanted: Wanted, brokers: list[BrokerSettings], *, quiet: bool, 
 
 
 class _Saying:
-    """Lines on standard output. If nobody reads them any more, there is nobody to serve for."""
+    """Lines on standard output, whatever the names in them. If nobody reads them any more, there is nobody to serve for."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         self._ended = ended
 
     def __call__(self, line: str) -> None:
+        said = " ".join(printable(line).splitlines())
         try:
-            sys.stdout.write(f"{line}\n")
+            sys.stdout.write(f"{said}\n")
             sys.stdout.flush()
         except OSError:
             self._ended.set()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from rocketproof_protocol.shown import json_text
 
 from .choices import InputError
 
@@ -33,9 +34,9 @@ def given(option: str, path: Path) -> str:
 def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]], option: str = "--json") -> None:
     """Write an object, or a list of objects, one a line; the file appears whole or not at all."""
     if isinstance(data, Mapping):
-        text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json_text(data, indent=1, allow_nan=False) + "\n"
     else:
-        body = ",\n".join(json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in data)
+        body = ",\n".join(json_text(dict(row), allow_nan=False) for row in data)
         text = f"[\n{body}\n]\n" if body else "[]\n"
     replace_text(path, text, option)
 

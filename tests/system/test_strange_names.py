@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,10 @@ from rocketproof_impl.remoting.headers import (
     encode_v2,
     layout,
 )
+from rocketproof_properties.steps.requests import batch_item
 from rocketproof_protocol import codes
+from rocketproof_protocol.properties import DELAY
+from rocketproof_protocol.topics import SCHEDULE
 
 NAMES = (
     "a\0b",
@@ -113,3 +117,65 @@ def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
             (queues / name).mkdir(parents=True)
         found = cluster.broker(profile="P494").broker.store.queues.queues
         assert found.keys() == {("Drawn", -1), ("Drawn", 3)}
+
+
+def asked(port: int, code: int, fields: dict[str, str], body: bytes = b"") -> Command:
+    """A request whose header is JSON with escapes, which is how half a surrogate pair comes over the wire."""
+    header = json.dumps({"code": code, "language": "JAVA", "version": 399, "opaque": 1, "flag": 0, "extFields": fields}).encode()
+    with Raw(port) as raw:
+        raw.send(struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body)
+        while (answer := raw.command()) is not None and not answer.is_response:
+            pass
+    assert answer is not None
+    return answer
+
+
+def test_a_group_of_half_a_surrogate_pair_does_not_keep_the_table_from_the_name_server(tmp_path: Path) -> None:
+    with parts(tmp_path) as cluster:
+        port = cluster.broker(profile="P494").settings.listen_port
+        heartbeat = {"clientID": "c", "consumerDataSet": [{"groupName": "\ud800", "subscriptionDataSet": []}]}
+        assert asked(port, codes.HEART_BEAT, {}, json.dumps(heartbeat).encode()).code == codes.SUCCESS
+        header = CreateTopicRequestHeader("Later", "TBW102", 4, 4, 6, "SINGLE_TAG")
+        assert asked(port, codes.UPDATE_AND_CREATE_TOPIC, encode(header, layout(type(header)))).code == codes.SUCCESS
+        for topic in ("Later", "%RETRY%?"):
+            assert asked(cluster.name_server.port, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code == codes.SUCCESS
+
+
+@pytest.mark.parametrize(("name", "kept"), [('a"b', 'a"b'), ("a\nb\\", "a\nb\\"), ("\ud800", "?")])
+def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
+    with parts(tmp_path) as cluster:
+        for times in (1, 2):  # the second stop makes a backup of what the first one wrote
+            node = cluster.broker(profile="P494")
+            fields = {
+                "consumerGroup": name, "topic": "TBW102", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1", "sysFlag": "5",
+                "commitOffset": str(times), "suspendTimeoutMillis": "0", "subscription": "*", "subVersion": "0", "expressionType": "TAG",
+            }  # fmt: skip
+            asked(node.settings.listen_port, codes.PULL_MESSAGE, fields)
+            cluster.stop("broker-a")
+        assert cluster.broker(profile="P494").broker.offsets.table == {f"TBW102@{kept}": {0: 2}}
+
+
+def test_a_group_whose_name_is_a_number_is_its_text(tmp_path: Path) -> None:
+    with parts(tmp_path) as cluster:
+        for _ in (1, 2):
+            port = cluster.broker(profile="P494").settings.listen_port
+            assert asked(port, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b'{"groupName":5,"retryMaxTimes":3}').code == codes.SUCCESS
+            cluster.stop("broker-a")
+        assert cluster.broker(profile="P494").broker.groups.table["5"].retry_max_times == 3
+
+
+def test_a_record_without_an_entry_is_set_aside_and_the_ones_behind_it_have_theirs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In 4.0 to 4.6 a batch goes to the schedule topic by its name, where an item's level need not be a number."""
+    with parts(tmp_path) as cluster:
+        port = cluster.broker(profile="P40").settings.listen_port
+        header = SendMessageRequestHeader("p", SCHEDULE, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None, True)
+        body = batch_item(b"x", f"{DELAY}\x01soon\x02")
+        assert asked(port, codes.SEND_BATCH_MESSAGE, encode_v2(header), body).code == codes.SUCCESS
+        with Raw(port) as raw:
+            send(raw, 0)
+        cluster.stop("broker-a")
+        assert "the record at 0 in " in caplog.text and "soon" in caplog.text
+        port = cluster.broker(profile="P40").settings.listen_port
+        assert asked(port, codes.GET_MAX_OFFSET, {"topic": "Orders", "queueId": "0"}).ext_fields == {"offset": "1"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketproof_profiles import Profile
+from rocketproof_protocol.fastjson import text_of
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 
 from .. import persistence
@@ -104,7 +105,7 @@ def group_from_data(name: str, data: Any) -> SubscriptionGroupConfig:
     """The inverse; missing fields have their defaults. Raises ValueError, TypeError or AttributeError for other shapes."""
     defaults = SubscriptionGroupConfig(name)
     return SubscriptionGroupConfig(
-        data.get("groupName", name),
+        text_of(data.get("groupName", name)),
         bool(data.get("consumeEnable", defaults.consume_enable)),
         bool(data.get("consumeFromMinEnable", defaults.consume_from_min_enable)),
         bool(data.get("consumeBroadcastEnable", defaults.consume_broadcast_enable)),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from rocketproof_protocol.codes import HEART_BEAT, NOTIFY_CONSUMER_IDS_CHANGED, SUCCESS, UNREGISTER_CLIENT
-from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.fastjson import loads, text_of
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.topics import RETRY_PREFIX
 
@@ -48,12 +48,12 @@ class ClientManageProcessor:
         for consumer in data.get("consumerDataSet") or ():
             await self._consumer(client, consumer)
         for producer in data.get("producerDataSet") or ():
-            self._broker.producers.register(producer["groupName"], client)
+            self._broker.producers.register(text_of(producer["groupName"]), client)
 
     async def _consumer(self, client: ClientChannelInfo, data: Any) -> None:
         """A group that the broker knows or makes has its retry topic from the first heart beat on. Whether one of its topics is ordered
         counts in later profiles."""
-        group = data["groupName"]
+        group = text_of(data["groupName"])
         config = self._broker.groups.find(group)
         if config is not None:
             flag = UNIT_SUB if data.get("unitMode") else 0

@@ -19,6 +19,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.fastjson import dumps, map_text
 
+from ..java import utf8
 from ..remoting.command import Command, response_to
 from ..remoting.headers import QueueRequestHeader, TopicRequestHeader, ViewMessageRequestHeader, read
 from ..remoting.ports import Channel
@@ -60,7 +61,7 @@ class InspectionProcessor:
     async def _get_broker_config(self, _: Command, response: Command) -> None:
         """Lines of `name=value`, and how often they were changed at run time."""
         response.ext_fields = {"version": dumps(version_to_data(self._broker.settings_version))}
-        response.body = settings_text(self._broker.settings, FIELDS).encode()
+        response.body = utf8(settings_text(self._broker.settings, FIELDS))
 
     async def _get_max_offset(self, request: Command, response: Command) -> None:
         """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from rocketproof_profiles import Profile
 from rocketproof_protocol.fastjson import loads
 
@@ -46,4 +48,5 @@ class ConsumerOffsetManager:
 
 
 def _entry(name: str, offsets: dict[int, int]) -> str:
-    return f'"{name}":{{' + ",".join(f"{queue_id}:{offset}" for queue_id, offset in sorted(offsets.items())) + "}"
+    queues = ",".join(f"{queue_id}:{offset}" for queue_id, offset in sorted(offsets.items()))
+    return f"{json.dumps(name, ensure_ascii=False)}:{{{queues}}}"

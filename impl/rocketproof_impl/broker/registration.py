@@ -12,6 +12,7 @@ from typing import Any
 
 from rocketproof_protocol.codes import QUERY_DATA_VERSION, REGISTER_BROKER, SUCCESS, UNREGISTER_BROKER
 
+from ..java import utf8
 from ..periodic import Periodic
 from ..remoting.command import Command
 from ..remoting.errors import RemotingError
@@ -166,4 +167,4 @@ class Registration:
 
 
 def _json(data: Any) -> bytes:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    return utf8(json.dumps(data, separators=(",", ":"), ensure_ascii=False))

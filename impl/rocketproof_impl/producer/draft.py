@@ -18,7 +18,7 @@ from rocketproof_protocol.properties import (
 )
 from rocketproof_protocol.topics import RETRY_PREFIX
 
-from ..java import boolean_text, parse_boolean, parse_int
+from ..java import boolean_text, parse_boolean, parse_int, utf8
 from ..message import Message, properties_text
 from ..remoting.command import Command
 from ..remoting.headers import SendMessageRequestHeader, encode_v1, encode_v2
@@ -130,6 +130,6 @@ def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trail
 def _batch_entry(message: Message, *, trailing: bool) -> bytes:
     """Total size, magic, CRC, flag, body with its size, properties with theirs; magic and CRC are 0."""
     body = message.body or b""
-    properties = properties_text(message.properties, trailing=trailing).encode()
+    properties = utf8(properties_text(message.properties, trailing=trailing))
     size = _BATCH_HEAD.size + len(body) + 2 + len(properties)
     return _BATCH_HEAD.pack(size, 0, 0, message.flag, len(body)) + body + struct.pack(">h", len(properties)) + properties

@@ -11,6 +11,9 @@ import struct
 from struct import Struct
 from typing import Any
 
+from rocketproof_protocol.fastjson import text_of
+
+from ..java import utf8
 from .command import JSON, ROCKETMQ, Command
 from .errors import RemotingError
 
@@ -75,17 +78,17 @@ def _json_header(command: Command) -> bytes:
         fields = '"extFields":{' + ",".join([f"{_quoted(name)}:{_quoted(value)}" for name, value in command.ext_fields.items()]) + "},"
     if command.remark is not None:
         remark = f'"remark":{_quoted(command.remark)},'
-    return (
+    return utf8(
         f'{{"code":{command.code},{fields}"flag":{command.flag},"language":{_quoted(command.language)},"opaque":{command.opaque},'
         f'{remark}"serializeTypeCurrentRPC":"JSON","version":{command.version}}}'
-    ).encode("utf-8", "replace")
+    )
 
 
 def _read_json(header: bytes) -> Command:
-    data = json.loads(header.decode("utf-8", "surrogatepass"))
+    data = json.loads(header.decode("utf-8", "replace"))
     fields, remark = data.get("extFields"), data.get("remark")
     if fields is not None:
-        fields = {name: value if value.__class__ is str else _as_text(value) for name, value in fields.items() if value is not None}
+        fields = {name: value if value.__class__ is str else text_of(value) for name, value in fields.items() if value is not None}
     return Command(
         _int32(data["code"]),
         fields,
@@ -93,7 +96,7 @@ def _read_json(header: bytes) -> Command:
         flag=_int32(data.get("flag", 0)),
         version=_int32(data.get("version", 0)),
         language=str(data.get("language", "JAVA")),
-        remark=None if remark is None else _as_text(remark),
+        remark=None if remark is None else text_of(remark),
     )
 
 
@@ -105,18 +108,13 @@ def _int32(value: Any) -> int:
     return number
 
 
-def _as_text(value: Any) -> str:
-    """Clients that write numbers and booleans as JSON's own mean their texts."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _binary_header(command: Command) -> bytes:
     language = _LANGUAGES.index(command.language) if command.language in _LANGUAGES else _LANGUAGES.index("OTHER")
     fields = bytearray()
     for name, value in (command.ext_fields or {}).items():
-        raw, content = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
+        raw, content = utf8(name), utf8(value)
         fields += _SHORT.pack(len(raw)) + raw + _INT.pack(len(content)) + content
-    remark = (command.remark or "").encode("utf-8", "replace")
+    remark = utf8(command.remark or "")
     fixed = _FIXED.pack(_int16(command.code), language, _int16(command.version), command.opaque, command.flag)
     return fixed + _INT.pack(len(remark)) + remark + _INT.pack(len(fields)) + fields
 
@@ -135,8 +133,8 @@ def _read_binary(header: bytes) -> Command:
     while at < len(fields):
         name, at = _sized(fields, at, _SHORT)
         value, at = _sized(fields, at, _INT)
-        found[name.decode()] = value.decode()
-    return Command(code, found or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode() or None)
+        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+    return Command(code, found or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode("utf-8", "replace") or None)
 
 
 _READERS = {JSON: _read_json, ROCKETMQ: _read_binary}

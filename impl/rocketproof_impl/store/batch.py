@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from struct import Struct
 
-from ..java import JavaError
+from ..java import JavaError, utf8
 from ..message import Message, properties_text
 from .record import PROPERTIES_LIMIT, Parts, body_crc, make_parts
 
@@ -23,7 +23,7 @@ def items(batch: Message, limit: int | None, *, with_batch_properties: bool, tra
     records together are larger than `limit` bytes, if there is one.
     """
     data = batch.body or b""
-    added = properties_text(batch.properties, trailing=trailing).encode("utf-8", "replace") if with_batch_properties else b""
+    added = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
     if len(added) > PROPERTIES_LIMIT:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
     found: list[tuple[Message, Parts]] = []

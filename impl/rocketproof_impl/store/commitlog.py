@@ -20,6 +20,7 @@ from .batch import items
 from .delay import delay_level, to_schedule_topic
 from .files import MappedFile, MappedFileQueue
 from .flush import Durability
+from .log import log
 from .record import BLANK_SIZE, PROPERTIES_LIMIT, Parts
 from .result import AppendMessageStatus, AppendResult, PutMessageStatus, PutResult
 from .settings import StoreSettings
@@ -327,7 +328,15 @@ class CommitLog:
             whole = data[:size] if size <= len(data) else self.files.select(start, size)
             start, data = start + size, data[size:]
             # A record that cannot be read, say of a topic with more than 127 bytes, is passed over like a blank.
-            yield start, None if whole is None else self.decode(whole)
+            message = None if whole is None else self.decode(whole)
+            if message is None:
+                log.error("%s cannot be read, and is passed over", self.place(start - size))
+            yield start, message
+
+    def place(self, offset: int) -> str:
+        """A place of the log in words, with its file."""
+        mapped = self.files.find(offset)
+        return f"the record at {offset}" + ("" if mapped is None else f" in {mapped.path}, byte {offset - mapped.file_from_offset},")
 
 
 def _nobody() -> None:

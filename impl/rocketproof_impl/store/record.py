@@ -12,6 +12,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
+from ..java import utf8
 from ..message import Host, Message, parse_properties
 
 MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
@@ -41,12 +42,12 @@ class Parts:
 def parts_of(message: Message) -> Parts:
     """What has to be known before a record has its place (APP-06)."""
     text = message.properties_text
-    return make_parts(message.body or b"", message.topic, b"" if text is None else text.encode("utf-8", "replace"))
+    return make_parts(message.body or b"", message.topic, b"" if text is None else utf8(text))
 
 
 def make_parts(body: bytes, topic: str, properties: bytes) -> Parts:
     """The parts, and the size of their record: 91 bytes and what varies (APP-06)."""
-    name = topic.encode("utf-8", "replace")
+    name = utf8(topic)
     return Parts(body, name, properties, FIXED_SIZE + len(body) + len(name) + len(properties))
 
 

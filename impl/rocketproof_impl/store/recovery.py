@@ -16,6 +16,7 @@ from .checkpoint import StoreCheckpoint
 from .commitlog import CommitLog
 from .consumequeue import ConsumeQueues
 from .files import MappedFile
+from .log import log as log_
 
 LAST_FILES = 3
 _STORE_TIMESTAMP = Struct(">q")
@@ -79,6 +80,7 @@ def _scan(log: CommitLog, mapped: MappedFile, again: Dispatch | None) -> tuple[i
             break
         data = mapped.region.read(position, size)
         if not record.is_whole(data):
+            log_.error("%s is broken: the log ends before it", log.place(mapped.file_from_offset + position))
             break
         if again is not None and (message := log.decode(data)) is not None:
             again(message)

@@ -278,7 +278,8 @@ class MessageStore:
     def dispatch(self, limit: int | None = None) -> int:
         """Build consume queues and index from the log, in its order, for at most `limit` records; how many were read (REC-04).
 
-        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time.
+        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. A record that is none, or
+        that no entry can be made of, is set aside with a word in the log, and the ones behind it have theirs.
         """
         done = 0
         self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
@@ -297,7 +298,11 @@ class MessageStore:
         """Give a record its entries; the hash of its tags. Prepared and rolled back messages get none in a queue (REC-04)."""
         hashed = None
         if message.transaction in (NOT, COMMIT):
-            hashed = tags_code(message, deliver_time)
+            try:
+                hashed = tags_code(message, deliver_time)
+            except JavaError as problem:
+                log.error("%s is set aside, and in no queue: %s", self.commit_log.place(message.physical_offset), problem)
+                return None
             entry = Entry(message.physical_offset, message.store_size, hashed)
             self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
             self.checkpoint.logics_msg_timestamp = message.store_timestamp

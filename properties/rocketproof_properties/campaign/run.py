@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_model import RocketproofError
+from rocketproof_protocol.shown import json_text
 from rocketproof_traces.pools import Spread
 
 from .. import store
@@ -80,7 +81,7 @@ def run(wanted: Wanted, tasks: Sequence[Task], spread: Spread, report: Callable[
         totals.add(came)
     left = [shard for shard in all_ if shard.key not in kept]
     stopped = ""
-    by_item = [json.dumps(shard.data(), ensure_ascii=False) for shard in left]
+    by_item = [json_text(shard.data()) for shard in left]
     report("shards", totals.shards, len(all_))
     try:
         with (wanted.folder / _LOG).open("a", encoding="utf-8") as log:
@@ -149,6 +150,6 @@ def _take_up(wanted: Wanted, all_: Sequence[Shard]) -> dict[str, Came]:
 def answer(item: str) -> str:
     """Perform a shard, text in and text out; a refusal is an answer too."""
     try:
-        return json.dumps(perform(Shard.read(json.loads(item))).data(), ensure_ascii=False)
+        return json_text(perform(Shard.read(json.loads(item))).data())
     except RocketproofError as error:
         return json.dumps({"error": str(error)})

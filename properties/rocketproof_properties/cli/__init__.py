@@ -17,6 +17,7 @@ from typing import Annotated, NoReturn
 from cyclopts import App, CycloptsError, Parameter, ValidationError
 
 from rocketproof_model import RocketproofError
+from rocketproof_protocol.shown import printable
 
 from ..choices import InputError
 from . import audits, brokers, checking, data, documents, exploring, implementation, witnesses
@@ -93,7 +94,7 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _refuse(message: str) -> int:
-    print(f"rocketproof: {message}", file=sys.stderr)
+    print(f"rocketproof: {printable(message)}", file=sys.stderr)
     return USAGE
 
 

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
+from rocketproof_protocol.shown import one_line, printable
+
 from ..choices import InputError
 from ..output import nobody_listens
 from . import markdown
 from .results import Place, Result, Run
 from .since import Changes
-from .text import one_line, printable, shortened
+from .text import shortened
 
 SHOWN: Final = 10
 """Annotations of a level that GitHub shows of one step; further ones are dropped there."""

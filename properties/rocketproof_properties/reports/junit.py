@@ -11,8 +11,9 @@ from typing import Final
 
 from junitparser import Attr, Error, Failure, JUnitXml, Properties, Property, Skipped, SystemOut, TestCase, TestSuite
 
+from rocketproof_protocol.shown import one_line, printable
+
 from .results import WORDS, Result, Run, lines
-from .text import one_line, printable
 
 _SKIPPED: Final = ("undecided", "accepted", "skipped")
 

@@ -17,13 +17,14 @@ from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
+from rocketproof_protocol.shown import printable
+
 from .. import store
 from ..choices import InputError
 from ..output import counted
 from .markdown import closing, grouped
 from .results import OUTCOMES, WORDS, Listed, Result, Run
 from .since import Changes
-from .text import printable
 
 INDEX: Final = "index.html"
 WITNESSES: Final = "witnesses"

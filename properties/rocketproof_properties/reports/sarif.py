@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from rocketproof_protocol.shown import one_line, printable
+
 from .results import Place, Result, Run, lines
 from .since import Changes
-from .text import one_line, printable
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 SCANNED: Final = ("differs", "accepted")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from rocketproof_protocol.shown import json_text
 
 from ..choices import InputError
 from .results import Covered, Result, Run
@@ -21,17 +24,12 @@ def write(run: Run) -> str:
         "started": run.started, "seconds": round(run.seconds, 3), "tool": run.tool, "exit": run.exit, "stopped": run.stopped,
         "notes": list(run.notes), "line": run.line,
     }  # fmt: skip
-    parts = [f" {json.dumps(name)}: {_text(value)}" for name, value in head.items()]
+    written = partial(json_text, allow_nan=False)
+    parts = [f" {json.dumps(name)}: {written(value)}" for name, value in head.items()]
     lists = {"covered": [one.record() for one in run.covered], "results": [one.record() for one in run.results]}
     for name, rows in lists.items():
-        parts.append(f" {json.dumps(name)}: [" + "".join(f"\n  {_text(row)}," for row in rows).rstrip(",") + ("\n ]" if rows else "]"))
+        parts.append(f" {json.dumps(name)}: [" + "".join(f"\n  {written(row)}," for row in rows).rstrip(",") + ("\n ]" if rows else "]"))
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _text(value: Any) -> str:
-    """As JSON; characters that no encoding holds, such as half of a pair of UTF-16, are escaped."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text) else json.dumps(value, allow_nan=False)
 
 
 def load(path: Path, option: str) -> Any:

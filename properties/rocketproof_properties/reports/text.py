@@ -5,23 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rocketproof_protocol.shown import one_line, printable
+
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&$@])")
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;"}
-
-
-def printable(text: str) -> str:
-    """Without what XML 1.0 cannot hold: a dot stands for each control character; tabs and ends of lines stay."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c if _is_printable(c) else "·" for c in text)
-
-
-def _is_printable(c: str) -> bool:
-    return c in "\n\t" or (" " <= c and not "\x7f" <= c <= "\x9f" and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff")
-
-
-def one_line(text: str) -> str:
-    """All of it in one line."""
-    return " ".join(printable(text).split())
 
 
 def shortened(text: str, most: int) -> str:

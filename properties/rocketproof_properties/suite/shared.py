@@ -18,6 +18,7 @@ from typing import Any, Final
 from filelock import FileLock
 
 from rocketproof_model import RocketproofError
+from rocketproof_protocol.shown import json_text
 from rocketproof_traces.explorer import page as pages
 
 from .. import failures
@@ -152,7 +153,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> Results:
     found = outcomes(report, entries_of(target, options), folder, page)
     stopped = report.stopped or report.transport.undecided
     results = Results("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found)
-    (folder / FILE).write_text(json.dumps(results.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    (folder / FILE).write_text(json_text(results.data(), indent=1) + "\n", "utf-8")
     return results
 
 

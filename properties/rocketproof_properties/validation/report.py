@@ -14,6 +14,8 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any, Final
 
+from rocketproof_protocol.shown import json_text
+
 from ..catalogue import HISTORY_CLAIMS
 from ..choices import InputError
 from ..generators.programs import Program
@@ -259,7 +261,7 @@ def write(report: ValidationReport, folder: Path) -> None:
             (folder / PROGRAMS).mkdir(exist_ok=True)
             finding.file = f"{PROGRAMS}/finding-{number}.py"
             (folder / finding.file).write_text(source(finding, report.profile), "utf-8")
-        (folder / REPORT).write_text(json.dumps(report.data(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        (folder / REPORT).write_text(json_text(report.data(), indent=1) + "\n", "utf-8")
         (folder / "junit.xml").write_text(junit.write(results.run(report.data(), folder)), "utf-8")
     except OSError as error:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None

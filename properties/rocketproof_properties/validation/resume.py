@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_protocol.shown import json_text
 from rocketproof_traces.errors import TraceError
 from rocketproof_traces.history import read as read_history
 from rocketproof_traces.history.operations import OVER
@@ -30,7 +31,7 @@ _TAIL: Final = 4096  # bytes that the last event of a history fits into
 def note(folder: Path, asked: Mapping[str, Any]) -> None:
     """Write down how a run is asked for. Raises InputError where that cannot be written."""
     try:
-        text = json.dumps({"schema": SCHEMA, "version": VERSION, **asked}, indent=1, ensure_ascii=False)
+        text = json_text({"schema": SCHEMA, "version": VERSION, **asked}, indent=1)
         (folder / RUN).write_text(text + "\n", "utf-8")
     except OSError as error:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rocketproof_protocol.shown import json_text
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 
 from ..errors import TraceError
@@ -105,7 +106,7 @@ class Segment:
 
     def text(self) -> str:
         data = {**self.__dict__, "task": asdict(self.task), "findings": [found.data() for found in self.findings]}
-        return json.dumps(data, ensure_ascii=False)
+        return json_text(data)
 
     @staticmethod
     def read(text: str) -> Segment:

@@ -7,12 +7,13 @@ trace can end the script that holds it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
+
+from rocketproof_protocol.shown import json_text
 
 from ..errors import TraceError
 from ..files import replace_text
@@ -27,7 +28,7 @@ def html(document: Mapping[str, Any] | None = None) -> str:
     built = template()
     if document is None:
         return built
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = json_text(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     before, _, after = built.partition(_EMPTY)
     return f"{before}{_OPENS}{text}</script>{after}"
 

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from rocketproof_model import RocketproofError
+from rocketproof_protocol.shown import json_text
 
 from . import page
 from .access import LARGEST, TooLarge
@@ -146,7 +147,7 @@ class Explorer:
             threading.Thread(target=run, daemon=True).start()
             try:
                 while (line := await lines.get()) is not None:
-                    yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+                    yield json_text(line, separators=(",", ":")) + "\n"
             finally:
                 gone.set()
 

@@ -9,10 +9,11 @@ docs/history.schema.json states it for other tools.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from rocketproof_protocol.shown import json_text
 
 from ..errors import TraceError
 
@@ -66,12 +67,12 @@ def header_line(header: Header) -> str:
     row |= {"start": header.start, "note": header.note}
     if header.witness is not None:
         row["witness"] = dict(header.witness)
-    return json.dumps(row, ensure_ascii=False)
+    return json_text(row)
 
 
 def event_line(event: Event) -> str:
     row = {"v": VERSION, "seq": event.seq, "time": event.time, "process": event.process, "type": event.type, "op": event.op}
-    return json.dumps({**row, "value": dict(event.value)}, ensure_ascii=False)
+    return json_text({**row, "value": dict(event.value)})
 
 
 class Rules:

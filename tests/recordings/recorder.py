@@ -19,6 +19,7 @@ from rocketproof_properties.replay.settings import settings_of
 from rocketproof_properties.steps.parts import NAME_SERVER
 from rocketproof_properties.steps.requests import batch_item
 from rocketproof_properties.steps.vocabulary import plain
+from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 CLIENT_SECONDS = 6.0
@@ -31,7 +32,7 @@ class Recorder:
     """One broker of a `cfg`, and the rows of what it was asked."""
 
     def __init__(self, cfg: str = "A", *settings: str, profile: str = "P494", seed: int = 0) -> None:
-        self.cfg = cfg
+        self.cfg, self.version = cfg, "4.9.4"
         self.cluster = Cluster(0, profile=profile, seed=seed)
         node = self.cluster.add(settings_of(cfg, (), {}, settings))
         self.broker = node.running
@@ -43,7 +44,7 @@ class Recorder:
         """One case; a text goes into the recording, a body does not."""
         data = body if text is None else text.encode()
         request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
-        began = self.cluster.clock.now()
+        began = self.now()
         to = NAME_SERVER if code == GET_ROUTEINFO_BY_TOPIC else self.part
         answer: Command | None
         try:
@@ -53,28 +54,37 @@ class Recorder:
         row: dict[str, Any] = {
             "n": len(self.rows),
             "cfg": self.cfg,
-            "version": "4.9.4",
+            "version": self.version,
             "to": "ns" if to == NAME_SERVER else "b",
             "case": f"request {code}",
             "request": {"code": code, "extFields": {name: _short(value) for name, value in fields.items()}, "body_len": len(data)},
             "response": {"code": None, "remark": "CLIENT:TimeoutError:timed out", "extFields": None},
-            "ms": float(self.cluster.clock.now() - began),
+            "ms": float(self.now() - began),
         }
         if text is not None:
             row["request"]["body"] = text
         if answer is not None:
             row["response"] = {"code": answer.code, "remark": answer.remark, "extFields": answer.ext_fields}
             if answer.body is not None:
-                row["body"] = json.loads(answer.body)
+                row["body"] = fastjson.loads(answer.body)
             if "msgId" in (answer.ext_fields or {}):
                 row["stored"] = [self._view(one) for one in (answer.ext_fields or {})["msgId"].split(",")]
         topic = fields.get("b" if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE) else "topic")
         if topic is not None:
-            config = self.broker.topics.select(topic)
-            row["topicConfig"] = config and table_to_data({topic: config}, DataVersion(0))["topicConfigTable"][topic]
+            row["topicConfig"] = self.topic(topic)
         self.rows.append(row)
         self.sleep(0)
         return row
+
+    def now(self) -> float:
+        """Milliseconds since some time."""
+        return self.cluster.clock.now()
+
+    def topic(self, name: str) -> dict[str, Any] | None:
+        """What the broker has of a topic."""
+        config = self.broker.topics.select(name)
+        found: dict[str, Any] | None = config and table_to_data({name: config}, DataVersion(0))["topicConfigTable"][name]
+        return found
 
     def sleep(self, millis: int) -> None:
         """Time passes, and the delay service looks at its queues now and then."""
@@ -94,7 +104,10 @@ class Recorder:
     def _view(self, msg_id: str) -> dict[str, Any]:
         answer = self.deployment.connect(self.part).ask(plain("view", place=int(msg_id[16:], 16)))
         found = None if answer.body is None else record_data(answer.body)
-        return {"error": answer.remark} if found is None else {name: value for name, value in found.items() if name not in NOT_KEPT}
+        if found is None:
+            return {"error": answer.remark}
+        kept = {name: value for name, value in found.items() if name not in NOT_KEPT}
+        return kept | {"props": {name: _short(value) for name, value in found.get("props", {}).items()}}
 
 
 def _wire(value: object) -> str:

@@ -24,6 +24,7 @@ from .deadlines import Expiry, News, Patience
 from .flushing import Flushing, FlushingScope
 from .nameserver import administrator, nameserver
 from .persistence import Persistence, PersistenceScope
+from .placed import placing
 from .producer import answers, clients, routes, sending
 from .recovery import Recovery, RecoveryScope
 from .scope import SCOPES, Scope
@@ -65,6 +66,8 @@ def specify(scope: Scope) -> Specification:
     (log if scope.store else memory)(s)
     if scope.named("long"):
         limits(s)
+    if scope.placed:
+        placing(s)
     answers(s)
     registration(s)
     nameserver(s)

@@ -63,16 +63,16 @@ def is_given_up(times: int, limit: int, *, beyond: bool = False) -> bool:
 @cache
 def _retry_limit() -> Callable[..., int]:
     number = Int(*JAVA_INT)
-    return _plain(retry_limit, number, number, Bool, number)
+    return plain(retry_limit, number, number, Bool, number)
 
 
 @cache
 def _is_dead() -> Callable[..., int]:
-    return _plain(is_dead, Int(*JAVA_INT), Int(*JAVA_INT), Bool)
+    return plain(is_dead, Int(*JAVA_INT), Int(*JAVA_INT), Bool)
 
 
-def _plain(formula: Callable[..., Expr], *types: Type) -> Callable[..., int]:
-    """The formula as a function of a row of numbers."""
+def plain(formula: Callable[..., Expr], *types: Type) -> Callable[..., int]:
+    """The formula as a function of a row of numbers, the codes of values of these types."""
     model = Model(formula.__name__)
     terms = [model.var(f"x{number}", type_, init=type_.decode(max(0, type_.lo))) for number, type_ in enumerate(types)]
     return term_function(model.given(), formula(*terms))

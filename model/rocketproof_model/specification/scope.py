@@ -29,6 +29,7 @@ class Scope:
     """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
 
     `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
+    `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions.
     `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
     brokers: nobody takes queues in turn, which would need an order of brokers.
     """
@@ -54,6 +55,7 @@ class Scope:
     sizes: Type = Int(1, 1)
     crashes: bool = False
     updates: bool = False
+    placed: bool = False
     versions: int = 4
     sends: int = 2
     permissions: tuple[int, ...] = (4, 6, 7)

@@ -11,6 +11,7 @@ from .actors import SERVICE
 from .arithmetic import counted, fits
 from .broker import drawn
 from .handling import answer, in_phase, runs
+from .placing import admitted, destination
 from .vocabulary import Specification
 
 
@@ -18,6 +19,7 @@ def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
     row, b = _with_queue(s, a, p)
     if s.scope.named("long"):
         a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or this one is not too long")
+    admitted(s, a, p)
     return row, b
 
 
@@ -80,12 +82,12 @@ def log(s: Specification) -> None:
         """APP-03, APP-04, APP-10: what a stored record does to the queue offset table and to the answer."""
         row, b = _accepted(s, a, p)
         queue = _stores(s, a, row, draw)
-        a.bound("queue in scope", queue < scope.queues, "the scope has a counter for the queue")
-        key = offset[b, row.topic, queue]
+        place = (b, *destination(s, p, queue))
+        a.bound("queue in scope", place[2] < scope.queues, "the scope has a counter for the queue")
+        key = offset[place]
         a.bound("offsets left", key < scope.offsets, "the scope counts that far")
-        a.set(offset[b, row.topic, queue], key + 1, when=counted(row.kind))
-        tally = records[b, row.topic, queue]
-        a.set(records[b, row.topic, queue], tally + 1, when=counted(row.kind))
+        a.set(offset[place], key + 1, when=counted(row.kind))
+        a.set(records[place], records[place] + 1, when=counted(row.kind))
         a.set(row.offset, ite(counted(row.kind), key, 0))
         answer(s, a, p, "SUCCESS")
         return row, b

@@ -18,6 +18,7 @@ from ..language import Bool, Enum, Expr, Index, Int, Maybe, Model, Record, Row, 
 from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
 from .commitlog import Log, declare_log
+from .placing import Places, declare_places
 from .scope import Scope
 from .switches import PERMISSION, broker_permission, limited, published_perm, switches
 
@@ -44,6 +45,8 @@ Phase = Enum(
 CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persisted", "found", "refused")
 
 Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
+PlacedAnswer = Enum(*Answer.names, "SUBSCRIPTION_GROUP_NOT_EXIST", "SERVICE_NOT_AVAILABLE")
+"""The answers where requests are placed."""
 Kind = Enum("not", "prepared", "commit", "rollback")
 
 Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
@@ -94,6 +97,7 @@ class Specification:
     updates: Expr
     own: tuple[Row, ...]  # each topic's configuration of the constructor's making (TCM-03)
     kept: Log | None
+    places: Places | None
 
     @property
     def log(self) -> Log:
@@ -202,7 +206,7 @@ def declare(scope: Scope) -> Specification:
         touched=Bool,
         checks=Bool,
         appended=Int(0, 1),
-        answer=Answer,
+        answer=PlacedAnswer if scope.placed else Answer,
         offset=Int(0, scope.offsets),
         tries=Int(0, 2),
     ).described(
@@ -341,6 +345,7 @@ def declare(scope: Scope) -> Specification:
         updates=m.var("updates", Int(0, 1), init=0, sentence="how many updates of topics there were"),
         own=owned,
         kept=declare_log(m, scope, broker, (broker, topic, queue)) if scope.store else None,
+        places=declare_places(m, constant, broker, producer, topic) if scope.placed else None,
     )
 
 

@@ -1,0 +1,332 @@
+"""What happens to a request between the checks and the store: retries, dead letters, half messages, delay levels, flaws; and to a send-back
+or the end of a transaction before its record is stored like that of a send.
+
+Each is one step. A topic of retries or of dead letters is made in one, too, without the lock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..language import JAVA_INT, Body, Bool, Expr, Int, Row, ite
+from .actors import ADMINISTRATOR
+from .arithmetic import COMMIT, ROLLBACK, has_bit
+from .bounds import NAMES_LIMIT, is_dead, retry_limit
+from .handling import answer, in_phase, runs, send_registration, write_file
+from .placing import gives_up, is_delayed, level_of, next_level
+from .vocabulary import Specification
+
+NUMBER = Int(*JAVA_INT)
+
+
+class Steps:
+    """What the steps have in common."""
+
+    def __init__(self, s: Specification) -> None:
+        assert s.places is not None
+        self.s, self.way, self.group, self.config = s, s.places.way, s.places.group, s.config
+
+    def at(self, a: Body, p: Expr, step: str) -> tuple[Row, Row, Expr, Row]:
+        """The request stands at this step; its job, its way, its broker, and the group of its topic."""
+        job, b = in_phase(self.s, a, p, "append", "the request is accepted", name="accepted")
+        way = self.way[p]
+        a.guard(f"step {step}", way.step == step, "the request stands there")
+        return job, way, b, self.group[b, job.topic]
+
+    def sent(self, a: Body, p: Expr, step: str = "put") -> tuple[Row, Row, Expr, Row]:
+        """The same of a request whose queue has been drawn (SEND-22)."""
+        job, way, b, group = self.at(a, p, step)
+        has_queue = (job.queue >= 0) | (self.config[b, job.topic].write != 0)
+        a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
+        return job, way, b, group
+
+    def limit(self, way: Row, group: Row) -> Expr:
+        return retry_limit(group.limit, way.version, way.named, way.requested)
+
+    def nameless(self, way: Row) -> Expr:
+        """DLQ-03, BACK-11: the request could name a limit, and in this release has to."""
+        missing: Expr = ~self.s.given("null_limit") & ~way.named & (way.version >= NAMES_LIMIT)
+        return missing
+
+    def makes(self, a: Body, b: Expr, topic: Expr, queues: Any, perm: Any) -> None:
+        """The broker makes a topic, writes its table and registers it."""
+        s, config = self.s, self.config
+        a.guard("unknown", ~config[b, topic].known, "the broker does not have the topic")
+        a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
+        new = s.Config(known=True, read=queues, write=queues, perm=perm, order=False)
+
+        def table(x: Expr) -> Row:
+            row: Row = ite(x == topic, new, config[b, x])
+            return row
+
+        a.set(config[b, topic], new)
+        a.set(s.version[b], s.version[b] + 1)
+        write_file(s, a, b, table, s.version[b] + 1)
+        send_registration(s, a, b, table, s.version[b] + 1)
+
+    def lies(self, a: Body, way: Row, place: Expr, lane: Any) -> None:
+        """The record is to lie there."""
+        a.set(way.step, "put")
+        a.set(way.place, place)
+        a.set(way.lane, lane)
+
+
+def placing(s: Specification) -> None:
+    """The steps of sends that are accepted, and of the other requests from their beginning."""
+    steps = Steps(s)
+    retries(s, steps)
+    putting(s, steps)
+    backs(s, steps)
+    ends(s, steps)
+
+    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=NUMBER, queues=NUMBER)
+    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr) -> None:
+        """Somebody makes, changes or deletes the group of a retry topic; without one a look-up may make it with the defaults (DLQ-02)."""
+        runs(s, a, b)
+        a.set(steps.group[b, t].known, known)
+        a.set(steps.group[b, t].limit, limit)
+        a.set(steps.group[b, t].queues, queues)
+
+
+def retries(s: Specification, steps: Steps) -> None:
+    """A message that a client sends to a retry topic (DLQ-01 to DLQ-04)."""
+
+    def counts(a: Body, p: Expr, dead: bool) -> tuple[Row, Row, Expr]:
+        job, way, b, group = steps.sent(a, p, "retry")
+        a.guard("group known", group.known, "the group is known, or made by the look-up")
+        a.guard("has a limit", ~steps.nameless(way), "the request names a limit, or need not")
+        last = is_dead(way.times, steps.limit(way, group), s.given("dlq_beyond"))
+        if dead:
+            a.guard("given up", last, "it was retried as often as it may be")
+        else:
+            a.guard("tried again", ~last, "it may be retried")
+        return job, way, b
+
+    @s.handler(rules="DLQ-01 DLQ-02")
+    def refuse_group(a: Body, p: Expr) -> None:
+        """The group of the retry topic is not known, and is not made."""
+        *_, group = steps.sent(a, p, "retry")
+        a.guard("group unknown", ~group.known, "the group is not known, and a look-up makes none")
+        answer(s, a, p, "SUBSCRIPTION_GROUP_NOT_EXIST")
+
+    @s.handler(rules="DLQ-03")
+    def refuse_nameless(a: Body, p: Expr) -> None:
+        """The request names no limit, which is a null-pointer error."""
+        _, way, _, group = steps.sent(a, p, "retry")
+        a.guard("no limit", group.known & steps.nameless(way), "the request could name a limit, and does not")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    @s.handler(rules="DLQ-03")
+    def retry(a: Body, p: Expr) -> None:
+        """The message stays in its retry topic."""
+        _, way, _ = counts(a, p, dead=False)
+        a.set(way.step, "put")
+
+    @s.handler(rules="DLQ-04")
+    def make_dead_letters(a: Body, p: Expr) -> None:
+        """The topic of the group's dead letters is made."""
+        _, way, b = counts(a, p, dead=True)
+        steps.makes(a, b, way.dead, 1, s.given("dlq_perm"))
+
+    @s.handler(rules="DLQ-04 DLQ-06")
+    def give_up(a: Body, p: Expr) -> None:
+        """The message becomes a dead letter; the answer will have the queue of the retry topic."""
+        _, way, b = counts(a, p, dead=True)
+        a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
+        steps.lies(a, way, way.dead, 0)
+
+
+def putting(s: Specification, steps: Steps) -> None:
+    """Half messages, delay levels, and what is refused before the store or in it."""
+
+    def comes_to_the_store(a: Body, p: Expr, flaw: str) -> tuple[Row, Row]:
+        job, way, _, _ = steps.sent(a, p)
+        a.guard("at the store", ~way.half & (way.flaw == flaw), "it has come to the store, which looks at it")
+        a.guard("master", ~s.given("slave"), "the broker is no slave")
+        return job, way
+
+    @s.handler(rules="TRX-01 TRX-03")
+    def refuse_transaction(a: Body, p: Expr) -> None:
+        """The broker takes no transactional messages; their topics have been made."""
+        _, way, _, _ = steps.sent(a, p)
+        a.guard("transaction refused", way.flaw == "transaction", "it is transactional, and the broker refuses such")
+        answer(s, a, p, "NO_PERMISSION")
+
+    @s.handler(rules="TRX-04 TRX-05")
+    def prepare(a: Body, p: Expr) -> None:
+        """A transactional message becomes a half message, which its queue counts."""
+        job, way, _, _ = steps.sent(a, p)
+        a.guard("half", way.half & (way.flaw != "transaction"), "it is transactional, and the broker takes it")
+        a.set(way.half, False)
+        a.set(job.kind, "not")
+        steps.lies(a, way, way.halves, 0)
+
+    def on_slave(a: Body, p: Expr) -> Row:
+        _, way, _, _ = steps.sent(a, p)
+        a.guard("slave", s.given("slave") & ~way.half & (way.flaw != "transaction"), "it has come to the store of a slave")
+        return way
+
+    @s.handler(rules="STO-01 STO-02")
+    def refuse_on_slave(a: Body, p: Expr) -> None:
+        """A slave's store takes nothing."""
+        a.guard("sent", ~on_slave(a, p).back, "the message was sent")
+        answer(s, a, p, "SERVICE_NOT_AVAILABLE")
+
+    @s.handler(rules="BACK-16")
+    def back_on_slave(a: Body, p: Expr) -> None:
+        """Whoever sends a message back to a slave is told of an error."""
+        a.guard("sent back", on_slave(a, p).back, "the message was sent back")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    @s.handler(rules="STO-02 APP-05 APP-06 BAT-02 BAT-04")
+    def refuse_size(a: Body, p: Expr) -> None:
+        """The store takes no message, or no batch, like this."""
+        comes_to_the_store(a, p, "size")
+        answer(s, a, p, "MESSAGE_ILLEGAL")
+
+    @s.handler(rules="CL-02")
+    def refuse_level(a: Body, p: Expr) -> None:
+        """The delay level is no number."""
+        comes_to_the_store(a, p, "level")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    @s.handler(rules="CL-02")
+    def delay(a: Body, p: Expr) -> None:
+        """The message is put on its delay level, whose queue counts it."""
+        job, way = comes_to_the_store(a, p, "none")
+        a.guard("waits", is_delayed(way.level, job.kind), "it asks for a level, and its queue would count it")
+        a.set(way.level, 0)
+        steps.lies(a, way, way.delayed, level_of(way.level) - 1)
+
+
+def backs(s: Specification, steps: Steps) -> None:
+    """A consumer gives a message back (BACK-03 to BACK-18). Its job is about the retry topic, and of the kind of the message found."""
+    config = s.config
+
+    def known(a: Body, p: Expr) -> tuple[Row, Row, Expr, Row]:
+        job, way, b, group = steps.at(a, p, "back")
+        a.guard("group known", group.known, "the group is known, or made by the look-up")
+        a.guard("writable broker", has_bit(s.permission, 2), "the broker may write")
+        return job, way, b, group
+
+    def tried(a: Body, p: Expr) -> tuple[Row, Row, Expr, Row]:
+        job, way, b, group = known(a, p)
+        a.guard("retries", group.queues > 0, "the group has queues for retries")
+        a.guard("retry topic known", config[b, job.topic].known, "the broker has the retry topic")
+        a.guard("writable topic", has_bit(config[b, job.topic].perm, 2), "the retry topic may be written to")
+        return job, way, b, group
+
+    def found(a: Body, p: Expr, dead: bool) -> tuple[Row, Row, Expr]:
+        job, way, b, group = tried(a, p)
+        a.guard("found", way.found & ~steps.nameless(way), "the message is there, and the request names a limit or need not")
+        last = gives_up(way.times, steps.limit(way, group), way.level)
+        if dead:
+            a.guard("given up", last, "it was retried as often as it may be, or the consumer wants no more of it")
+        else:
+            a.guard("tried again", ~last, "it may be retried")
+        return job, way, b
+
+    @s.handler(rules="BACK-03")
+    def back_without_group(a: Body, p: Expr) -> None:
+        """The group is not known, and is not made."""
+        *_, group = steps.at(a, p, "back")
+        a.guard("group unknown", ~group.known, "the group is not known, and a look-up makes none")
+        answer(s, a, p, "SUBSCRIPTION_GROUP_NOT_EXIST")
+
+    @s.handler(rules="BACK-04")
+    def back_forbidden(a: Body, p: Expr) -> None:
+        """The broker may not write."""
+        *_, group = steps.at(a, p, "back")
+        a.guard("read-only broker", group.known & ~has_bit(s.permission, 2), "the group is known, and the broker may not write")
+        answer(s, a, p, "NO_PERMISSION")
+
+    @s.handler(rules="BACK-05")
+    def back_dropped(a: Body, p: Expr) -> None:
+        """A group without queues for retries: the message is given up, and that is a success."""
+        *_, group = known(a, p)
+        a.guard("no retries", group.queues <= 0, "the group has no queue for retries")
+        answer(s, a, p, "SUCCESS")
+
+    @s.handler(rules="BACK-06 BACK-07")
+    def make_retry_topic(a: Body, p: Expr) -> None:
+        """The group's retry topic is made with the group's queues."""
+        job, _, b, group = known(a, p)
+        a.guard("retries", group.queues > 0, "the group has queues for retries")
+        steps.makes(a, b, job.topic, group.queues, 6)
+
+    @s.handler(rules="BACK-08")
+    def back_unwritable(a: Body, p: Expr) -> None:
+        """The retry topic may not be written to."""
+        job, _, b, group = known(a, p)
+        a.guard("retries", group.queues > 0, "the group has queues for retries")
+        topic = config[b, job.topic]
+        a.guard("read-only topic", topic.known & ~has_bit(topic.perm, 2), "the retry topic may not be written to")
+        answer(s, a, p, "NO_PERMISSION")
+
+    @s.handler(rules="BACK-09 BACK-11")
+    def back_not_found(a: Body, p: Expr) -> None:
+        """No message is there, or the request names no limit though it could and has to."""
+        _, way, _, _ = tried(a, p)
+        a.guard("not found", ~way.found | steps.nameless(way), "no message is there, or the request has to name a limit")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    @s.handler(rules="BACK-12")
+    def back_nameless(a: Body, p: Expr) -> None:
+        """Who gives a message up has to name the topic that it came from."""
+        _, way, _ = found(a, p, dead=True)
+        a.guard("no origin", s.given("wants_origin") & ~way.fitting, "the request does not name the message's topic, and has to")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    def given_up(a: Body, p: Expr) -> tuple[Row, Expr]:
+        _, way, b = found(a, p, dead=True)
+        a.guard("origin", ~s.given("wants_origin") | way.fitting, "the request names the message's topic, or need not")
+        return way, b
+
+    @s.handler(rules="BACK-12")
+    def make_letters(a: Body, p: Expr) -> None:
+        """The topic of the group's dead letters is made."""
+        way, b = given_up(a, p)
+        steps.makes(a, b, way.dead, 1, s.given("dlq_perm"))
+
+    @s.handler(rules="BACK-11 BACK-12")
+    def back_given_up(a: Body, p: Expr) -> None:
+        """The message becomes a dead letter, and does not wait."""
+        way, b = given_up(a, p)
+        a.guard("dead letters known", s.config[b, way.dead].known, "there is a topic for the group's dead letters")
+        a.set(way.level, 0)
+        steps.lies(a, way, way.dead, 0)
+
+    @s.handler(rules="BACK-11 BACK-13 BACK-14 BACK-17")
+    def back_again(a: Body, p: Expr) -> None:
+        """The message will wait on a level before it comes to the retry topic; its kind is that of the one found."""
+        job, way, _ = found(a, p, dead=False)
+        a.set(way.level, next_level(way.level, way.times))
+        steps.lies(a, way, job.topic, 0)
+
+
+def ends(s: Specification, steps: Steps) -> None:
+    """The end of a transaction (request 37). Its job is about the topic and the queue that the half message was meant for."""
+
+    @s.handler()
+    def end_without_half(a: Body, p: Expr) -> None:
+        """No half message is there, or it is not the one that the request tells of."""
+        _, way, _, _ = steps.at(a, p, "end")
+        a.guard("misfit", ~(way.found & way.fitting), "no half message is there, or its group or offset is another")
+        answer(s, a, p, "SYSTEM_ERROR")
+
+    def ended(a: Body, p: Expr, kind: str) -> Row:
+        job, way, _, _ = steps.at(a, p, "end")
+        a.guard("half message", way.found & way.fitting, "the half message is there, and is the one meant")
+        a.guard(kind, job.kind == kind, f"the request says {kind}")
+        return way
+
+    @s.handler()
+    def roll_back(a: Body, p: Expr) -> None:
+        """The half message is done with; it stays in its queue, and so does what a commit has stored."""
+        ended(a, p, ROLLBACK)
+        answer(s, a, p, "SUCCESS")
+
+    @s.handler()
+    def commit(a: Body, p: Expr) -> None:
+        """The message is stored where it was meant for, though it may have been before."""
+        a.set(ended(a, p, COMMIT).step, "put")

@@ -1,0 +1,300 @@
+"""Further cases of real brokers, in the form of the recordings: groups, send-backs at their limits, order topics, sizes, batches, delay
+levels and ended transactions.
+
+`python tests/recordings/further.py 4.9.4 tests/data/further-4.9.4.jsonl` records them; `played` asks the same of any recorder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from recorder import Recorder, batch
+
+from rocketproof_impl.remoting.command import Command
+from rocketproof_properties.deployments.apache import Apache
+from rocketproof_properties.deployments.deployment import Deployment, Setup
+from rocketproof_properties.replay.settings import OWN
+from rocketproof_properties.steps.parts import NAME_SERVER
+from rocketproof_protocol import codes, fastjson
+
+SETTLES_MILLIS = 2500
+"""What a dispatcher, a registration and a group of operation records take at most."""
+SLOW = (codes.GET_MAX_OFFSET, codes.GET_ROUTEINFO_BY_TOPIC)
+
+
+class RealRecorder(Recorder):
+    """The same of a release that runs."""
+
+    def __init__(self, cfg: str, version: str, running: Deployment) -> None:
+        self.cfg, self.version, self.deployment, self.rows = cfg, version, running, []
+        (self.part,) = running.brokers
+
+    def now(self) -> float:
+        return time.monotonic() * 1000
+
+    def sleep(self, millis: int) -> None:
+        time.sleep(millis / 1000)
+
+    def topic(self, name: str) -> dict[str, Any] | None:
+        answer = self.deployment.connect(self.part).ask(Command(codes.GET_ALL_TOPIC_CONFIG), 6.0)
+        found: dict[str, dict[str, Any]] = fastjson.loads(answer.body or b"{}")["topicConfigTable"]
+        return {key: value for key, value in found[name].items() if key != "topicName"} if name in found else None
+
+
+def played(recorder: Recorder) -> None:
+    """Ask the cases of the recorder's `cfg`."""
+    CASES[recorder.cfg](Player(recorder))
+
+
+class Player:
+    """Requests by what they are about; what a later one needs of an earlier one's answer is found in its row."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def send(self, topic: str, queue: int = 0, body: bytes = b"x", **letters: Any) -> int:
+        """Where the message lies, -1 if it was refused."""
+        return place(self.recorder.send(topic, queue, body, **letters))
+
+    def batch(self, topic: str, count: int = 2, **letters: Any) -> int:
+        items = batch(*((b"b%d" % number, "") for number in range(count)))
+        return self.send(topic, body=items, **({"code": codes.SEND_BATCH_MESSAGE, "m": True} | letters))
+
+    def back(self, offset: int, group: str = "gd", level: int = 0, **fields: Any) -> None:
+        named = {"offset": offset, "group": group, "delayLevel": level, "unitMode": False, "originTopic": "w"}
+        self.recorder.ask(codes.CONSUMER_SEND_MSG_BACK, named | fields)
+
+    def group(self, name: str, retries: int = 16, queues: int = 1) -> None:
+        body = json.dumps({"groupName": name, "retryMaxTimes": retries, "retryQueueNums": queues})
+        self.recorder.ask(codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, text=body)
+
+    def topic(self, name: str, *, order: bool = False, perm: int = 6, queues: int = 4, filtered: str = "SINGLE_TAG") -> None:
+        fields = {"topic": name, "defaultTopic": "TBW102", "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
+        fields |= {"topicFilterType": filtered, "topicSysFlag": 0, "order": order}
+        self.recorder.ask(codes.UPDATE_AND_CREATE_TOPIC, fields)
+
+    def end(self, offset: int, half: int, kind: int, group: str = "pg") -> None:
+        fields = {"producerGroup": group, "tranStateTableOffset": half, "commitLogOffset": offset, "commitOrRollback": kind}
+        self.recorder.ask(codes.END_TRANSACTION, fields | {"fromTransactionCheck": False, "msgId": "U", "transactionId": "U"})
+
+    def reached(self, topic: str, queue: int = 0) -> None:
+        self.recorder.sleep(SETTLES_MILLIS if isinstance(self.recorder, RealRecorder) else 100)
+        self.recorder.ask(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})
+
+    def route(self, topic: str | None) -> None:
+        self.recorder.ask(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+
+
+def place(row: dict[str, Any]) -> int:
+    ids = (row["response"]["extFields"] or {}).get("msgId", "")
+    return int(ids[16:32], 16) if ids else -1
+
+
+def props(**items: object) -> str:
+    return "".join(f"{name}\1{value}\2" for name, value in items.items())
+
+
+TRANSACTION = props(TRAN_MSG="true", PGROUP="pg", UNIQ_KEY="U")
+
+
+def default_broker(p: Player) -> None:
+    """A broker with default settings."""
+    p.route("TBW102")
+    p.route(None)
+    backs(p)
+    limits(p)
+    sizes(p)
+    batches(p)
+    delays(p)
+    transactions(p)
+    p.topic("ordered", order=True)
+    p.send("ordered", 1)
+    p.topic("ordered", order=False, perm=4)
+    p.send("ordered", 1)
+    p.topic("odd", filtered="BOGUS")
+    p.topic("odd", filtered="MULTI_TAG")
+    p.send("odd", k=True)
+    p.send("w", 9999999999)
+    p.send("not there", f="a")
+
+
+def backs(p: Player) -> None:
+    """Send-backs of groups that nobody made, and of some that somebody did."""
+    first = p.send("w")
+    for level in (0, 1, -1, 18, 19, 0):
+        p.back(first, level=level)
+    p.back(1 << 40)
+    p.back(first, unitMode=True, group="unit")
+    p.back(first, group="CID_RMQ_SYS_x")
+    p.group("silent", queues=0)
+    p.back(first, group="silent")
+    p.group("never", retries=0, queues=2)
+    p.back(first, group="never")
+    p.topic("%RETRY%shut", perm=4)
+    p.back(first, group="shut")
+    p.back(first, group="a b")
+    for times in (2, 3, 15, 16):
+        old = p.send("w", 1, j=times)
+        p.group("three", retries=3)
+        p.back(old, group="three")
+        p.back(old, group="three", maxReconsumeTimes=16)
+        p.back(old, group="sixteen")
+    p.back(p.send("w", 1, f=4))
+    p.reached("%DLQ%three")
+    p.reached("%DLQ%sixteen")
+    p.reached("w", 1)
+
+
+def limits(p: Player) -> None:
+    """Messages that a client sends to retry topics."""
+    for times in (0, 2, 3, 4):
+        p.send("%RETRY%three", j=times)
+    p.group("three", retries=5)
+    for times in (4, 5, 6):
+        p.send("%RETRY%three", j=times)
+    p.send("%RETRY%three", j=2, l=2)
+    p.send("%RETRY%three", j=3, l=2)
+    p.send("%RETRY%three", j=9, l=2, i=props(DELAY=2))
+    p.send("%RETRY%three", j=-1, l=-1)
+    p.send("%RETRY%three", -1, j=9)
+    p.send("%DLQ%three")
+    p.send("%DLQ%nobody")
+    p.reached("%DLQ%three")
+
+
+def sizes(p: Player) -> None:
+    """Properties and bodies around their limits."""
+    for length in (32_640, 32_660, 32_680, 32_690, 32_700, 32_744, 32_745, 32_746, 32_767, 32_768, 40_000):
+        p.send("w", i="K\1" + "v" * (length - 3) + "\2")
+    p.send("w", i="K\1" + "é" * 16_350 + "\2")
+    p.send("w", i="K\1" + "é" * 16_400 + "\2")
+    p.send("w", body=bytes(1000))
+    p.send("w", body=bytes(4_194_305))
+    p.send("w", -1, body=bytes(4_194_305))
+    p.send("w", body=b"")
+    p.send("w")
+
+
+def batches(p: Player) -> None:
+    """Several messages in one request."""
+    for count in (1, 2, 5):
+        p.batch("w", count)
+    p.batch("batched", 3, e=-1)
+    p.batch("w", i=props(DELAY=1))
+    p.batch("w", i=props(DELAY=-1))
+    p.batch("w", f=4)
+    p.batch("w", f=8)
+    p.batch("w", i=TRANSACTION)
+    p.batch("%RETRY%three")
+    p.batch("w", m=False)
+    p.batch("w", code=codes.SEND_MESSAGE_V2)
+    p.send("w", code=codes.SEND_BATCH_MESSAGE)
+    p.batch("w", e=7)
+    p.reached("w")
+
+
+def delays(p: Player) -> None:
+    """Delay levels."""
+    for level in (17, 18, 19, 2_147_483_647, 2_147_483_648, 0, -1, "x", "+16"):
+        p.send("w", 2, i=props(DELAY=level))
+    for flag in (4, 8, 12):
+        p.send("w", 2, f=flag, i=props(DELAY=17))
+    p.send("w", -1, i=props(DELAY=16))
+    p.send("w", 7, i=props(DELAY=16))
+    p.reached("SCHEDULE_TOPIC_XXXX", 17)
+    p.reached("SCHEDULE_TOPIC_XXXX", 16)
+
+
+def transactions(p: Player) -> None:
+    """Half messages, ended in each way and twice."""
+    for number in range(2):
+        half = p.send("w", 3, f=4, i=TRANSACTION)
+        for kind in ((8, 8, 12), (12, 8))[number]:
+            p.end(half, number, kind)
+    other = p.send("w", 3, i=TRANSACTION)
+    p.end(other, 2, 8, group="another")
+    p.end(other, 1, 8)
+    p.end(1 << 40, 2, 8)
+    p.end(other, 2, 0)
+    p.end(other, 2, 8)
+    p.send("w", 3, i=props(TRAN_MSG="yes"))
+    p.send("w", 3, i=props(TRAN_MSG="TRUE", PGROUP="pg", DELAY=18))
+    p.send("%RETRY%three", j=9, i=TRANSACTION)
+    p.send("w", 7, i=TRANSACTION)
+    p.reached("RMQ_SYS_TRANS_HALF_TOPIC")
+    p.reached("w", 3)
+
+
+def nothing_by_itself(p: Player) -> None:
+    """A broker that makes neither topics nor groups by itself."""
+    p.route("TBW102")
+    p.topic("w")
+    first = p.send("w")
+    p.back(first)
+    p.send("%RETRY%gd")
+    p.group("gd", retries=1)
+    p.back(first)
+    p.send("%RETRY%gd", j=0)
+    p.send("%RETRY%gd", j=1)
+    p.send("%RETRY%gd", j=2)
+    p.back(first, group="CID_RMQ_SYS_x")
+    p.back(first, group="TOOLS_CONSUMER")
+    p.recorder.ask(codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": "gd"})
+    p.back(first)
+    p.send("w", i=TRANSACTION)
+    p.send("new")
+
+
+def slave(p: Player) -> None:
+    """A slave without a master."""
+    p.route("TBW102")
+    p.send("TBW102")
+    p.send("a b")
+    p.send("new", 1)
+    p.send("new", 9)
+    p.batch("new")
+    p.send("new", i=TRANSACTION)
+    p.send("%RETRY%gd", j=20)
+    p.back(0)
+    p.group("gd")
+    p.topic("w")
+    p.end(0, 0, 8)
+    p.reached("new")
+    p.route("new")
+
+
+def waits(p: Player) -> None:
+    """A SYNC_MASTER without a slave."""
+    first = p.send("w")
+    p.send("w", i=props(WAIT="false"))
+    p.send("w", -1, i=props(DELAY=18))
+    p.batch("w")
+    p.back(first, level=18)
+    half = p.send("w", i=TRANSACTION)
+    p.end(half, 0, 8)
+    p.send("w")
+    p.reached("w")
+
+
+CASES: dict[str, Callable[[Player], None]] = {"A": default_broker, "N": nothing_by_itself, "L": slave, "M": waits}
+
+
+def main(version: str, path: str) -> None:
+    rows = []
+    for cfg in CASES:
+        with Apache(version).open(Setup(settings=OWN.get(cfg, {}))) as running:
+            recorder = RealRecorder(cfg, version, running)
+            played(recorder)
+            rows += recorder.rows
+    Path(path).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+
+__all__ = ["NAME_SERVER", "RealRecorder", "played"]
